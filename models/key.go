@@ -1,0 +1,17 @@
+package models
+
+import "time"
+
+// Key is an API key of a project. The key itself is shown once and only its
+// hash is stored.
+type Key struct {
+	ID         string `gorm:"primaryKey"`
+	ProjectID  string
+	Name       string
+	Hash       []byte // SHA-256 of the whole key; unique
+	Prefix     string // first 8 characters, for display
+	CreatedAt  time.Time
+	ExpiresAt  *time.Time // nil never expires
+	LastUsedAt *time.Time // written in batches
+	RevokedAt  *time.Time
+}

@@ -1,0 +1,15 @@
+package models
+
+import "time"
+
+// Tool is one tool of an upstream server as its last successful sync saw it.
+type Tool struct {
+	ServerID       string `gorm:"primaryKey"`
+	Name           string `gorm:"primaryKey"` // the upstream's own name
+	Position       int    // order in the upstream's list
+	Definition     string // the raw JSON object of tools/list, byte for byte
+	DefinitionHash string // SHA-256 of Definition, hex
+	ApprovedHash   string // hash an admin last approved; empty when none was
+	FirstSeenAt    time.Time
+	ChangedAt      time.Time
+}

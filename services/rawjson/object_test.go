@@ -1,0 +1,153 @@
+package rawjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestUntouchedObjectKeepsItsBytes(t *testing.T) {
+	raw := []byte(" { \"b\" : 12345678901234567890 ,\n\"a\":1e400, \"\\u0061b\":[ 1,2 ]}\n")
+	o, err := ParseObject(raw, Strict)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := o.Bytes(); !bytes.Equal(got, raw) {
+		t.Errorf("got %q, want %q", got, raw)
+	}
+	if got := string(o.Get("ab")); got != "[ 1,2 ]" {
+		t.Errorf("an escaped name is decoded: got %q", got)
+	}
+}
+
+func TestEditsLeaveTheRestAsItWas(t *testing.T) {
+	for _, tc := range []struct {
+		name, raw, want string
+		edit            func(*Object)
+	}{
+		{"replace", `{"a":1, "name" : "x" ,"z":2}`, `{"a":1, "name" : "y" ,"z":2}`, func(o *Object) { o.Set("name", []byte(`"y"`)) }},
+		{"add", `{"a":1 }`, `{"a":1,"b":2 }`, func(o *Object) { o.Set("b", []byte("2")) }},
+		{"add to empty", `{ }`, `{"b":2 }`, func(o *Object) { o.Set("b", []byte("2")) }},
+		{"add twice", `{}`, `{"b":3}`, func(o *Object) { o.Set("b", []byte("2")); o.Set("b", []byte("3")) }},
+		{"delete first", `{"a":1, "b":2}`, `{ "b":2}`, func(o *Object) { o.Delete("a") }},
+		{"delete middle", `{"a":1,"b":2,"c":3}`, `{"a":1,"c":3}`, func(o *Object) { o.Delete("b") }},
+		{"delete last", `{"a":1,"b":2}`, `{"a":1}`, func(o *Object) { o.Delete("b") }},
+		{"delete all, add", `{"a":1,"b":2}`, `{"c":3}`, func(o *Object) { o.Delete("a"); o.Delete("b"); o.Set("c", []byte("3")) }},
+		{"delete added", `{"a":1}`, `{"a":1}`, func(o *Object) { o.Set("b", []byte("2")); o.Delete("b") }},
+		{"comma in a name", `{"a":1,",":2}`, `{",":2}`, func(o *Object) { o.Delete("a") }},
+		{"duplicates", `{"a":1,"b":2,"a":3}`, `{"b":2,"a":4}`, func(o *Object) { o.Set("a", []byte("4")) }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			o, err := ParseObject([]byte(tc.raw), Lenient)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tc.edit(o)
+			if got := string(o.Bytes()); got != tc.want {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestStrictRefusesWhatTwoReadersWouldReadDifferently(t *testing.T) {
+	for _, raw := range []string{
+		`{"a":1,"a":2}`, `{"a":{"b":1,"b":2}}`, `{"a":1,"\u0061":2}`, `{"a":1}x`, `{"a":1}{}`, `{"a":1,}`, `{a:1}`, `{"a":01}`,
+		"{\"a\":\"\xff\"}", "{\"a\":\"\n\"}", `[1]`, `"x"`, `null`, ``, ` `, `{`, `{"a"`, `{"a":`, `{"a":NaN}`,
+	} {
+		if _, err := ParseObject([]byte(raw), Strict); err == nil {
+			t.Errorf("%q was accepted", raw)
+		}
+	}
+	if o, err := ParseObject([]byte(`{"Name":1}`), Strict); err != nil || o.Get("name") != nil {
+		t.Errorf("names must be compared exactly: %v", err)
+	}
+}
+
+func TestDepthLimitIsExact(t *testing.T) {
+	nest := func(n int) []byte { return []byte(strings.Repeat("[", n) + strings.Repeat("]", n)) }
+	for _, n := range []int{63, 64} {
+		if err := CheckDepth(nest(n), 64); err != nil {
+			t.Errorf("depth %d: %v", n, err)
+		}
+	}
+	if err := CheckDepth(nest(65), 64); !errors.Is(err, ErrTooDeep) {
+		t.Errorf("depth 65 gave %v", err)
+	}
+	if err := CheckDepth([]byte(`{"a":"[[[[\"[[["}`), 1); err != nil {
+		t.Errorf("brackets in strings count: %v", err)
+	}
+}
+
+func TestElementsAreRaw(t *testing.T) {
+	got, err := Elements([]byte(` [ 1 ,{"a": 1},"x" ] `), Strict)
+	if err != nil || len(got) != 3 || string(got[1]) != `{"a": 1}` {
+		t.Fatalf("got %q, %v", got, err)
+	}
+	if _, err := Elements([]byte(`[1] 2`), Strict); err == nil {
+		t.Error("trailing data was accepted")
+	}
+}
+
+func TestEditedObjectIsAlwaysValidJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "object")
+		raw, _ := json.Marshal(m)
+		o, err := ParseObject(raw, Strict)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range rapid.IntRange(0, 6).Draw(t, "edits") {
+			name := rapid.OneOf(rapid.SampledFrom(append(o.Names(), "x")), rapid.String()).Draw(t, "name")
+			if i%2 == 0 {
+				o.Delete(name)
+				delete(m, name)
+			} else {
+				o.Set(name, Quote("v"))
+				m[name] = "v"
+			}
+		}
+		var back map[string]string
+		if err := json.Unmarshal(o.Bytes(), &back); err != nil {
+			t.Fatalf("%s: %v", o.Bytes(), err)
+		}
+		want, _ := json.Marshal(m)
+		got, _ := json.Marshal(back)
+		if !bytes.Equal(got, want) {
+			t.Fatalf("got %s, want %s", got, want)
+		}
+	})
+}
+
+func FuzzParseObject(f *testing.F) {
+	for _, s := range []string{`{"a":1}`, `{"a":{"b":[1,2]},"c":"\ud83d\ude00"}`, `{`, `{"a":1,"a":2}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		o, err := ParseObject(raw, Strict)
+		if err != nil {
+			return
+		}
+		if !json.Valid(raw) {
+			t.Fatalf("accepted invalid JSON %q", raw)
+		}
+		o.Set("added", []byte("1"))
+		if !json.Valid(o.Bytes()) {
+			t.Fatalf("edit of %q gave invalid JSON %q", raw, o.Bytes())
+		}
+	})
+}
+
+func BenchmarkParseObject(b *testing.B) {
+	raw := []byte(`{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"mock__echo","arguments":{"text":"0123456789012345678901234567890123456789"}}}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := ParseObject(raw, Strict); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
