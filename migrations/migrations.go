@@ -4,13 +4,14 @@ package migrations
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"embed"
+	"encoding/hex"
 	"fmt"
 	"io/fs"
 
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 )
 
 //go:embed postgres/*.sql sqlite/*.sql
@@ -23,8 +24,8 @@ type Step struct {
 	Applied bool
 }
 
-// Up applies every pending migration and returns how many it applied. On
-// PostgreSQL an advisory lock lets several starting replicas call it at once.
+// Up applies every pending migration and returns how many it applied. Several
+// starting processes may call it at once: one applies, the others wait.
 func Up(ctx context.Context, db *sql.DB, dialect string) (int, error) {
 	p, err := provider(db, dialect)
 	if err != nil {
@@ -54,21 +55,46 @@ func Status(ctx context.Context, db *sql.DB, dialect string) ([]Step, error) {
 	return steps, nil
 }
 
+// Fingerprint returns the SHA-256, in hexadecimal, of the names and contents
+// of the dialect's migrations: equal fingerprints mean equal schemas.
+func Fingerprint(dialect string) (string, error) {
+	sub, err := source(dialect)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	err = fs.WalkDir(sub, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(sub, path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(sum, "%s %d\n%s", path, len(content), content)
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// source returns the folder with the dialect's migrations.
+func source(dialect string) (fs.FS, error) {
+	if dialect != "postgres" && dialect != "sqlite" {
+		return nil, fmt.Errorf("there are no migrations for %q", dialect)
+	}
+	return fs.Sub(files, dialect)
+}
+
 func provider(db *sql.DB, dialect string) (*goose.Provider, error) {
-	sub, err := fs.Sub(files, dialect)
+	sub, err := source(dialect)
 	if err != nil {
 		return nil, err
 	}
-	switch dialect {
-	case "postgres":
-		locker, err := lock.NewPostgresSessionLocker()
-		if err != nil {
-			return nil, err
-		}
-		return goose.NewProvider(goose.DialectPostgres, db, sub, goose.WithSessionLocker(locker))
-	case "sqlite":
-		return goose.NewProvider(goose.DialectSQLite3, db, sub)
-	default:
-		return nil, fmt.Errorf("there are no migrations for %q", dialect)
+	if dialect == "postgres" {
+		return goose.NewProvider(goose.DialectPostgres, db, sub, goose.WithSessionLocker(advisoryLock{}))
 	}
+	return goose.NewProvider(goose.DialectSQLite3, db, sub, goose.WithLocker(&siblingLock{}))
 }

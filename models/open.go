@@ -2,6 +2,7 @@ package models
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/ncruces/go-sqlite3"
 	_ "github.com/ncruces/go-sqlite3/driver" // registers the "sqlite3" driver
 	"github.com/ncruces/go-sqlite3/gormlite"
 	"gorm.io/driver/postgres"
@@ -23,6 +28,18 @@ const (
 	sqliteConns   = 4
 	postgresConns = 16
 )
+
+// A SQLite file that another process has locked is tried again every
+// busyInterval until busyTimeout is over.
+const (
+	busyTimeout  = 5 * time.Second
+	busyInterval = 5 * time.Millisecond
+)
+
+// sqliteTime is how SQLite stores a time: always in UTC and always as wide, so
+// that comparing and sorting the texts compares and sorts the times. The
+// driver's default keeps offsets and drops trailing zeros and does neither.
+const sqliteTime = "2006-01-02 15:04:05.000"
 
 // ErrDSN is wrapped by every error about the form of a database address.
 var ErrDSN = errors.New("unusable database address")
@@ -45,6 +62,8 @@ func Dialect(dsn string) (string, error) {
 
 // Open opens the database at dsn and checks that it answers. It creates the
 // folder and file of a SQLite database; the schema is migrations' business.
+// Times come back in UTC, with milliseconds or better. An aggregate such as
+// max(created_at) has no column type, so SQLite returns it as text.
 func Open(ctx context.Context, dsn string) (*gorm.DB, error) {
 	dialect, err := Dialect(dsn)
 	if err != nil {
@@ -53,7 +72,9 @@ func Open(ctx context.Context, dsn string) (*gorm.DB, error) {
 	config := &gorm.Config{
 		Logger:         logger.NewSlogLogger(slog.Default(), logger.Config{LogLevel: logger.Error, IgnoreRecordNotFoundError: true, ParameterizedQueries: true}),
 		TranslateError: true,
-		NowFunc:        func() time.Time { return time.Now().UTC() },
+		// The ping below honours the context and waits for a busy file.
+		DisableAutomaticPing: true,
+		NowFunc:              func() time.Time { return time.Now().UTC().Truncate(time.Millisecond) },
 	}
 	var db *gorm.DB
 	if dialect == "sqlite" {
@@ -62,12 +83,17 @@ func Open(ctx context.Context, dsn string) (*gorm.DB, error) {
 			return nil, fmt.Errorf("create the folder of the database: %w", err)
 		}
 		uri := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
-			"_pragma": {"journal_mode(wal)", "busy_timeout(5000)", "foreign_keys(1)", "synchronous(normal)"},
-			"_txlock": {"immediate"},
+			// The busy timeout comes first, so that it already holds for the others.
+			"_pragma":  {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(wal)", "foreign_keys(1)", "synchronous(normal)"},
+			"_txlock":  {"immediate"},
+			"_timefmt": {sqliteTime},
 		}.Encode()}).String()
 		db, err = gorm.Open(gormlite.Open(uri), config)
 	} else {
-		db, err = gorm.Open(postgres.Open(dsn), config)
+		db, err = gorm.Open(postgres.New(postgres.Config{
+			DSN:          dsn,
+			OptionOpenDB: []stdlib.OptionOpenDB{stdlib.OptionAfterConnect(readTimesInUTC)},
+		}), config)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
@@ -81,9 +107,38 @@ func Open(ctx context.Context, dsn string) (*gorm.DB, error) {
 		pool.SetMaxOpenConns(sqliteConns)
 	}
 	pool.SetMaxIdleConns(sqliteConns)
-	if err := pool.PingContext(ctx); err != nil {
+	if err := ping(ctx, pool); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	return db, nil
+}
+
+// ping opens the pool's first connection. Switching a new SQLite file to the
+// write-ahead log fails at once, whatever the busy timeout, while another
+// process does the same; trying again is the remedy.
+func ping(ctx context.Context, pool *sql.DB) error {
+	deadline := time.Now().Add(busyTimeout)
+	for {
+		err := pool.PingContext(ctx)
+		if !errors.Is(err, sqlite3.BUSY) || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(busyInterval):
+		}
+	}
+}
+
+// readTimesInUTC makes a PostgreSQL connection return times in UTC; by default
+// they come in the time zone of the machine the gateway runs on.
+func readTimesInUTC(_ context.Context, conn *pgx.Conn) error {
+	conn.TypeMap().RegisterType(&pgtype.Type{
+		Name:  "timestamptz",
+		OID:   pgtype.TimestamptzOID,
+		Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
+	})
+	return nil
 }

@@ -21,6 +21,7 @@ const (
 	KindForbidden
 	KindNotFound
 	KindDisabled
+	KindUnknownMethod
 	KindMethodNotAllowed
 	KindConflict
 	KindValidation

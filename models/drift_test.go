@@ -1,0 +1,154 @@
+package models_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gorm.io/gorm"
+	"gorm.io/gorm/schema"
+
+	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
+)
+
+// tables lists every model. The tests below fail when one is missing.
+func tables() []any {
+	return []any{
+		&models.Inventory{}, &models.Key{}, &models.Project{}, &models.Revision{}, &models.Server{}, &models.Tool{},
+	}
+}
+
+// column is what both a model and a migration say about a column.
+type column struct {
+	Type string // bool, int, float, text, time, bytes
+	Null bool
+}
+
+func TestMigratedColumnsAreTheModelsFields(t *testing.T) {
+	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
+		names, err := db.Migrator().GetTables()
+		if err != nil {
+			t.Fatal(err)
+		}
+		migrated := map[string]map[string]column{}
+		for _, name := range names {
+			if name != "goose_db_version" && !strings.HasPrefix(name, "sqlite_") {
+				migrated[name] = migratedColumns(t, db, name)
+			}
+		}
+		modelled := map[string]map[string]column{}
+		for _, model := range tables() {
+			parsed, err := schema.Parse(model, &sync.Map{}, db.NamingStrategy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			modelled[parsed.Table] = modelledColumns(t, parsed)
+		}
+		if diff := cmp.Diff(modelled, migrated); diff != "" {
+			t.Errorf("models against migrations (-models +migrations):\n%s", diff)
+		}
+	})
+}
+
+func modelledColumns(t *testing.T, parsed *schema.Schema) map[string]column {
+	t.Helper()
+	types := map[schema.DataType]string{
+		schema.Bool: "bool", schema.Int: "int", schema.Uint: "int", schema.Float: "float",
+		schema.String: "text", "text": "text", schema.Time: "time", schema.Bytes: "bytes",
+	}
+	columns := map[string]column{}
+	for _, f := range parsed.Fields {
+		if f.DBName == "" {
+			continue
+		}
+		kind, ok := types[f.DataType]
+		if !ok {
+			t.Errorf("%s.%s: no column type is known for %q", parsed.Name, f.Name, f.DataType)
+		}
+		columns[f.DBName] = column{Type: kind, Null: f.FieldType.Kind() == reflect.Pointer}
+	}
+	return columns
+}
+
+func migratedColumns(t *testing.T, db *gorm.DB, table string) map[string]column {
+	t.Helper()
+	types := map[string]string{
+		// PostgreSQL. A timestamp without time zone is missing on purpose.
+		"boolean": "bool", "bigint": "int", "double precision": "float", "text": "text", "timestamp with time zone": "time", "bytea": "bytes",
+		// SQLite's declared types.
+		"integer": "int", "real": "float", "datetime": "time", "blob": "bytes",
+	}
+	query := "SELECT column_name AS name, data_type AS type, is_nullable = 'YES' AS nullable FROM information_schema.columns WHERE table_schema = 'public' AND table_name = ?"
+	if db.Name() == "sqlite" {
+		// A primary key may not be declared NOT NULL there and still is.
+		query = `SELECT name, lower(type) AS type, "notnull" = 0 AND pk = 0 AS nullable FROM pragma_table_info(?)`
+	}
+	var rows []struct {
+		Name     string
+		Type     string
+		Nullable bool
+	}
+	if err := db.Raw(query, table).Scan(&rows).Error; err != nil {
+		t.Fatal(err)
+	}
+	columns := map[string]column{}
+	for _, r := range rows {
+		kind, ok := types[r.Type]
+		if !ok {
+			kind = "unexpected " + r.Type
+		}
+		columns[r.Name] = column{Type: kind, Null: r.Nullable}
+	}
+	return columns
+}
+
+// TestEveryModelIsCompared reads the package's source, so that a model that
+// nobody listed above cannot escape the comparison.
+func TestEveryModelIsCompared(t *testing.T) {
+	listed := map[string]bool{}
+	for _, model := range tables() {
+		listed[reflect.TypeOf(model).Elem().Name()] = true
+	}
+	found := map[string]bool{}
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), e.Name(), nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok {
+				return true
+			}
+			if fields, ok := spec.Type.(*ast.StructType); ok && hasPrimaryKey(fields) {
+				found[spec.Name.Name] = true
+			}
+			return true
+		})
+	}
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(found)), slices.Sorted(maps.Keys(listed))); diff != "" {
+		t.Errorf("models in the source against tables() (-source +tables):\n%s", diff)
+	}
+}
+
+func hasPrimaryKey(s *ast.StructType) bool {
+	return slices.ContainsFunc(s.Fields.List, func(f *ast.Field) bool {
+		return f.Tag != nil && strings.Contains(f.Tag.Value, "primaryKey")
+	})
+}

@@ -1,0 +1,206 @@
+package modelstest
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// startTimeout bounds the creation and the start of a cluster, which take
+// about two seconds on an idle machine.
+const startTimeout = 2 * time.Minute
+
+// installHint is the one command that provides the server binaries.
+const installHint = "apt-get install postgresql"
+
+// watchdog creates and starts the cluster in the current folder, reports
+// "ready", waits until its standard input is closed, then stops the cluster
+// and removes the folder. The other end of that input is held by the process
+// that uses the cluster and is closed by the kernel when that process ends,
+// even by SIGKILL. The time zone is far from UTC, so that tests see code that
+// relies on the session's time zone.
+const watchdog = `
+trap '' HUP INT TERM
+if "$1/initdb" -D data -U postgres -A trust --encoding=UTF8 --no-locale --no-sync >log 2>&1 &&
+	"$1/pg_ctl" -D data -l server.log -w -t 90 start >>log 2>&1 -o "-k '$PWD' -c listen_addresses= -c fsync=off -c full_page_writes=off -c synchronous_commit=off -c max_connections=300 -c shared_buffers=64MB -c max_wal_size=256MB -c autovacuum=off -c TimeZone=Asia/Kathmandu"
+then
+	echo ready
+	exec >/dev/null
+	read -r line
+	"$1/pg_ctl" -D data -m immediate -w stop >>log 2>&1
+else
+	cat log server.log 2>/dev/null
+fi
+rm -rf "$PWD"
+`
+
+// Cluster is a throw-away PostgreSQL cluster. It lives until Stop, or until
+// the process that started it ends.
+type Cluster struct {
+	URL string // address of its maintenance database, as a superuser
+
+	hold *os.File // closing it lets the watchdog stop the cluster
+	dog  *exec.Cmd
+}
+
+// StartCluster creates and starts a cluster that listens on a Unix socket
+// only. It returns an error that names the command to run when PostgreSQL's
+// server binaries are missing.
+func StartCluster() (*Cluster, error) {
+	bin, err := serverBinaries()
+	if err != nil {
+		return nil, err
+	}
+	// A socket's path is limited to 107 bytes and the server's user must be
+	// able to reach it; a test's TMPDIR may be neither short nor open.
+	dir, err := os.MkdirTemp("/tmp", "gwpg")
+	if err != nil {
+		return nil, err
+	}
+	c, err := startWatchdog(bin, dir)
+	if err != nil {
+		os.RemoveAll(dir)
+		return nil, err
+	}
+	return c, nil
+}
+
+// Stop stops the cluster, removes its files and returns when that is done.
+func (c *Cluster) Stop() error {
+	c.hold.Close()
+	return c.dog.Wait()
+}
+
+func startWatchdog(bin, dir string) (*Cluster, error) {
+	attr := &syscall.SysProcAttr{Setsid: true} // a terminal's Ctrl-C must not reach it
+	if os.Geteuid() == 0 {
+		// PostgreSQL refuses to run as root.
+		credential, err := unprivileged()
+		if err != nil {
+			return nil, err
+		}
+		if err := os.Chown(dir, int(credential.Uid), int(credential.Gid)); err != nil {
+			return nil, err
+		}
+		attr.Credential = credential
+	}
+	input, hold, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer input.Close()
+	report, output, err := os.Pipe()
+	if err != nil {
+		hold.Close()
+		return nil, err
+	}
+	defer report.Close()
+	dog := exec.Command("/bin/sh", "-c", watchdog, "watchdog", bin)
+	dog.Dir = dir
+	dog.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C", "PWD=" + dir}
+	dog.Stdin, dog.Stdout = input, output
+	dog.SysProcAttr = attr
+	err = dog.Start()
+	output.Close()
+	if err != nil {
+		hold.Close()
+		return nil, fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	if err := awaitReady(report); err != nil {
+		hold.Close()
+		return nil, errors.Join(err, dog.Wait())
+	}
+	address := url.URL{Scheme: "postgres", Path: "/postgres", RawQuery: url.Values{
+		"host": {dir}, "user": {"postgres"}, "sslmode": {"disable"},
+	}.Encode()}
+	return &Cluster{URL: address.String(), hold: hold, dog: dog}, nil
+}
+
+// awaitReady returns nil once the watchdog reports that the cluster answers,
+// else an error with what the watchdog wrote.
+func awaitReady(report *os.File) error {
+	if err := report.SetReadDeadline(time.Now().Add(startTimeout)); err != nil {
+		return err
+	}
+	var said strings.Builder
+	lines := bufio.NewScanner(report)
+	for lines.Scan() {
+		if lines.Text() == "ready" {
+			return nil
+		}
+		said.WriteString(lines.Text() + "\n")
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	return fmt.Errorf("start PostgreSQL: it did not come up:\n%s", said.String())
+}
+
+// serverBinaries returns the folder with PostgreSQL's server programs: the
+// one in PATH, else the newest of Debian's.
+func serverBinaries() (string, error) {
+	if path, err := exec.LookPath("initdb"); err == nil {
+		if real, err := filepath.EvalSymlinks(path); err == nil && complete(filepath.Dir(real)) {
+			return filepath.Dir(real), nil
+		}
+	}
+	const folders = "/usr/lib/postgresql/*/bin"
+	found, err := filepath.Glob(folders)
+	if err != nil {
+		return "", err
+	}
+	found = slices.DeleteFunc(found, func(dir string) bool { return !complete(dir) })
+	if len(found) == 0 {
+		return "", fmt.Errorf("PostgreSQL's server programs are neither in PATH nor in %s; run: %s", folders, installHint)
+	}
+	return slices.MaxFunc(found, func(a, b string) int { return majorVersion(a) - majorVersion(b) }), nil
+}
+
+// complete reports whether dir holds every program that a cluster needs.
+func complete(dir string) bool {
+	for _, program := range []string{"initdb", "pg_ctl", "postgres"} {
+		if _, err := os.Stat(filepath.Join(dir, program)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// majorVersion returns the 15 of /usr/lib/postgresql/15/bin, or 0.
+func majorVersion(dir string) int {
+	n, err := strconv.Atoi(filepath.Base(filepath.Dir(dir)))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// unprivileged returns the identity of a user that may run PostgreSQL.
+func unprivileged() (*syscall.Credential, error) {
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, err := strconv.ParseUint(u.Uid, 10, 32)
+		if err != nil {
+			return nil, err
+		}
+		gid, err := strconv.ParseUint(u.Gid, 10, 32)
+		if err != nil {
+			return nil, err
+		}
+		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+	}
+	return nil, errors.New("PostgreSQL does not run as root and there is neither a user postgres nor nobody")
+}

@@ -1,0 +1,157 @@
+package modelstest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mcpgateway/migrations"
+)
+
+// AdminVariable names the environment variable with the address of a running
+// PostgreSQL cluster, whose user may create databases. When it is empty, each
+// test process starts a throw-away cluster of its own.
+const AdminVariable = "GATEWAY_TEST_POSTGRES"
+
+// templateLock is the advisory lock under which test processes that share a
+// cluster create the template database: "gwtest" in ASCII.
+const templateLock = 0x677774657374
+
+// adminTimeout bounds each creation or removal of a database.
+const adminTimeout = 60 * time.Second
+
+// cluster is the one cluster of this test process. It is never stopped from
+// here: its watchdog does that when the process ends, however it ends. The
+// whole value is kept, because the cluster stops when it is collected.
+var cluster = sync.OnceValues(func() (*Cluster, error) {
+	if admin := os.Getenv(AdminVariable); admin != "" {
+		return &Cluster{URL: admin}, nil
+	}
+	return StartCluster()
+})
+
+// template is the name of the migrated database that others are copied from.
+var template = sync.OnceValues(func() (string, error) {
+	c, err := cluster()
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
+	defer cancel()
+	return prepareTemplate(ctx, c.URL)
+})
+
+// Postgres returns the address of a fresh and migrated PostgreSQL database,
+// which is dropped when the test ends, together with its connections. It fails
+// the test when PostgreSQL is not installed.
+func Postgres(t *testing.T) string {
+	t.Helper()
+	name, err := template()
+	if err != nil {
+		t.Fatalf("prepare a PostgreSQL database: %v", err)
+	}
+	return createPostgres(t, name)
+}
+
+func emptyPostgres(t *testing.T) string {
+	t.Helper()
+	return createPostgres(t, "template0")
+}
+
+func createPostgres(t *testing.T, from string) string {
+	t.Helper()
+	c, err := cluster()
+	if err != nil {
+		t.Fatalf("start PostgreSQL: %v", err)
+	}
+	name := "gwtest_" + strings.ToLower(rand.Text())
+	if err := execute(c.URL, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", name, from)); err != nil {
+		t.Fatalf("create a PostgreSQL database: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := execute(c.URL, fmt.Sprintf("DROP DATABASE IF EXISTS %s WITH (FORCE)", name)); err != nil {
+			t.Errorf("drop the PostgreSQL database: %v", err)
+		}
+	})
+	dsn, err := withDatabase(c.URL, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dsn
+}
+
+// prepareTemplate returns the name of the template for the present migrations
+// and creates it when it does not stand yet. The name carries the fingerprint
+// of the migrations, so that a changed schema gets a new template.
+func prepareTemplate(ctx context.Context, admin string) (string, error) {
+	sum, err := migrations.Fingerprint("postgres")
+	if err != nil {
+		return "", err
+	}
+	name := "gwtemplate_" + sum[:16]
+	conn, err := pgx.Connect(ctx, admin)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close(context.WithoutCancel(ctx)) // also releases the lock
+	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", templateLock); err != nil {
+		return "", err
+	}
+	var stands bool
+	if err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", name).Scan(&stands); err != nil {
+		return "", err
+	}
+	if stands {
+		return name, nil
+	}
+	// The unfinished database has another name, so that a process that dies
+	// half-way leaves no half-migrated template.
+	draft := name + "_draft"
+	dsn, err := withDatabase(admin, draft)
+	if err != nil {
+		return "", err
+	}
+	if _, err := conn.Exec(ctx, "DROP DATABASE IF EXISTS "+draft+" WITH (FORCE)"); err != nil {
+		return "", err
+	}
+	if _, err := conn.Exec(ctx, "CREATE DATABASE "+draft+" TEMPLATE template0"); err != nil {
+		return "", err
+	}
+	if err := migrate(ctx, dsn); err != nil {
+		return "", err
+	}
+	_, err = conn.Exec(ctx, "ALTER DATABASE "+draft+" RENAME TO "+name)
+	return name, err
+}
+
+// execute runs one statement on a connection of its own. The test's context
+// is no use here, because it has ended when the cleanups run.
+func execute(admin, statement string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, admin)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	_, err = conn.Exec(ctx, statement)
+	return err
+}
+
+// withDatabase returns the address with the name of the database replaced.
+func withDatabase(address, name string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") {
+		return "", fmt.Errorf("%s must be a postgres:// address", AdminVariable)
+	}
+	u.Path = "/" + name
+	return u.String(), nil
+}

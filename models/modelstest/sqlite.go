@@ -1,0 +1,64 @@
+package modelstest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"mcpgateway/migrations"
+	"mcpgateway/models"
+)
+
+// sqliteTemplate holds the bytes of a migrated, empty database file. Tests of
+// one process share it because writing a file is far quicker than migrating.
+var sqliteTemplate = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "gwsqlite")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "template.db")
+	if err := migrate(context.Background(), "sqlite:"+path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// SQLite returns the address of a fresh and migrated SQLite database in a
+// file of the test's own folder.
+func SQLite(t *testing.T) string {
+	t.Helper()
+	template, err := sqliteTemplate()
+	if err != nil {
+		t.Fatalf("prepare a SQLite database: %v", err)
+	}
+	path := filepath.Join(t.TempDir(), "test.db")
+	if err := os.WriteFile(path, template, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return "sqlite:" + path
+}
+
+func emptySQLite(t *testing.T) string {
+	return "sqlite:" + filepath.Join(t.TempDir(), "test.db")
+}
+
+// migrate brings the database at dsn up to date and closes it, which also
+// moves everything from SQLite's write-ahead log into the database file.
+func migrate(ctx context.Context, dsn string) error {
+	db, err := models.Open(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	pool, err := db.DB()
+	if err != nil {
+		return err
+	}
+	_, err = migrations.Up(ctx, pool, db.Name())
+	if e := pool.Close(); err == nil {
+		err = e
+	}
+	return err
+}

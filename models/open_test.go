@@ -1,0 +1,78 @@
+package models_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
+)
+
+func TestDialectOfAnAddress(t *testing.T) {
+	cases := []struct {
+		dsn, want string
+		bad       bool
+	}{
+		{dsn: "sqlite:data/gateway.db", want: "sqlite"},
+		{dsn: "sqlite:/var/lib/gateway.db", want: "sqlite"},
+		{dsn: "postgres://u:p@db/gateway", want: "postgres"},
+		{dsn: "postgresql://db/gateway", want: "postgres"},
+		{dsn: "postgres:///gateway?host=/run", want: "postgres"},
+		{dsn: "sqlite:", bad: true},
+		{dsn: "", bad: true},
+		{dsn: "mysql://db", bad: true},
+		{dsn: "gateway.db", bad: true},
+		{dsn: "postgres://u:p@[db/gateway", bad: true},
+	}
+	for _, c := range cases {
+		got, err := models.Dialect(c.dsn)
+		if got != c.want || (err != nil) != c.bad || (err != nil && !errors.Is(err, models.ErrDSN)) {
+			t.Errorf("Dialect(%q) = %q, %v; want %q, error %v", c.dsn, got, err, c.want, c.bad)
+		}
+	}
+}
+
+func TestOpenCreatesTheFolderForTheOwnerOnly(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new data", "a?b#c%20")
+	modelstest.Open(t, "sqlite:"+filepath.Join(dir, "gateway.db"))
+	info, err := os.Stat(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode().Perm() != 0o700 {
+		t.Errorf("the folder has mode %o, want 700", info.Mode().Perm())
+	}
+	if _, err := os.Stat(filepath.Join(dir, "gateway.db")); err != nil {
+		t.Errorf("the file is not where the address says: %v", err)
+	}
+}
+
+func TestOpenReportsWhatIsWrong(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("this is no database, but it is longer than the header of one: "+string(make([]byte, 200))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		ctx context.Context
+		dsn string
+	}{
+		"no dialect":         {t.Context(), "gateway.db"},
+		"folder is a file":   {t.Context(), "sqlite:" + filepath.Join(file, "gateway.db")},
+		"not a database":     {t.Context(), "sqlite:" + file},
+		"nobody listens":     {t.Context(), "postgres:///gateway?host=" + t.TempDir()},
+		"context has ended":  {ended, "sqlite:" + filepath.Join(t.TempDir(), "gateway.db")},
+		"unusable parameter": {t.Context(), "postgres:///gateway?sslmode=perhaps"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if db, err := models.Open(c.ctx, c.dsn); err == nil {
+				t.Errorf("Open returned %v", db)
+			}
+		})
+	}
+}
