@@ -1,0 +1,110 @@
+package egress
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Limits of every outbound connection. None bounds a whole call: the context
+// of the request does.
+const (
+	dialTimeout       = 10 * time.Second
+	keepAlive         = 30 * time.Second
+	tlsTimeout        = 10 * time.Second
+	continueTimeout   = time.Second
+	headerTimeout     = 15 * time.Minute // a tool may compute for long before it answers
+	headerLimit       = 64 << 10         // bytes of an answer's header
+	idleTimeout       = 90 * time.Second
+	idleConns         = 2048 // to all hosts
+	idleConnsPerHost  = 256
+	silenceBeforePing = 30 * time.Second // HTTP/2
+	pingTimeout       = 15 * time.Second // HTTP/2
+	redirectLimit     = 3
+)
+
+// Option varies how outbound connections are made.
+type Option func(*net.Dialer, *http.Transport)
+
+// WithResolver makes the clients look names up with r instead of the system's
+// resolver.
+func WithResolver(r *net.Resolver) Option {
+	return func(dialer *net.Dialer, _ *http.Transport) { dialer.Resolver = r }
+}
+
+// WithRootCAs makes the clients trust roots instead of the system's
+// certificate authorities.
+func WithRootCAs(roots *x509.CertPool) Option {
+	return func(_ *net.Dialer, transport *http.Transport) { transport.TLSClientConfig.RootCAs = roots }
+}
+
+// Clients makes the outbound HTTP clients. They share one pool of connections
+// and the guard's rules, and ignore proxy settings of the environment, because
+// a proxy would connect where the guard cannot see.
+type Clients struct {
+	transport *http.Transport
+	mcp       *http.Client
+}
+
+// NewClients returns the clients that connect where guard allows.
+func NewClients(guard *Guard, options ...Option) *Clients {
+	dialer := &net.Dialer{
+		Timeout:   dialTimeout,
+		KeepAlive: keepAlive,
+		Control:   guard.control,
+	}
+	transport := &http.Transport{
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    tlsTimeout,
+		ExpectContinueTimeout:  continueTimeout,
+		ResponseHeaderTimeout:  headerTimeout,
+		MaxResponseHeaderBytes: headerLimit,
+		MaxIdleConns:           idleConns,
+		MaxIdleConnsPerHost:    idleConnsPerHost,
+		IdleConnTimeout:        idleTimeout,
+		DisableCompression:     true, // limits count the bytes that arrive
+		ForceAttemptHTTP2:      true,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: silenceBeforePing, PingTimeout: pingTimeout},
+	}
+	for _, option := range options {
+		option(dialer, transport)
+	}
+	return &Clients{
+		transport: transport,
+		mcp:       &http.Client{Transport: transport, CheckRedirect: sameOriginRedirects},
+	}
+}
+
+// MCP returns the client for calls to upstream servers. It follows at most
+// three redirects, only 307 and 308, which keep method and body, and only to
+// the origin that was asked; any other redirect is returned as the response it
+// is. A refused address is an error that errors.As finds as *Blocked. It has
+// no time-out but the request's context.
+func (c *Clients) MCP() *http.Client { return c.mcp }
+
+// Close closes the idle connections. Those in use close when their response
+// bodies do and are then kept no longer than the idle time-out.
+func (c *Clients) Close() { c.transport.CloseIdleConnections() }
+
+// sameOriginRedirects is a http.Client's CheckRedirect.
+func sameOriginRedirects(next *http.Request, via []*http.Request) error {
+	status := next.Response.StatusCode
+	if len(via) > redirectLimit || (status != http.StatusTemporaryRedirect && status != http.StatusPermanentRedirect) || origin(next.URL) != origin(via[0].URL) {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// origin returns scheme, host and port in the form of RFC 6454, section 4.
+func origin(u *url.URL) [3]string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return [3]string{strings.ToLower(u.Scheme), strings.ToLower(u.Hostname()), port}
+}

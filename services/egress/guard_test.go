@@ -1,0 +1,162 @@
+package egress_test
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"mcpgateway/services/egress"
+)
+
+func prefixes(texts ...string) []netip.Prefix {
+	var all []netip.Prefix
+	for _, text := range texts {
+		all = append(all, netip.MustParsePrefix(text))
+	}
+	return all
+}
+
+func TestSSRFGuard(t *testing.T) {
+	guards := map[string]*egress.Guard{
+		"public":     egress.NewGuard(egress.DefaultAllow(false)),
+		"local":      egress.NewGuard(egress.DefaultAllow(true)),
+		"everything": egress.NewGuard(prefixes("0.0.0.0/0", "::/0")),
+		"nat64":      egress.NewGuard(prefixes("64:ff9b::/96")),
+	}
+	const (
+		yes   = "yes"
+		no    = "no"
+		never = "never"
+	)
+	cases := []struct {
+		addr                             string
+		public, local, everything, nat64 string
+	}{
+		{"8.8.8.8", yes, yes, yes, yes},
+		{"2001:4860:4860::8888", yes, yes, yes, yes},
+		{"127.0.0.1", no, yes, yes, no},
+		{"127.255.255.254", no, yes, yes, no},
+		{"::1", no, yes, yes, no},
+		{"10.0.0.1", no, yes, yes, no},
+		{"172.15.255.255", yes, yes, yes, yes},
+		{"172.16.0.0", no, yes, yes, no},
+		{"172.31.255.255", no, yes, yes, no},
+		{"172.32.0.0", yes, yes, yes, yes},
+		{"192.168.1.1", no, yes, yes, no},
+		{"fd12:3456::1", no, yes, yes, no},
+		{"100.64.0.1", no, no, yes, no},
+		{"100.63.255.255", yes, yes, yes, yes},
+		{"192.0.0.8", no, no, yes, no},
+		{"192.0.2.1", no, no, yes, no},
+		{"198.18.0.1", no, no, yes, no},
+		{"198.51.100.1", no, no, yes, no},
+		{"203.0.113.1", no, no, yes, no},
+		{"240.0.0.1", no, no, yes, no},
+		{"2001:db8::1", no, no, yes, no},
+		{"3fff::1", no, no, yes, no},
+		{"::7f00:1", no, no, yes, no}, // IPv4-compatible, deprecated and not routed
+		{"0.0.0.0", never, never, never, never},
+		{"0.1.2.3", never, never, never, never},
+		{"::", never, never, never, never},
+		{"255.255.255.255", never, never, never, never},
+		{"224.0.0.1", never, never, never, never},
+		{"ff02::1", never, never, never, never},
+		{"169.254.0.1", never, never, never, never},
+		{"169.254.169.254", never, never, never, never},
+		{"169.254.170.2", never, never, never, never},
+		{"169.253.255.255", yes, yes, yes, yes},
+		{"169.255.0.0", yes, yes, yes, yes},
+		{"100.100.100.200", never, never, never, never},
+		{"168.63.129.16", never, never, never, never},
+		{"168.63.129.17", yes, yes, yes, yes},
+		{"192.0.0.192", never, never, never, never},
+		{"fd00:ec2::254", never, never, never, never},
+		{"fd20:ce::254", never, never, never, never},
+		{"fd00:42::42", never, never, never, never},
+		{"fe80::1", never, never, never, never},
+		{"fe80::1%eth0", never, never, never, never},
+		{"febf::1", never, never, never, never},
+		{"fec0::1", never, never, never, never},
+		{"::ffff:127.0.0.1", never, never, never, never},
+		{"::ffff:8.8.8.8", never, never, never, never},
+		{"::ffff:0:127.0.0.1", never, never, never, never},
+		{"2002:7f00:1::1", never, never, never, never},
+		{"2002:808:808::1", never, never, never, never},
+		{"2001:0:1234::1", never, never, never, never},
+		{"64:ff9b:1::7f00:1", never, never, never, never},
+		{"64:ff9b::808:808", no, no, yes, yes},
+		{"64:ff9b::7f00:1", no, no, yes, no},
+		{"64:ff9b::a9fe:a9fe", no, no, never, never},
+		{"2000::1%eth0", yes, yes, yes, yes},
+	}
+	for _, c := range cases {
+		addr := netip.MustParseAddr(c.addr)
+		for name, want := range map[string]string{"public": c.public, "local": c.local, "everything": c.everything, "nat64": c.nat64} {
+			err := guards[name].Check(addr)
+			got := yes
+			var blocked *egress.Blocked
+			switch {
+			case errors.As(err, &blocked) && blocked.Never:
+				got = never
+			case errors.As(err, &blocked):
+				got = no
+			case err != nil:
+				t.Errorf("%s, %s: the error is no *Blocked: %v", name, c.addr, err)
+			}
+			if got != want {
+				t.Errorf("%s, %s: %s (%v), want %s", name, c.addr, got, err, want)
+			}
+			if err != nil && strings.Contains(err.Error(), "GATEWAY_EGRESS_ALLOW") != (got == no) {
+				t.Errorf("%s, %s: the error should name the setting when it helps, and only then: %v", name, c.addr, err)
+			}
+		}
+	}
+	for _, g := range guards {
+		if err := g.Check(netip.Addr{}); err == nil {
+			t.Error("the invalid address was allowed")
+		}
+	}
+}
+
+func TestTheSettingThatTheErrorNamesAllowsTheAddress(t *testing.T) {
+	for _, addr := range []string{"127.0.0.1", "10.1.2.3", "::1", "fd12::1", "192.0.2.1", "100.64.0.1"} {
+		err := egress.NewGuard(nil).Check(netip.MustParseAddr(addr))
+		if err == nil {
+			t.Fatalf("%s was allowed", addr)
+		}
+		_, rest, _ := strings.Cut(err.Error(), "adding ")
+		prefix, _, _ := strings.Cut(rest, " ")
+		if err := egress.NewGuard(prefixes(prefix)).Check(netip.MustParseAddr(addr)); err != nil {
+			t.Errorf("%s with %s allowed: %v", addr, prefix, err)
+		}
+	}
+}
+
+func TestAPrefixWithHostBitsAllowsItsNetwork(t *testing.T) {
+	g := egress.NewGuard(prefixes("10.1.2.3/24"))
+	for addr, ok := range map[string]bool{"10.1.2.0": true, "10.1.2.255": true, "10.1.3.0": false, "10.1.1.255": false} {
+		if err := g.Check(netip.MustParseAddr(addr)); (err == nil) != ok {
+			t.Errorf("%s: %v", addr, err)
+		}
+	}
+}
+
+func TestNoSpellingOfALinkLocalAddressIsAllowed(t *testing.T) {
+	g := egress.NewGuard(prefixes("0.0.0.0/0", "::/0"))
+	rapid.Check(t, func(t *rapid.T) {
+		four := [4]byte{169, 254, rapid.Byte().Draw(t, "c"), rapid.Byte().Draw(t, "d")}
+		mapped := netip.AddrFrom4(four)
+		prefix := rapid.SampledFrom([]string{"::ffff:0:0", "64:ff9b::", "64:ff9b:1::", "::ffff:0:0:0"}).Draw(t, "prefix")
+		bytes := netip.MustParseAddr(prefix).As16()
+		copy(bytes[12:], four[:])
+		sixToFour := [16]byte{0x20, 0x02, four[0], four[1], four[2], four[3], 15: 1}
+		for _, addr := range []netip.Addr{mapped, netip.AddrFrom16(bytes), netip.AddrFrom16(sixToFour)} {
+			if err := g.Check(addr); err == nil {
+				t.Fatalf("%s was allowed", addr)
+			}
+		}
+	})
+}
