@@ -1,0 +1,150 @@
+package notify_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
+	"mcpgateway/services/notify"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience is how long a test waits for what must happen.
+const patience = 20 * time.Second
+
+// process is one gateway process: a pool, a feed, and what it was told.
+type process struct {
+	db   *gorm.DB
+	feed *notify.Feed
+
+	mu      sync.Mutex
+	told    []notify.Topic
+	news    chan struct{} // gets a token for each topic told
+	respond func(ctx context.Context, topic notify.Topic) error
+}
+
+// start returns a process on the database whose feed does not run yet.
+func start(t *testing.T, dsn string) *process {
+	t.Helper()
+	p := &process{db: modelstest.Open(t, dsn), news: make(chan struct{}, 1000)}
+	feed, err := notify.NewFeed(p.db, dsn, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.feed = feed
+	feed.Subscribe(func(ctx context.Context, topic notify.Topic) error {
+		p.mu.Lock()
+		p.told = append(p.told, topic)
+		respond := p.respond
+		p.mu.Unlock()
+		p.news <- struct{}{}
+		if respond == nil {
+			return nil
+		}
+		return respond(ctx, topic)
+	})
+	return p
+}
+
+// run runs the feed until the test ends.
+func (p *process) run(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- p.feed.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Errorf("Run returned %v", err)
+			}
+		case <-time.After(patience):
+			t.Error("Run did not end with its context")
+		}
+	})
+}
+
+// topics returns what the process was told so far.
+func (p *process) topics() []notify.Topic {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.told)
+}
+
+// await returns once the process was told of topic n times.
+func (p *process) await(t *testing.T, topic notify.Topic, n int) {
+	t.Helper()
+	deadline := time.After(patience)
+	for p.count(topic) < n {
+		select {
+		case <-p.news:
+		case <-deadline:
+			t.Fatalf("the process was not told of %s %d times, only %v", topic, n, p.topics())
+		}
+	}
+}
+
+func (p *process) count(topic notify.Topic) int {
+	n := 0
+	for _, told := range p.topics() {
+		if told == topic {
+			n++
+		}
+	}
+	return n
+}
+
+// change commits a change of the topics without publishing it, as a command
+// that runs in a process of its own does.
+func (p *process) change(t *testing.T, topics ...notify.Topic) {
+	t.Helper()
+	if err := p.db.Transaction(func(tx *gorm.DB) error { return notify.Touch(tx, topics...) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// publish commits a change of the topics and publishes it.
+func (p *process) publish(t *testing.T, topics ...notify.Topic) {
+	t.Helper()
+	p.change(t, topics...)
+	if err := p.feed.Published(t.Context(), topics...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// awaitFresh returns once the feed has seen everything up to now.
+func (p *process) awaitFresh(t *testing.T) {
+	t.Helper()
+	now := time.Now()
+	deadline := time.After(patience)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !p.feed.Fresh().After(now) {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("the feed is not fresh: %v ago", time.Since(p.feed.Fresh()))
+		}
+	}
+}
+
+func revision(t *testing.T, db *gorm.DB, topic notify.Topic) int64 {
+	t.Helper()
+	var row models.Revision
+	err := db.Take(&row, "topic = ?", topic).Error
+	if err != nil && !errors.Is(err, gorm.ErrRecordNotFound) {
+		t.Fatal(err)
+	}
+	return row.Revision
+}

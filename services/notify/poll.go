@@ -1,0 +1,63 @@
+package notify
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"mcpgateway/models"
+)
+
+// pollInterval is how often SQLite is asked whether another connection wrote.
+const pollInterval = 200 * time.Millisecond
+
+// poll hears of changes in a SQLite file on a connection of its own, because
+// data_version tells of the writes of other connections only. It returns when
+// the connection fails or the context ends, and why.
+func (f *Feed) poll(ctx context.Context) (err error) {
+	db, err := models.Open(ctx, f.dsn)
+	if err != nil {
+		return err
+	}
+	pool, err := db.DB()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	tick := time.NewTicker(pollInterval)
+	defer tick.Stop()
+	var acted int64 // the version whose changes were acted on; versions begin at 1
+	for {
+		asOf := time.Now()
+		version, err := dataVersion(ctx, conn)
+		if err != nil {
+			return err
+		}
+		switch {
+		case version != acted || f.due():
+			// What fails is tried again when it is due, not at every tick.
+			f.catchUp(ctx, asOf)
+			acted = version
+		default:
+			f.upToDate(asOf)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// dataVersion returns a number that differs after every commit of another
+// connection (SQLite, PRAGMA data_version).
+func dataVersion(ctx context.Context, conn *sql.Conn) (version int64, err error) {
+	err = conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version)
+	return version, err
+}
