@@ -1,0 +1,148 @@
+// Command mockmcp serves a scriptable MCP server for demonstrations,
+// end-to-end tests and load runs. The first line on standard output is the URL
+// of its endpoint; SIGINT and SIGTERM end it.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"mcpgateway/services/upstream/upstreamtest"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "mockmcp:", err)
+		os.Exit(1)
+	}
+}
+
+// settings are the flags, checked.
+type settings struct {
+	addr    string
+	options upstreamtest.Options
+	faults  []upstreamtest.Fault
+	stats   bool
+	control bool
+}
+
+// run serves until ctx ends. It returns an error for unusable flags and for an
+// address that cannot be listened on.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	set, err := parse(args, stderr)
+	if err != nil {
+		return err
+	}
+	server := upstreamtest.New(set.options)
+	defer server.Close()
+	server.SetFault(set.faults...)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", set.addr)
+	if err != nil {
+		return err
+	}
+	handler := http.Handler(server)
+	if set.control {
+		handler = server.Control()
+	}
+	url, err := server.Serve(ctx, listener, handler)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(stdout, url); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	server.Close()
+	if set.stats {
+		return json.NewEncoder(stderr).Encode(server.Stats())
+	}
+	return nil
+}
+
+func parse(args []string, stderr io.Writer) (settings, error) {
+	var set settings
+	fs := flag.NewFlagSet("mockmcp", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.StringVar(&set.addr, "addr", "127.0.0.1:0", "listen address; port 0 takes a free one")
+	fs.StringVar(&set.options.Path, "path", "/mcp", "path of the endpoint")
+	fs.StringVar(&set.options.Name, "name", "", "serverInfo.name (default: that of the kind)")
+	kind := fs.String("kind", "standard", "tools: standard, hostile, clock or text")
+	tools := fs.Int("tools", 10, "number of tools of the kind standard: echo, sleep, big, fail, progress, add, then generated ones")
+	eras := fs.String("era", "all", "protocol revisions with commas, as 2025-11-25,2026-07-28; or all, stateless, sse")
+	answer := fs.String("answer", "auto", "auto (SSE when notifications are sent), json or sse")
+	fs.IntVar(&set.options.PageSize, "page", 0, "tools per page of tools/list; 0: all in one")
+	latency := fs.Duration("latency", 0, "wait so long before each answer")
+	hang := fs.String("hang", "", "never answer: accept, any, initialize, list, call or stream")
+	fs.StringVar(&set.options.Token, "token", "", "bearer token that every request must carry")
+	fs.BoolVar(&set.options.Sessionless, "sessionless", false, "give no session id in the revisions of 2025")
+	fs.BoolVar(&set.options.Resumable, "resumable", false, "give the events of sessions ids, to be resumed by")
+	fs.BoolVar(&set.stats, "stats", false, "print the counters on standard error at the end")
+	fs.BoolVar(&set.control, "control", false, "serve GET /stats and POST /control, which changes the behaviour (tools, page, answer, latency, hang, status, every, drop)")
+	if err := fs.Parse(args); err != nil {
+		return set, err
+	}
+	if fs.NArg() > 0 {
+		return set, fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	if *tools < 0 || set.options.PageSize < 0 || *latency < 0 {
+		return set, errors.New("-tools, -page and -latency must not be negative")
+	}
+	if !strings.HasPrefix(set.options.Path, "/") {
+		return set, errors.New("-path must begin with /")
+	}
+	var err error
+	if set.options.Eras, err = upstreamtest.ParseEras(*eras); err != nil {
+		return set, fmt.Errorf("-era: %w", err)
+	}
+	if set.options.Answer, err = upstreamtest.ParseAnswer(*answer); err != nil {
+		return set, fmt.Errorf("-answer: %w", err)
+	}
+	if *latency > 0 {
+		set.faults = append(set.faults, upstreamtest.Fault{Kind: upstreamtest.Delay, Latency: *latency})
+	}
+	if *hang != "" {
+		f, err := upstreamtest.ParseHang(*hang)
+		if err != nil {
+			return set, fmt.Errorf("-hang: %w", err)
+		}
+		set.faults = append(set.faults, f)
+	}
+	set.options.Record = -1
+	return set, equip(&set.options, *kind, *tools)
+}
+
+// equip gives the server the tools of its kind.
+func equip(o *upstreamtest.Options, kind string, tools int) error {
+	var like upstreamtest.Options
+	switch kind {
+	case "standard":
+		like = upstreamtest.Options{Name: "mockmcp", Tools: upstreamtest.Standard(tools)}
+	case "hostile":
+		like = upstreamtest.Options{Name: "hostile", Tools: upstreamtest.Hostile()}
+	case "clock":
+		like = upstreamtest.Clock(time.Now)
+	case "text":
+		like = upstreamtest.TextTools()
+	default:
+		return fmt.Errorf("-kind: there is no kind %q: use standard, hostile, clock or text", kind)
+	}
+	if o.Name == "" {
+		o.Name = like.Name
+	}
+	o.Instructions, o.Tools = like.Instructions, like.Tools
+	return nil
+}

@@ -1,0 +1,82 @@
+package upstreamtest
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+)
+
+// breakHTTP carries out a fault that replaces the whole HTTP answer. It
+// returns false when hit is nil or of a kind that only alters the answer.
+func (s *Server) breakHTTP(w http.ResponseWriter, r *http.Request, hit *Fault, id []byte) bool {
+	if hit == nil {
+		return false
+	}
+	switch hit.Kind {
+	case Hang:
+		select {
+		case <-r.Context().Done():
+		case <-s.life.Done():
+		}
+	case Status:
+		copyHeader(w, hit.Header)
+		w.WriteHeader(orElse(hit.Status, http.StatusInternalServerError))
+		_, _ = io.WriteString(w, hit.Body) // the client may be gone
+	case Redirect:
+		w.Header().Set("Location", hit.URL)
+		w.WriteHeader(orElse(hit.Status, http.StatusTemporaryRedirect))
+	case Reset:
+		cutConnection(w, true)
+	case Disconnect:
+		cutConnection(w, false)
+	case Raw, InvalidJSON, HTML:
+		body, contentType := hit.rawBody(id)
+		copyHeader(w, hit.Header)
+		w.Header().Set("Content-Type", contentType)
+		w.WriteHeader(orElse(hit.Status, http.StatusOK))
+		_, _ = io.WriteString(w, body) // the client may be gone
+	default:
+		return false
+	}
+	return true
+}
+
+// cutConnection ends the connection under w, with a TCP reset or a plain
+// close. Where w has no connection to cut it answers with HTTP 500.
+func cutConnection(w http.ResponseWriter, reset bool) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		http.Error(w, "this connection cannot be cut: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok && reset {
+		_ = tcp.SetLinger(0) // then Close resets; without it the client sees a plain end
+	}
+	_ = conn.Close() // it is being broken on purpose
+}
+
+func copyHeader(w http.ResponseWriter, h http.Header) {
+	for name, values := range h {
+		w.Header()[http.CanonicalHeaderKey(name)] = values
+	}
+}
+
+func orElse(n, instead int) int {
+	if n == 0 {
+		return instead
+	}
+	return n
+}
+
+// loopbackOrigin reports whether a browser page of this origin runs on the
+// same machine; only those may use the server (protection against DNS
+// rebinding, MCP transports, security warning).
+func loopbackOrigin(origin string) bool {
+	u, err := url.Parse(origin)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,145 @@
+package upstreamtest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"mcpgateway/services/rawjson"
+)
+
+// Handler answers one request. Its context ends when the client cancels: by
+// notifications/cancelled in the session eras, by closing the stream in the
+// stateless one.
+type Handler func(ctx context.Context, c *Call) Result
+
+// Tool is one tool. Definition is sent in tools/list byte for byte, whatever
+// it holds; the name that calls are matched by is read from it. A nil Call
+// answers with an empty result.
+type Tool struct {
+	Definition string
+	Call       Handler
+}
+
+// Call is one request on its way to a handler. Its slices must not be changed.
+type Call struct {
+	Era       Era
+	Session   string // session id; empty in the stateless era
+	ID        []byte // raw JSON
+	Method    string
+	Params    []byte // raw JSON; nil when absent
+	Name      string // params.name
+	Arguments []byte // params.arguments, raw JSON; nil when absent
+	Header    http.Header
+
+	params  *rawjson.Object
+	token   []byte // progress token, raw
+	reply   reply
+	session *session
+	server  *Server
+}
+
+// ErrNoProgressToken is returned by Progress when the client did not ask for
+// progress notifications.
+var ErrNoProgressToken = errors.New("the request carries no progress token")
+
+// Progress sends notifications/progress for this call; total below 0 and an
+// empty message are left out. It returns ErrNoProgressToken when the client
+// gave no token.
+func (c *Call) Progress(progress, total float64, message string) error {
+	if c.token == nil {
+		return ErrNoProgressToken
+	}
+	p := append([]byte(`{"progressToken":`), c.token...)
+	p = append(p, `,"progress":`...)
+	p = strconv.AppendFloat(p, progress, 'f', -1, 64)
+	if total >= 0 {
+		p = append(p, `,"total":`...)
+		p = strconv.AppendFloat(p, total, 'f', -1, 64)
+	}
+	if message != "" {
+		p = append(p, `,"message":`...)
+		p = rawjson.AppendString(p, message)
+	}
+	return c.Notify("notifications/progress", append(p, '}'))
+}
+
+// Notify sends a notification on the stream of this call; params is raw JSON
+// and may be nil. With AnswerJSON it is dropped.
+func (c *Call) Notify(method string, params []byte) error {
+	return c.reply.notify(notification(method, params))
+}
+
+// Ask sends a request to the client on the stream of this call and returns
+// the whole raw JSON-RPC response that the client posts. It fails in the
+// stateless era, without a session, and with AnswerJSON.
+func (c *Call) Ask(ctx context.Context, method string, params []byte) ([]byte, error) {
+	if c.session == nil || c.Era.Stateless() {
+		return nil, errors.New("a server can only ask within a session: return an input_required result instead")
+	}
+	if !c.reply.canAsk() {
+		return nil, errors.New("a JSON answer cannot carry a request: use AnswerAuto or AnswerSSE")
+	}
+	id, answer := c.session.expect()
+	defer c.session.forget(id)
+	m := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
+	m = append(m, `,"method":`...)
+	m = rawjson.AppendString(m, method)
+	if params != nil {
+		m = append(m, `,"params":`...)
+		m = append(m, params...)
+	}
+	if err := c.reply.notify(append(m, '}')); err != nil {
+		return nil, err
+	}
+	select {
+	case raw := <-answer:
+		return raw, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Result is what a handler returns: a raw JSON result, or a JSON-RPC error.
+type Result struct {
+	JSON []byte
+	Err  *RPCError
+}
+
+// RPCError is a JSON-RPC error object. Data is raw JSON and may be nil.
+type RPCError struct {
+	Code    int
+	Message string
+	Data    []byte
+}
+
+// Error returns the message.
+func (e *RPCError) Error() string { return e.Message }
+
+// JSON returns the result that is sent as given.
+func JSON(raw string) Result { return Result{JSON: []byte(raw)} }
+
+// Text returns a result with one text block.
+func Text(s string) Result {
+	return Result{JSON: append(rawjson.AppendString([]byte(`{"content":[{"type":"text","text":`), s), `}]}`...)}
+}
+
+// Failure returns a result with one text block and isError set.
+func Failure(s string) Result {
+	return Result{JSON: append(rawjson.AppendString([]byte(`{"content":[{"type":"text","text":`), s), `}],"isError":true}`...)}
+}
+
+// Structured returns a result whose structuredContent is the JSON document
+// raw, which its text block repeats for clients that know no other.
+func Structured(raw []byte) Result {
+	out := rawjson.AppendString([]byte(`{"content":[{"type":"text","text":`), string(raw))
+	out = append(out, `}],"structuredContent":`...)
+	out = append(out, raw...)
+	return Result{JSON: append(out, '}')}
+}
+
+// Refuse returns a JSON-RPC error.
+func Refuse(code int, message string) Result {
+	return Result{Err: &RPCError{Code: code, Message: message}}
+}

@@ -1,0 +1,204 @@
+package upstreamtest
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"mcpgateway/services/rawjson"
+)
+
+// newCall prepares a request for its handler.
+func (s *Server) newCall(m *message, era Era, v *session, h http.Header, p reply) *Call {
+	c := &Call{
+		Era: era, ID: m.id, Method: m.method, Params: m.rawParams, Header: h,
+		params: m.params, reply: p, session: v, server: s,
+	}
+	if v != nil {
+		c.Session = v.id
+	}
+	c.Name, _ = m.params.String("name")
+	c.Arguments = m.params.Get("arguments")
+	if meta := m.params.Object("_meta"); meta != nil {
+		if t := meta.Get("progressToken"); rawjson.Kind(t) == '"' || rawjson.IsNumber(t) {
+			c.token = t
+		}
+	}
+	return c
+}
+
+// respond answers one request through c.reply, as hit wants it.
+func (s *Server) respond(ctx context.Context, c *Call, hit *Fault, b *behaviour) {
+	if hit.is(EndlessSSE) {
+		m := notification("notifications/message", []byte(`{"level":"info","data":"`+filler+`"}`))
+		for ctx.Err() == nil && c.reply.notify(m) == nil {
+		}
+	}
+	if hit.is(EndlessSSE, SilentSSE) {
+		c.reply.finish(frame{skip: true})
+		return
+	}
+	c.reply.finish(s.outcome(ctx, c, hit, b))
+}
+
+// outcome returns the answer to one request.
+func (s *Server) outcome(ctx context.Context, c *Call, hit *Fault, b *behaviour) frame {
+	id := c.ID
+	switch {
+	case hit.is(WrongID):
+		id = wrongID(id)
+	case hit.is(JSONRPCError):
+		e := hit.Error
+		if e == nil {
+			e = &RPCError{Code: -32603, Message: "injected error"}
+		}
+		return frame{head: appendError(nil, id, e)}
+	case hit.is(Huge), hit.is(Gzip) && hit.Bytes > 0:
+		return hugeFrame(id, c.Method, hit.Bytes)
+	case hit.is(Raw, InvalidJSON, HTML): // over Streamable HTTP these replaced the whole answer before
+		body, _ := hit.rawBody(id)
+		return frame{head: []byte(body)}
+	}
+	r := s.method(ctx, c, hit, b)
+	f := frame{half: hit.is(DropHalf)}
+	switch {
+	case ctx.Err() != nil && s.life.Err() == nil:
+		s.cancelled.Add(1)
+		s.events.signal()
+		f.skip = true
+		f.head = appendError(nil, id, &RPCError{Code: codeServer, Message: "the request was cancelled"})
+	case r.Err != nil:
+		f.head = appendError(nil, id, r.Err)
+		f.status = statusOf(c.Era, r.Err.Code)
+	case r.JSON == nil:
+		f.head = appendResult(nil, id, s.decorate(c, []byte("{}")))
+	default:
+		result := s.decorate(c, r.JSON)
+		f.head = appendResult(make([]byte, 0, len(result)+len(id)+40), id, result)
+	}
+	return f
+}
+
+// statusOf returns the HTTP status of a JSON-RPC error: the stateless era
+// ties some codes to one, every other era answers 200.
+func statusOf(era Era, code int) int {
+	switch {
+	case !era.Stateless():
+	case code == codeMethodNotFound:
+		return http.StatusNotFound
+	case code <= codeHeaderMismatch && code >= codeUnsupportedVersion:
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
+}
+
+// method runs the method of a call.
+func (s *Server) method(ctx context.Context, c *Call, hit *Fault, b *behaviour) Result {
+	if h := s.opts.Methods[c.Method]; h != nil {
+		return h(ctx, c)
+	}
+	switch c.Method {
+	case "tools/call":
+		s.calls.Add(1)
+		tool := b.tools.byName[c.Name]
+		if tool == nil {
+			return Refuse(codeInvalidParams, "Unknown tool: "+c.Name)
+		}
+		if k := rawjson.Kind(c.Arguments); k != 0 && k != '{' {
+			return Refuse(codeInvalidParams, "Invalid params: arguments must be an object")
+		}
+		if tool.call == nil {
+			return JSON(`{"content":[]}`)
+		}
+		return tool.call(ctx, c)
+	case "tools/list":
+		p, ok := b.tools.page(c.params, hit, c.Era.Stateless())
+		if !ok {
+			return Refuse(codeInvalidParams, "Invalid cursor")
+		}
+		out := append(make([]byte, 0, len(p)+256), '{')
+		if c.Era.Stateless() {
+			out = append(s.appendCacheable(out), ',')
+		}
+		return Result{JSON: append(append(out, p...), '}')}
+	case "server/discover":
+		if c.Era.Stateless() {
+			out := append(s.appendCacheable([]byte{'{'}), `,"supportedVersions":`...)
+			out = appendStrings(out, s.eras.modern)
+			return Result{JSON: append(s.appendSelf(out), '}')}
+		}
+	case "ping":
+		if !c.Era.Stateless() {
+			return JSON("{}")
+		}
+	}
+	return Refuse(codeMethodNotFound, "Method not found: "+c.Method)
+}
+
+// initialize answers the handshake; the session is nil where none is kept.
+func (s *Server) initialize(version string) Result {
+	out := rawjson.AppendString([]byte(`{"protocolVersion":`), version)
+	out = append(s.appendSelf(out), `,"serverInfo":`...)
+	return Result{JSON: append(s.appendInfo(out), '}')}
+}
+
+// appendSelf appends the members capabilities and instructions.
+func (s *Server) appendSelf(dst []byte) []byte {
+	dst = append(dst, `,"capabilities":`+s.opts.Capabilities...)
+	if s.opts.Instructions != "" {
+		dst = append(dst, `,"instructions":`...)
+		dst = rawjson.AppendString(dst, s.opts.Instructions)
+	}
+	return dst
+}
+
+func (s *Server) appendInfo(dst []byte) []byte {
+	dst = append(dst, `{"name":`...)
+	dst = rawjson.AppendString(dst, s.opts.Name)
+	dst = append(dst, `,"version":`...)
+	return append(rawjson.AppendString(dst, s.opts.Version), '}')
+}
+
+// appendCacheable appends every member that the stateless era wants on a
+// cacheable result.
+func (s *Server) appendCacheable(dst []byte) []byte {
+	dst = append(dst, `"resultType":"complete","ttlMs":`...)
+	dst = strconv.AppendInt(dst, s.opts.TTL.Milliseconds(), 10)
+	dst = append(dst, `,"cacheScope":`...)
+	dst = rawjson.AppendString(dst, s.opts.CacheScope)
+	dst = append(dst, `,"_meta":{"`+metaServerInfo+`":`...)
+	return append(s.appendInfo(dst), '}')
+}
+
+// cacheable are the methods of the stateless era whose results carry ttlMs
+// and cacheScope, except those that are built with them.
+var cacheable = []string{"prompts/list", "resources/list", "resources/templates/list", "resources/read"}
+
+// decorate adds what the stateless era requires of a result and the handler
+// left out. A result that is no JSON object stays as it is.
+func (s *Server) decorate(c *Call, raw []byte) []byte {
+	built := (c.Method == "tools/list" || c.Method == "server/discover") && s.opts.Methods[c.Method] == nil
+	if !c.Era.Stateless() || built {
+		return raw
+	}
+	o, err := rawjson.ParseObject(raw, rawjson.Lenient)
+	if err != nil {
+		return raw
+	}
+	if o.Get("resultType") == nil {
+		o.Set("resultType", []byte(`"complete"`))
+	}
+	if kind, _ := o.String("resultType"); kind == "complete" && slices.Contains(cacheable, c.Method) {
+		if o.Get("ttlMs") == nil {
+			o.Set("ttlMs", strconv.AppendInt(nil, s.opts.TTL.Milliseconds(), 10))
+		}
+		if o.Get("cacheScope") == nil {
+			o.Set("cacheScope", rawjson.Quote(s.opts.CacheScope))
+		}
+	}
+	if o.Object("_meta").Get(metaServerInfo) == nil {
+		setMeta(o, metaServerInfo, s.appendInfo(nil))
+	}
+	return o.Bytes()
+}

@@ -1,0 +1,168 @@
+package upstreamtest
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"mcpgateway/services/rawjson"
+)
+
+// postModern answers a message of the stateless era.
+func (s *Server) postModern(w http.ResponseWriter, r *http.Request, m *message, hit *Fault, b *behaviour) {
+	version := r.Header.Get("Mcp-Protocol-Version")
+	switch {
+	case m.method == "":
+		writeError(w, http.StatusBadRequest, m.id, codeInvalidRequest, "Invalid request: a client must not post responses")
+		return
+	case m.isNotification():
+		if !slices.Contains(s.eras.modern, version) {
+			s.refuseVersion(w, nil, version)
+			return
+		}
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	if !s.checkModern(w, r, m, version, b) {
+		return
+	}
+	ctx, stop := context.WithCancel(r.Context()) // the end of the stream is the cancellation
+	defer stop()
+	defer context.AfterFunc(s.life, stop)()
+	if m.method == "subscriptions/listen" && s.opts.Methods[m.method] == nil {
+		s.listen(ctx, w, m)
+		return
+	}
+	s.respond(ctx, s.newCall(m, Era(version), nil, r.Header, newReply(w, r, b, hit)), hit, b)
+}
+
+// checkModern compares the headers with the body (2026-07-28, transports and
+// versioning); false when the request was refused.
+func (s *Server) checkModern(w http.ResponseWriter, r *http.Request, m *message, version string, b *behaviour) bool {
+	mismatch := func(text string) bool {
+		writeError(w, http.StatusBadRequest, m.id, codeHeaderMismatch, "Header mismatch: "+text)
+		return false
+	}
+	meta := m.params.Object("_meta")
+	inBody, inMeta := meta.String(metaVersion)
+	switch {
+	case version == "":
+		return mismatch("the MCP-Protocol-Version header is missing")
+	case !inMeta:
+		writeError(w, http.StatusBadRequest, m.id, codeInvalidParams, "Invalid params: _meta must hold "+metaVersion)
+		return false
+	case inBody != version:
+		return mismatch("MCP-Protocol-Version differs from _meta")
+	case !slices.Contains(s.eras.modern, version):
+		s.refuseVersion(w, m.id, version)
+		return false
+	case rawjson.Kind(meta.Get(metaCapabilities)) != '{':
+		writeError(w, http.StatusBadRequest, m.id, codeInvalidParams, "Invalid params: _meta must hold "+metaCapabilities)
+		return false
+	case r.Header.Get("Mcp-Method") != m.method:
+		return mismatch("Mcp-Method differs from the method")
+	}
+	var named string
+	switch m.method {
+	case "tools/call", "prompts/get":
+		named = "name"
+	case "resources/read":
+		named = "uri"
+	default:
+		return true
+	}
+	got, ok := decodeHeader(r.Header.Get("Mcp-Name"))
+	if want, _ := m.params.String(named); !ok || got == "" || got != want {
+		return mismatch("Mcp-Name differs from params." + named)
+	}
+	if m.method != "tools/call" {
+		return true
+	}
+	if tool := b.tools.byName[got]; tool != nil {
+		for _, p := range tool.params {
+			if !p.matches(r.Header.Get(p.header), m.params.Get("arguments")) {
+				return mismatch(p.header + " differs from the argument")
+			}
+		}
+	}
+	return true
+}
+
+// refuseVersion answers -32022 with the versions that are spoken.
+func (s *Server) refuseVersion(w http.ResponseWriter, id []byte, requested string) {
+	data := appendStrings([]byte(`{"supported":`), s.eras.all)
+	data = append(data, `,"requested":`...)
+	data = append(rawjson.AppendString(data, requested), '}')
+	writeRPCError(w, http.StatusBadRequest, id, &RPCError{Code: codeUnsupportedVersion, Message: "Unsupported protocol version", Data: data})
+}
+
+// refuseHandshake answers a client of an older era where only the stateless
+// one is spoken.
+func (s *Server) refuseHandshake(w http.ResponseWriter, r *http.Request, m *message) {
+	if v, ok := m.params.String("protocolVersion"); ok && m.method == "initialize" {
+		s.refuseVersion(w, m.id, v)
+		return
+	}
+	if v := r.Header.Get("Mcp-Protocol-Version"); v != "" {
+		s.refuseVersion(w, m.id, v)
+		return
+	}
+	writeError(w, http.StatusBadRequest, m.id, codeHeaderMismatch, "Header mismatch: the MCP-Protocol-Version header is missing")
+}
+
+// listen serves subscriptions/listen: the acknowledgement first, then the
+// notifications that were asked for, and a result when this side ends it.
+func (s *Server) listen(ctx context.Context, w http.ResponseWriter, m *message) {
+	want := m.params.Object("notifications")
+	if want == nil {
+		writeError(w, http.StatusOK, m.id, codeInvalidParams, "Invalid params: notifications is required")
+		return
+	}
+	on := func(name string) bool { return string(want.Get(name)) == "true" }
+	l := &listen{id: m.id, tools: on("toolsListChanged"), prompts: on("promptsListChanged"), resources: on("resourcesListChanged")}
+	agreed := []byte(`{"notifications":{`)
+	add := func(granted bool, member string) {
+		if !granted {
+			return
+		}
+		if agreed[len(agreed)-1] != '{' {
+			agreed = append(agreed, ',')
+		}
+		agreed = append(agreed, member...)
+	}
+	add(l.tools, `"toolsListChanged":true`)
+	add(l.prompts, `"promptsListChanged":true`)
+	add(l.resources, `"resourcesListChanged":true`)
+	if raw := want.Get("resourceSubscriptions"); raw != nil {
+		list, err := rawjson.Elements(raw, rawjson.Lenient)
+		if err != nil {
+			writeError(w, http.StatusOK, m.id, codeInvalidParams, "Invalid params: resourceSubscriptions must be an array")
+			return
+		}
+		for _, e := range list {
+			if uri, ok := rawjson.String(e); ok {
+				l.uris = append(l.uris, uri)
+			}
+		}
+		add(len(l.uris) > 0, `"resourceSubscriptions":`+string(appendStrings(nil, l.uris)))
+	}
+	agreed = withMeta(append(agreed, '}', '}'), metaSubscription, m.id)
+
+	startEvents(w)
+	ack := frame{head: notification("notifications/subscriptions/acknowledged", agreed)}
+	rc := http.NewResponseController(w)
+	if ack.writeEvent(w, "") != nil || rc.Flush() != nil {
+		return
+	}
+	t := s.openStream(ctx, nil, l)
+	defer s.closeStream(t)
+	if l.tools || l.prompts || l.resources || len(l.uris) > 0 {
+		if !s.pump(w, t) {
+			return
+		}
+	}
+	end := frame{head: appendResult(nil, m.id, withMeta([]byte(`{"resultType":"complete"}`), metaSubscription, m.id))}
+	if end.writeEvent(w, "") == nil {
+		_ = rc.Flush() // the client may be gone
+	}
+}
