@@ -1,0 +1,180 @@
+package upstream
+
+import (
+	"bytes"
+	"encoding/base64"
+	"net/http"
+	"strings"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/rawjson"
+)
+
+// The protocol revisions that change how the gateway speaks.
+const (
+	revision20241105 = "2024-11-05" // the oldest understood
+	revision20250618 = "2025-06-18" // the first with a version header
+	revision20251125 = "2025-11-25" // the newest with a handshake
+	revision20260728 = "2026-07-28" // the first without sessions
+)
+
+// Reserved names in `_meta` (MCP 2026-07-28, "General fields").
+const (
+	metaProtocolVersion    = "io.modelcontextprotocol/protocolVersion"
+	metaClientInfo         = "io.modelcontextprotocol/clientInfo"
+	metaClientCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	metaLogLevel           = "io.modelcontextprotocol/logLevel"
+	metaServerInfo         = "io.modelcontextprotocol/serverInfo"
+)
+
+// Header names, in the spelling of net/http.
+const (
+	headerSession  = "Mcp-Session-Id"
+	headerVersion  = "Mcp-Protocol-Version"
+	headerMethod   = "Mcp-Method"
+	headerName     = "Mcp-Name"
+	headerParam    = "Mcp-Param-"
+	headerLastID   = "Last-Event-Id"
+	typeJSON       = "application/json"
+	typeEvents     = "text/event-stream"
+	acceptAnswers  = typeJSON + ", " + typeEvents
+	base64Sentinel = "=?base64?"
+)
+
+// isRevision reports whether v has the form of a protocol revision, a date.
+func isRevision(v string) bool {
+	if len(v) != len(revision20241105) {
+		return false
+	}
+	for i := range len(v) {
+		if dash := i == 4 || i == 7; dash != (v[i] == '-') || !dash && (v[i] < '0' || v[i] > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// statelessParams returns params with the request metadata that revision
+// 2026-07-28 asks for, and the value of the Mcp-Name header, which is empty
+// for methods that have none. Whatever else `_meta` holds stays.
+func statelessParams(method string, params, clientInfo, capabilities []byte) (out []byte, name string, err error) {
+	if params == nil {
+		params = []byte("{}")
+	}
+	o, err := rawjson.ParseObject(params, rawjson.Lenient)
+	if err != nil {
+		return nil, "", invalidParams(err)
+	}
+	raw := o.Get("_meta")
+	if raw == nil {
+		raw = []byte("{}")
+	}
+	meta, err := rawjson.ParseObject(raw, rawjson.Lenient)
+	if err != nil {
+		return nil, "", fault.Invalid(`"_meta" is not an object: %v`, err)
+	}
+	if capabilities == nil {
+		capabilities = []byte("{}")
+	}
+	meta.Set(metaProtocolVersion, []byte(`"`+revision20260728+`"`))
+	meta.Set(metaClientInfo, clientInfo)
+	meta.Set(metaClientCapabilities, capabilities)
+	o.Set("_meta", meta.Bytes())
+	switch method {
+	case "tools/call", "prompts/get":
+		name, _ = o.String("name")
+	case "resources/read":
+		name, _ = o.String("uri")
+	}
+	return o.Bytes(), name, nil
+}
+
+// handshakeParams returns params without the metadata that only revision
+// 2026-07-28 knows. What else `_meta` holds stays: progressToken,
+// traceparent, tracestate, baggage and everything unknown.
+func handshakeParams(params []byte) ([]byte, error) {
+	// A reserved name may be written with escapes, and letters can only be
+	// escaped by \u. Without either there is nothing to remove.
+	if !bytes.Contains(params, []byte("modelcontextprotocol")) && !bytes.Contains(params, []byte(`\u`)) {
+		return params, nil
+	}
+	o, err := rawjson.ParseObject(params, rawjson.Lenient)
+	if err != nil {
+		return nil, invalidParams(err)
+	}
+	meta := o.Object("_meta")
+	if meta == nil {
+		return params, nil
+	}
+	removed := false
+	for _, name := range []string{metaProtocolVersion, metaClientInfo, metaClientCapabilities, metaLogLevel} {
+		removed = meta.Delete(name) || removed
+	}
+	switch {
+	case !removed:
+		return params, nil
+	case meta.Len() == 0:
+		o.Delete("_meta")
+	default:
+		o.Set("_meta", meta.Bytes())
+	}
+	return o.Bytes(), nil
+}
+
+func invalidParams(err error) *fault.Fault {
+	return fault.Invalid(`"params" is not an object: %v`, err)
+}
+
+// progressToken returns the raw progress token of params, or nil.
+func progressToken(params []byte) []byte {
+	if !bytes.Contains(params, []byte("progressToken")) {
+		return nil
+	}
+	o, err := rawjson.ParseObject(params, rawjson.Lenient)
+	if err != nil {
+		return nil
+	}
+	return o.Object("_meta").Get("progressToken")
+}
+
+// headerValue returns s as a header value. What a header cannot carry
+// faithfully is wrapped into base64 (MCP 2026-07-28, "Value encoding").
+func headerValue(s string) string {
+	plain := !strings.HasPrefix(s, base64Sentinel) || !strings.HasSuffix(s, "?=")
+	for i := range len(s) {
+		edge := i == 0 || i == len(s)-1
+		if s[i] < ' ' || s[i] > '~' || edge && s[i] == ' ' {
+			plain = false
+			break
+		}
+	}
+	if plain {
+		return s
+	}
+	return base64Sentinel + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
+}
+
+// requestHeader returns the header of one request: what the operator
+// configured, overridden by what the protocol fixes. Configured values never
+// reach the names that the protocol owns, or they could contradict the body.
+func requestHeader(configured, fixed http.Header) http.Header {
+	h := make(http.Header, len(configured)+len(fixed)+3)
+	for name, values := range configured {
+		if name = http.CanonicalHeaderKey(name); !isProtocolHeader(name) {
+			h[name] = values
+		}
+	}
+	for name, values := range fixed {
+		h[name] = values
+	}
+	return h
+}
+
+func isProtocolHeader(name string) bool {
+	switch name {
+	case headerSession, headerVersion, headerMethod, headerName, headerLastID,
+		"Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Transfer-Encoding":
+		return true
+	}
+	return strings.HasPrefix(name, headerParam)
+}

@@ -1,0 +1,311 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/rawjson"
+)
+
+// legacySSE is the HTTP+SSE transport (MCP 2024-11-05): one GET stream brings
+// everything the upstream sends, and requests are POSTed to the endpoint that
+// its first event names. All calls of a session share the stream.
+type legacySSE struct {
+	poster   // to the endpoint
+	cancel   context.CancelFunc
+	done     chan struct{} // closed when the stream has ended
+	replies  chan struct{} // one element for each reply that is being sent
+	replying sync.WaitGroup
+
+	mu      sync.Mutex
+	waiting map[int64]*waiter
+	err     error // why the stream ended
+}
+
+// waiter is a call that waits for its answer on the shared stream.
+type waiter struct {
+	x       *exchange
+	ctx     context.Context
+	answer  chan reply   // holds one
+	notices chan message // for the caller's own goroutine, so that a slow one delays nobody
+}
+
+// openLegacySSE opens the stream and waits for its endpoint. The stream lives
+// until close or the end of life; ctx bounds the opening only.
+func openLegacySSE(ctx, life context.Context, p poster, header http.Header) (*legacySSE, error) {
+	streamCtx, cancel := context.WithCancel(life)
+	stop := context.AfterFunc(ctx, cancel)
+	header = maps.Clone(header)
+	delete(header, "Content-Type")
+	header["Accept"] = []string{typeEvents}
+	resp, err := p.do(p.request(streamCtx, http.MethodGet, header, nil))
+	if err != nil {
+		stop()
+		cancel()
+		return nil, endedOr(ctx, err)
+	}
+	events := newEventReader(resp.Body, maxAnswerBytes)
+	endpoint, err := p.endpoint(resp, events)
+	if !stop() || err != nil {
+		_ = resp.Body.Close()
+		cancel()
+		return nil, endedOr(ctx, err)
+	}
+	l := &legacySSE{
+		poster: poster{http: p.http, trace: p.trace, place: p.place, url: endpoint},
+		cancel: cancel, done: make(chan struct{}), replies: make(chan struct{}, maxReplies), waiting: map[int64]*waiter{},
+	}
+	go l.readStream(streamCtx, resp.Body, events, header)
+	return l, nil
+}
+
+// endpoint returns the URL that the first event of the stream names. It must
+// have the origin of the stream, or the credentials would go elsewhere.
+func (p *poster) endpoint(resp *http.Response, events *eventReader) (*url.URL, error) {
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
+		return nil, p.place.refused(resp, body)
+	}
+	if t := mediaType(resp); t != typeEvents {
+		return nil, p.place.invalid("answered with content type %q instead of an event stream: check its URL", excerpt([]byte(t)))
+	}
+	if err := p.checkEncoding(resp); err != nil {
+		return nil, err
+	}
+	for {
+		e, err := events.next()
+		if err != nil {
+			return nil, p.place.streamBroken(err)
+		}
+		if e.name != "endpoint" {
+			continue
+		}
+		u, err := p.url.Parse(string(bytes.TrimSpace(e.data)))
+		if err != nil || u.Scheme != p.url.Scheme || u.Host != p.url.Host || u.User != nil {
+			return nil, p.place.invalid("names an endpoint with another origin than its own: %s", excerpt(e.data))
+		}
+		u.Fragment = ""
+		return u, nil
+	}
+}
+
+func (p place) streamBroken(err error) *fault.Fault {
+	switch {
+	case errors.Is(err, errEventTooLarge):
+		return p.invalid("sent an event of more than %d MiB", maxAnswerBytes>>20)
+	case errors.Is(err, io.EOF):
+		return p.unavailable("ended its event stream")
+	}
+	return p.unavailable("broke its event stream: %s", reason(err)).Because(err)
+}
+
+func (l *legacySSE) closed() bool {
+	select {
+	case <-l.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (l *legacySSE) holdsSession() bool { return true }
+
+func (l *legacySSE) notify(ctx context.Context, header http.Header, body []byte) error {
+	return l.post(ctx, header, body)
+}
+
+func (l *legacySSE) close(context.Context, http.Header) {
+	l.cancel()
+	<-l.done
+	l.replying.Wait()
+}
+
+// readStream hands on what the upstream sends until the stream ends.
+func (l *legacySSE) readStream(ctx context.Context, body io.ReadCloser, events *eventReader, header http.Header) {
+	err := l.receiveAll(ctx, events, header)
+	l.cancel()
+	_ = body.Close()
+	l.mu.Lock()
+	l.err = err
+	l.mu.Unlock()
+	close(l.done)
+}
+
+func (l *legacySSE) receiveAll(ctx context.Context, events *eventReader, header http.Header) error {
+	for {
+		e, err := events.next()
+		if err != nil {
+			return l.place.streamBroken(err)
+		}
+		if e.name != "message" || len(e.data) == 0 {
+			continue
+		}
+		batch := [][]byte{e.data}
+		if rawjson.Kind(e.data) == '[' {
+			if batch, err = rawjson.Elements(e.data, rawjson.Lenient); err != nil {
+				return l.place.invalid("sent something that is not JSON: %s", excerpt(e.data)).Because(err)
+			}
+		}
+		for _, raw := range batch {
+			m, err := l.place.message(raw)
+			if err != nil {
+				return err
+			}
+			switch {
+			case m.method == "":
+				l.answered(&m)
+			case m.isRequest():
+				l.requested(ctx, header, &m)
+			default:
+				l.notified(m)
+			}
+		}
+	}
+}
+
+// answered wakes the call that waits for this answer. An answer that nobody
+// waits for any more belongs to a call that was cancelled.
+func (l *legacySSE) answered(m *message) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	id, err := strconv.ParseInt(string(m.id), 10, 64)
+	if w := l.waiting[id]; err == nil && w != nil {
+		delete(l.waiting, id)
+		w.answer <- reply{result: m.result, rpcError: m.rpcError}
+	}
+}
+
+// notified hands a progress notification to the call whose token it carries.
+// Others cannot be told apart on a shared stream and reach nobody.
+func (l *legacySSE) notified(m message) {
+	if m.method != "notifications/progress" {
+		return
+	}
+	o, err := rawjson.ParseObject(m.params, rawjson.Lenient)
+	if err != nil {
+		return
+	}
+	token := o.Get("progressToken")
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, w := range l.waiting {
+		if token != nil && bytes.Equal(w.x.progressToken, token) {
+			select {
+			case w.notices <- m:
+			default: // the receiver is slow; progress may be skipped
+			}
+			return
+		}
+	}
+}
+
+// requested answers a request of the upstream. It belongs to a call only when
+// no other call could have caused it.
+func (l *legacySSE) requested(ctx context.Context, header http.Header, m *message) {
+	select {
+	case l.replies <- struct{}{}:
+	default:
+		return // it floods us; the stream must go on for the others
+	}
+	var serve func(context.Context, string, []byte) ([]byte, []byte)
+	l.mu.Lock()
+	if len(l.waiting) == 1 {
+		for _, w := range l.waiting {
+			ctx, header, serve = w.ctx, w.x.header, w.x.serve
+		}
+	}
+	l.mu.Unlock()
+	header = maps.Clone(header)
+	header["Content-Type"] = []string{typeJSON}
+	l.replying.Go(func() {
+		defer func() { <-l.replies }()
+		l.answerServer(ctx, header, m, serve)
+	})
+}
+
+func (l *legacySSE) call(ctx context.Context, x *exchange) (reply, error) {
+	w := &waiter{x: x, ctx: ctx, answer: make(chan reply, 1), notices: make(chan message, maxNotices)}
+	l.mu.Lock()
+	if l.err != nil {
+		l.mu.Unlock()
+		return reply{}, l.gone()
+	}
+	l.waiting[x.id] = w
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		delete(l.waiting, x.id)
+		l.mu.Unlock()
+	}()
+
+	// The answer may come before the POST is answered.
+	postCtx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	posted := make(chan error, 1)
+	go func() { posted <- l.post(postCtx, x.header, x.body) }()
+	for {
+		select {
+		case m := <-w.notices:
+			x.pass(m)
+		case r := <-w.answer:
+			for len(w.notices) > 0 {
+				x.pass(<-w.notices)
+			}
+			return r, nil
+		case err := <-posted:
+			if err != nil {
+				return reply{}, endedOr(ctx, err)
+			}
+			posted = nil
+		case <-l.done:
+			return l.lost(ctx, w, posted)
+		case <-ctx.Done():
+			return reply{}, ctx.Err()
+		}
+	}
+}
+
+// lost ends a call whose stream ended first. Where the upstream turned the
+// request away, it may be repeated on a new stream.
+func (l *legacySSE) lost(ctx context.Context, w *waiter, posted <-chan error) (reply, error) {
+	select {
+	case r := <-w.answer:
+		return r, nil
+	default:
+	}
+	if posted != nil {
+		timer := time.NewTimer(maxReplyTime)
+		defer timer.Stop()
+		var away *refusal
+		select {
+		case err := <-posted:
+			if errors.As(err, &away) {
+				return reply{}, away
+			}
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	return reply{}, endedOr(ctx, l.err)
+}
+
+// pass hands a notification to the caller.
+func (x *exchange) pass(m message) {
+	if x.notify != nil {
+		x.notify(m.method, m.params)
+	}
+}
+
+// gone is the refusal of a stream that had ended before the request was sent.
+func (l *legacySSE) gone() error {
+	return &refusal{status: http.StatusNotFound, fault: fault.From(l.err)}
+}

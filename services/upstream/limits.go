@@ -1,0 +1,77 @@
+package upstream
+
+import "time"
+
+// Limits of what an upstream may cost the gateway. Sizes are bytes.
+const (
+	// maxAnswerBytes bounds one answer, as a JSON body or as the event that
+	// holds it. It is what one call may keep in memory.
+	maxAnswerBytes = 10 << 20
+	// maxEventBytes bounds an event that is not an answer: a notification or
+	// a request of the upstream.
+	maxEventBytes = 1 << 20
+	// maxErrorBytes bounds what is read of the body of a refused request.
+	maxErrorBytes = 64 << 10
+	// maxExcerptBytes bounds what a message quotes of an upstream's words.
+	maxExcerptBytes = 160
+	// maxTokenBytes bounds a session id and an event id.
+	maxTokenBytes = 1 << 10
+
+	// maxTools is the number of tools of one server; the rest is left out.
+	maxTools = 5_000
+	// maxToolPages is the number of pages of one tools/list.
+	maxToolPages = 500
+	// maxListBytes bounds all definitions of one server together.
+	maxListBytes = 32 << 20
+	// maxWarnings bounds the warnings of one listing.
+	maxWarnings = 100
+	// maxSchemaDepth is how deep header annotations are looked for.
+	maxSchemaDepth = 64
+
+	// maxSessions is the number of sessions with one server. Beyond it the
+	// session that was idle for longest makes room.
+	maxSessions = 1_000
+	// maxReplies is the number of requests of an upstream that are being
+	// answered at once.
+	maxReplies = 4
+	// maxNotices is how many notifications wait for a slow receiver of a
+	// shared stream; further ones are lost.
+	maxNotices = 64
+	// maxResumeFailures is how often in a row a broken stream may fail to
+	// resume.
+	maxResumeFailures = 3
+	// maxSendAttempts is how often a request is sent anew because the kept
+	// connection it was to take had ended.
+	maxSendAttempts = 3
+	// maxDrainBytes is read behind an answer in an event stream, so that its
+	// connection can be used again.
+	maxDrainBytes = 64 << 10
+)
+
+// Times that bound waiting for an upstream.
+const (
+	// defaultCallTime bounds a call whose target names no time-out.
+	defaultCallTime = 60 * time.Second
+	// maxConnectTime bounds finding out the era and starting a session.
+	maxConnectTime = 30 * time.Second
+	// maxDiscoverTime bounds the first probe, so that an older upstream that
+	// never answers an unknown method is still asked in its own way.
+	maxDiscoverTime = 10 * time.Second
+	// maxReplyTime bounds sending a reply or a cancellation.
+	maxReplyTime = 5 * time.Second
+	// maxCloseTime bounds ending a session.
+	maxCloseTime = 2 * time.Second
+	// maxDrainTime bounds reading on behind an answer.
+	maxDrainTime = time.Second
+	// maxIdleTime is how long a session may lie unused.
+	maxIdleTime = 30 * time.Minute
+	// sweepInterval is how often idle sessions are looked for.
+	sweepInterval = time.Minute
+	// maxDescriptionAge is how old the description of an upstream without
+	// sessions may be when its tools are listed.
+	maxDescriptionAge = time.Minute
+
+	defaultRetryTime = time.Second            // before a broken stream is resumed
+	minRetryTime     = 100 * time.Millisecond // whatever the upstream asks for
+	maxRetryTime     = 30 * time.Second
+)

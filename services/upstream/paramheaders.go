@@ -1,0 +1,213 @@
+package upstream
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"mcpgateway/services/rawjson"
+)
+
+// paramHeader says that the argument at path also travels in a header.
+type paramHeader struct {
+	path   []string
+	header string
+	kind   string // "string", "integer" or "boolean"
+}
+
+// ParamHeaders are the `x-mcp-header` annotations of one tool: arguments that
+// a client repeats in Mcp-Param-* headers (MCP 2026-07-28, SEP-2243). The zero
+// value has none. It is immutable.
+type ParamHeaders []paramHeader
+
+// annotation is the schema keyword that asks for a header.
+const annotation = "x-mcp-header"
+
+// ParseParamHeaders returns the annotations of a raw tool definition. The
+// error says why they are invalid; such a tool must not be offered (SEP-2243).
+func ParseParamHeaders(tool []byte) (ParamHeaders, error) {
+	if !bytes.Contains(tool, []byte(annotation)) && !bytes.Contains(tool, []byte(`\u`)) {
+		return nil, nil
+	}
+	o, err := rawjson.ParseObject(tool, rawjson.Lenient)
+	if err != nil {
+		return nil, err
+	}
+	schema := o.Get("inputSchema")
+	if rawjson.Kind(schema) != '{' || !bytes.Contains(schema, []byte(annotation)) && !bytes.Contains(schema, []byte(`\u`)) {
+		return nil, nil
+	}
+	if rawjson.CheckDepth(schema, maxSchemaDepth) != nil {
+		return nil, fmt.Errorf("its schema nests deeper than %d levels", maxSchemaDepth)
+	}
+	c := headerCollector{seen: map[string]bool{}}
+	if err := c.schema(schema, nil, true); err != nil {
+		return nil, err
+	}
+	return c.found, nil
+}
+
+// headerCollector walks a schema for annotations.
+type headerCollector struct {
+	found ParamHeaders
+	seen  map[string]bool // header names in lower case
+}
+
+// schema looks through one schema. Only a chain of "properties" leads to a
+// value that a client can find in the arguments; reachable says that the
+// schema hangs on such a chain.
+func (c *headerCollector) schema(raw []byte, path []string, reachable bool) error {
+	o, err := rawjson.ParseObject(raw, rawjson.Lenient)
+	if err != nil {
+		return err
+	}
+	if value := o.Get(annotation); value != nil {
+		if err := c.add(o, value, path, reachable); err != nil {
+			return err
+		}
+	}
+	for _, keyword := range o.Names() {
+		value := o.Get(keyword)
+		switch keyword {
+		case annotation, "const", "default", "enum", "example", "examples": // values, not schemas
+		case "properties":
+			if err := c.properties(value, path, reachable); err != nil {
+				return err
+			}
+		case "patternProperties", "$defs", "definitions", "dependentSchemas":
+			if err := c.properties(value, path, false); err != nil {
+				return err
+			}
+		default:
+			if err := c.nested(value, path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// properties looks through the schemas of an object that maps names to them.
+func (c *headerCollector) properties(raw []byte, path []string, reachable bool) error {
+	if rawjson.Kind(raw) != '{' {
+		return nil
+	}
+	o, err := rawjson.ParseObject(raw, rawjson.Lenient)
+	if err != nil {
+		return err
+	}
+	for _, name := range o.Names() {
+		if value := o.Get(name); rawjson.Kind(value) == '{' {
+			if err := c.schema(value, append(path[:len(path):len(path)], name), reachable); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// nested looks through the value of a keyword such as items or anyOf.
+func (c *headerCollector) nested(raw []byte, path []string) error {
+	switch rawjson.Kind(raw) {
+	case '{':
+		return c.schema(raw, path, false)
+	case '[':
+		elements, err := rawjson.Elements(raw, rawjson.Lenient)
+		if err != nil {
+			return err
+		}
+		for _, e := range elements {
+			if rawjson.Kind(e) == '{' {
+				if err := c.schema(e, path, false); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (c *headerCollector) add(schema *rawjson.Object, value []byte, path []string, reachable bool) error {
+	where := strconv.Quote(excerpt([]byte(strings.Join(path, "."))))
+	name, ok := rawjson.String(value)
+	if !ok || name == "" || len(name) > maxTokenBytes {
+		return fmt.Errorf("%s of property %s is not a usable name", annotation, where)
+	}
+	for i := range len(name) {
+		if !isTokenChar(name[i]) {
+			return fmt.Errorf("%s of property %s holds a character that header names cannot have", annotation, where)
+		}
+	}
+	kind, _ := schema.String("type")
+	if kind != "string" && kind != "integer" && kind != "boolean" {
+		return fmt.Errorf("%s of property %s needs the type string, integer or boolean", annotation, where)
+	}
+	if !reachable || len(path) == 0 {
+		return errors.New(annotation + " stands where no argument can be found for it")
+	}
+	lower := strings.ToLower(name)
+	if c.seen[lower] {
+		return fmt.Errorf("%s %q is given twice", annotation, name)
+	}
+	c.seen[lower] = true
+	c.found = append(c.found, paramHeader{path: path, header: http.CanonicalHeaderKey(headerParam + name), kind: kind})
+	return nil
+}
+
+// isTokenChar reports whether c may stand in a header name (RFC 9110 section
+// 5.6.2).
+func isTokenChar(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
+}
+
+// set adds the headers for the arguments in params. An argument that is
+// absent, null or of another type than annotated has no header.
+func (p ParamHeaders) set(h http.Header, params []byte) {
+	if len(p) == 0 {
+		return
+	}
+	o, err := rawjson.ParseObject(params, rawjson.Lenient)
+	if err != nil {
+		return
+	}
+	arguments := o.Object("arguments")
+	for i := range p {
+		at := arguments
+		path := p[i].path
+		for _, name := range path[:len(path)-1] {
+			at = at.Object(name)
+		}
+		if value, ok := p[i].value(at.Get(path[len(path)-1])); ok {
+			h[p[i].header] = []string{headerValue(value)}
+		}
+	}
+}
+
+// value returns the text of an argument for its header.
+func (p *paramHeader) value(raw []byte) (string, bool) {
+	raw = bytes.TrimSpace(raw)
+	switch p.kind {
+	case "string":
+		return rawjson.String(raw)
+	case "boolean":
+		return string(raw), string(raw) == "true" || string(raw) == "false"
+	default:
+		return integer(raw)
+	}
+}
+
+// integer returns the decimal digits of a JSON number that is an integer
+// which every JSON reader holds exactly, below 2^53, such as 1.0 or 1e3.
+func integer(raw []byte) (string, bool) {
+	if !rawjson.IsNumber(raw) {
+		return "", false
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || f != float64(int64(f)) || f >= 1<<53 || f <= -1<<53 {
+		return "", false
+	}
+	return strconv.FormatInt(int64(f), 10), true
+}

@@ -1,0 +1,288 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/rawjson"
+)
+
+// Pool holds the sessions with all upstream servers. It is safe for concurrent
+// use.
+type Pool struct {
+	http       *http.Client
+	trace      *httptrace.ClientTrace
+	clientInfo []byte
+	userAgent  string
+	ids        atomic.Int64
+	servers    sync.Map // server id to *server
+
+	life    context.Context // ends with the pool; streams live by it
+	endLife context.CancelFunc
+
+	mu     sync.Mutex
+	closed bool
+	work   sync.WaitGroup
+}
+
+// NewPool returns a pool that reaches upstreams through h, which decides what
+// may be reached and which redirects are followed, and must not have a
+// time-out of its own. Upstreams see the gateway as client "gateway" of
+// clientVersion. The pool must be closed.
+func NewPool(h *http.Client, clientVersion string) *Pool {
+	info := rawjson.AppendString([]byte(`{"name":"gateway","version":`), clientVersion)
+	life, end := context.WithCancel(context.Background())
+	p := &Pool{http: h, trace: liveness(), clientInfo: append(info, '}'), userAgent: headerValue("gateway/" + clientVersion), life: life, endLife: end}
+	p.start(p.sweep)
+	return p
+}
+
+// Call sends a request to an upstream and returns its answer; a JSON-RPC error
+// is an answer. It connects when needed, and repeats the request once when the
+// upstream turned it away because the session or the protocol revision is over.
+// All of it takes at most the target's time-out.
+//
+// Faults: UPSTREAM_UNAVAILABLE, UPSTREAM_TIMEOUT, UPSTREAM_UNAUTHORIZED (with a
+// *Challenge as cause when the upstream refused), UPSTREAM_INVALID_RESPONSE,
+// INVALID_PARAMETER for params that are no object, and whatever Target.Headers
+// returns. When ctx is cancelled the error wraps context.Canceled. A call that
+// is given up is cancelled at the upstream.
+func (p *Pool) Call(ctx context.Context, t *Target, r *Request) (*Response, error) {
+	var out *Response
+	err := p.with(ctx, t, func(ctx context.Context, s *server) (err error) {
+		out, _, err = p.call(ctx, s, t, keyOf(t, r.Client), r)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Describe returns what an upstream says of itself. It connects when needed;
+// otherwise it is what was said when the session began. Faults are those of
+// Call.
+func (p *Pool) Describe(ctx context.Context, t *Target) (*Description, error) {
+	var out *Description
+	err := p.with(ctx, t, func(ctx context.Context, s *server) error {
+		ss, err := s.acquire(ctx, t, own())
+		if err != nil {
+			return err
+		}
+		out = ss.about
+		s.release(ss)
+		return nil
+	})
+	return out, err
+}
+
+// Drop ends the sessions with a server, as soon as their calls have ended, and
+// forgets its health. It does not wait.
+func (p *Pool) Drop(serverID string) {
+	if s, ok := p.servers.LoadAndDelete(serverID); ok {
+		s.(*server).drop()
+	}
+}
+
+// DropClient ends the upstream sessions that belong to one client session,
+// which has ended. It does not wait.
+func (p *Pool) DropClient(sessionID string) {
+	if sessionID == "" {
+		return
+	}
+	for _, s := range p.servers.Range {
+		s.(*server).dropClient(sessionID)
+	}
+}
+
+// Health returns what the latest exchanges with a server showed.
+func (p *Pool) Health(serverID string) Health {
+	v, ok := p.servers.Load(serverID)
+	if !ok {
+		return Health{}
+	}
+	s := v.(*server)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.health
+}
+
+// Close ends all sessions and streams, telling upstreams for at most two
+// seconds, and returns when nothing of the pool runs any more. Calls that wait
+// for a shared stream fail; later ones fail at once.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	already := p.closed
+	p.closed = true
+	p.mu.Unlock()
+	if !already {
+		ctx, cancel := context.WithTimeout(p.life, maxCloseTime)
+		var ending sync.WaitGroup
+		for _, v := range p.servers.Range {
+			for _, ss := range v.(*server).takeAll() {
+				ending.Go(func() { ss.end(ctx) })
+			}
+		}
+		ending.Wait()
+		cancel()
+		p.endLife()
+	}
+	p.work.Wait()
+}
+
+// with runs one use of a target within its time-out and explains its failure.
+func (p *Pool) with(parent context.Context, t *Target, use func(context.Context, *server) error) error {
+	started := time.Now()
+	ctx, cancel := context.WithTimeout(parent, t.timeout())
+	defer cancel()
+	s := p.server(t)
+	err := error(errDropped)
+	if s != nil {
+		err = use(ctx, s)
+	}
+	if errors.Is(err, errOutdated) || errors.Is(err, errDropped) {
+		// A call that began under an older configuration ends under it, apart
+		// from the sessions of the new one.
+		s = newServer(p, t.Version)
+		err = use(ctx, s)
+		s.drop()
+	}
+	err = explain(parent, t, started, err)
+	s.note(err)
+	return err
+}
+
+// server returns what the pool holds of the target's server, or nil when the
+// target is not to be kept.
+func (p *Pool) server(t *Target) *server {
+	if t.ServerID == "" {
+		return nil
+	}
+	v, ok := p.servers.Load(t.ServerID)
+	if !ok {
+		v, _ = p.servers.LoadOrStore(t.ServerID, newServer(p, t.Version))
+	}
+	return v.(*server)
+}
+
+// call sends one request and also returns the session that answered.
+func (p *Pool) call(ctx context.Context, s *server, t *Target, key sessionKey, r *Request) (*Response, *session, error) {
+	for repeated := false; ; repeated = true {
+		ss, err := s.acquire(ctx, t, key)
+		if err != nil {
+			return nil, nil, err
+		}
+		resp, err := ss.call(ctx, p, t, r)
+		v := ss.judge(resp, err)
+		if v != sessionGood {
+			s.discard(ss, v)
+		}
+		s.release(ss)
+		if v == sessionGood || repeated {
+			return resp, ss, err
+		}
+	}
+}
+
+// keyOf returns which session a client uses.
+func keyOf(t *Target, c Client) sessionKey {
+	key := sessionKey{}
+	if string(c.Capabilities) != "{}" {
+		key.capabilities = string(c.Capabilities)
+	}
+	if t.SessionMode == models.SessionPerClient {
+		key.client, key.alone = c.SessionID, c.SessionID == ""
+	}
+	return key
+}
+
+// own returns the key of the session that the gateway uses for itself.
+func own() sessionKey { return sessionKey{} }
+
+// explain turns an error into what callers are promised.
+func explain(parent context.Context, t *Target, started time.Time, err error) error {
+	var f *fault.Fault
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &f):
+		return f
+	case errors.Is(err, context.DeadlineExceeded):
+		return t.place().timedOut(min(time.Since(started), t.timeout()))
+	case errors.Is(err, context.Canceled) && parent.Err() != nil:
+		return fmt.Errorf("the call to %s was cancelled: %w", t.place(), err)
+	case errors.Is(err, context.Canceled):
+		return t.place().closing()
+	}
+	return err
+}
+
+// closing is the fault for calls while the pool closes.
+func (p place) closing() *fault.Fault {
+	return p.unavailable("is being disconnected, because the gateway shuts down")
+}
+
+// place returns how messages name the target.
+func (t *Target) place() place {
+	host := "an unusable URL"
+	if u, err := url.Parse(t.URL); err == nil && u.Host != "" {
+		host = u.Host
+	}
+	return place{alias: t.Alias, host: excerpt([]byte(host))}
+}
+
+// headers returns the configured headers of a request.
+func (t *Target) headers(ctx context.Context) (http.Header, error) {
+	if t.Headers == nil {
+		return nil, nil
+	}
+	return t.Headers(ctx)
+}
+
+func (p *Pool) nextID() int64 { return p.ids.Add(1) }
+
+// start runs work that Close waits for; its context ends with the pool. It
+// reports false when the pool is closed.
+func (p *Pool) start(work func(context.Context)) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	p.work.Go(func() { work(p.life) })
+	return true
+}
+
+// background runs a short piece of work that nobody waits for.
+func (p *Pool) background(limit time.Duration, work func(context.Context)) {
+	p.start(func(life context.Context) {
+		ctx, cancel := context.WithTimeout(life, limit)
+		defer cancel()
+		work(ctx)
+	})
+}
+
+// sweep ends idle sessions as long as the pool lives.
+func (p *Pool) sweep(life context.Context) {
+	ticker := time.NewTicker(sweepInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-life.Done():
+			return
+		case now := <-ticker.C:
+			for _, s := range p.servers.Range {
+				s.(*server).sweep(now)
+			}
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"strconv"
+	"time"
+
+	"mcpgateway/services/rawjson"
+)
+
+// sessionKey tells the sessions with one server apart. A session belongs to
+// one client where the target says so, and to one set of capabilities always,
+// because they are declared once for the whole session.
+type sessionKey struct {
+	client       string
+	capabilities string
+	// alone marks a session for a single call of a client that has no
+	// session of its own.
+	alone bool
+}
+
+// session is an established way to an upstream. For revision 2026-07-28 it
+// holds nothing at the upstream.
+type session struct {
+	key       sessionKey
+	target    *Target
+	place     place
+	stateless bool
+	transport transport
+	header    http.Header // what the protocol fixes in every request
+	about     *Description
+	opened    time.Time
+
+	// Guarded by the server's mutex.
+	inflight int
+	lastUsed time.Time
+	retired  bool // ends when its last call has
+	ended    bool
+}
+
+// call sends one request. The error is the context's, a refusal or a fault.
+func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*Response, error) {
+	configured, err := t.headers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	x := &exchange{id: p.nextID(), header: requestHeader(configured, ss.header), stateless: ss.stateless, notify: r.Notify, serve: r.Serve}
+	var params []byte
+	if ss.stateless {
+		var name string
+		if params, name, err = statelessParams(r.Method, r.Params, p.clientInfo, r.Client.Capabilities); err != nil {
+			return nil, err
+		}
+		x.header[headerMethod] = []string{headerValue(r.Method)}
+		if name != "" {
+			x.header[headerName] = []string{headerValue(name)}
+		}
+		r.ParamHeaders.set(x.header, r.Params)
+	} else {
+		if params, err = handshakeParams(r.Params); err != nil {
+			return nil, err
+		}
+		if r.Notify != nil {
+			x.progressToken = progressToken(params)
+		}
+	}
+	markRepeatable(x.header, r.Method)
+	x.body = appendRequest(make([]byte, 0, len(params)+len(r.Method)+64), x.id, r.Method, params)
+	answer, err := ss.transport.call(ctx, x)
+	if err != nil {
+		if ctx.Err() != nil && !ss.stateless {
+			ss.cancel(ctx, p, x)
+		}
+		return nil, err
+	}
+	return &Response{Result: answer.result, Error: answer.rpcError, Stateless: ss.stateless, Version: ss.about.ProtocolVersion}, nil
+}
+
+// cancel tells the upstream that nobody waits for the answer any more. With a
+// handshake a closed connection does not say so (MCP 2025-03-26,
+// "Cancellation").
+func (ss *session) cancel(ctx context.Context, p *Pool, x *exchange) {
+	why := "the caller cancelled the request"
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		why = "the request timed out"
+	}
+	params := strconv.AppendInt([]byte(`{"requestId":`), x.id, 10)
+	params = rawjson.AppendString(append(params, `,"reason":`...), why)
+	body := appendNotification(nil, "notifications/cancelled", append(params, '}'))
+	header := maps.Clone(x.header)
+	p.background(maxReplyTime, func(ctx context.Context) {
+		_ = ss.transport.notify(ctx, header, body)
+	})
+}
+
+// end tells the upstream that the session is over, best effort.
+func (ss *session) end(ctx context.Context) {
+	configured, err := ss.target.headers(ctx)
+	if err != nil { // the upstream would refuse it without credentials
+		configured = nil
+	}
+	ss.transport.close(ctx, requestHeader(configured, ss.header))
+}
+
+// verdict says what an outcome tells about the session it came from.
+type verdict uint8
+
+const (
+	sessionGood verdict = iota
+	sessionOver         // the upstream does not know it any more; start another
+	eraOver             // the upstream does not speak like this any more; probe again
+)
+
+// judge returns what the outcome of a call tells about the session. With
+// anything but sessionGood the request was turned away before it was
+// processed, so it may be repeated.
+func (ss *session) judge(r *Response, err error) verdict {
+	if r != nil && r.Error != nil {
+		code := errorCode(r.Error)
+		if code == CodeUnsupportedProtocolVersion || isModernCode(code) && !ss.stateless {
+			return eraOver
+		}
+	}
+	var away *refusal
+	if !errors.As(err, &away) || !away.isUnknownHere() {
+		return sessionGood
+	}
+	if ss.transport.holdsSession() {
+		// 404 is what the protocol says; many upstreams answer 400 for an
+		// unknown session.
+		return sessionOver
+	}
+	return eraOver
+}

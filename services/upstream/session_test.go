@@ -1,0 +1,491 @@
+package upstream_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/upstreamtest"
+)
+
+// handshakeEras are the revisions with something to keep at the upstream.
+func handshakeEras() []upstreamtest.Era {
+	return []upstreamtest.Era{upstreamtest.Era20241105, upstreamtest.Era20250326, upstreamtest.Era20251125}
+}
+
+func TestConcurrentCallersShareOneSession(t *testing.T) {
+	for _, era := range upstreamtest.AllEras() {
+		t.Run(string(era), func(t *testing.T) {
+			s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(1)})
+			s.SetFault(upstreamtest.Fault{On: upstreamtest.OnInitialize, Kind: upstreamtest.Delay, Latency: 30 * time.Millisecond})
+			p, to := newPool(t), target(s.Start(t))
+			var all sync.WaitGroup
+			for i := range 40 {
+				all.Go(func() {
+					text := fmt.Sprint("caller ", i)
+					resp, err := p.Call(testContext(t), to, echo(text))
+					if err != nil || string(resp.Result) == "" || !era.Stateless() && string(resp.Result) != echoed(text) {
+						t.Errorf("%s: %v", text, err)
+					}
+				})
+			}
+			all.Wait()
+			if n := len(s.Requests("initialize")); !era.Stateless() && n != 1 || era.Stateless() && n != 0 {
+				t.Errorf("%d handshakes", n)
+			}
+			if n := len(s.Requests("server/discover")); era != upstreamtest.Era20241105 && n != 1 {
+				t.Errorf("%d probes", n)
+			}
+		})
+	}
+}
+
+func TestALostSessionIsStartedAnewAndTheCallRepeated(t *testing.T) {
+	for _, era := range handshakeEras() {
+		t.Run(string(era), func(t *testing.T) {
+			s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(1)})
+			p, to := newPool(t), target(s.Start(t))
+			mustCall(t, p, to, echo("a"))
+			probes := len(s.Requests("server/discover"))
+			for range 3 {
+				s.DropSessions()
+				mustCall(t, p, to, echo("b"))
+			}
+			if n := len(s.Requests("initialize")); n != 4 {
+				t.Errorf("%d handshakes, want 4", n)
+			}
+			if n := len(s.Requests("server/discover")); n != probes {
+				t.Errorf("the era was probed again: %d and then %d probes", probes, n)
+			}
+		})
+	}
+}
+
+func TestALostSessionIsRepeatedExactlyOnce(t *testing.T) {
+	for _, status := range []int{http.StatusNotFound, http.StatusBadRequest} {
+		var calls, handshakes atomic.Int64
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			m := received(r)
+			switch m.Method {
+			case "server/discover":
+				w.WriteHeader(http.StatusBadRequest)
+			case "initialize":
+				w.Header().Set("Mcp-Session-Id", fmt.Sprint("s", handshakes.Add(1)))
+				writeJSON(w, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":{"protocolVersion":"2025-06-18"}}`)
+			case "notifications/initialized", "":
+				w.WriteHeader(http.StatusAccepted)
+			default:
+				calls.Add(1)
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(status)
+				_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}`)
+			}
+		}))
+		_, err := newPool(t).Call(testContext(t), target(srv.URL), echo("x"))
+		srv.Close()
+		if err == nil || calls.Load() != 2 || handshakes.Load() != 2 {
+			t.Errorf("HTTP %d: %d calls, %d handshakes, %v", status, calls.Load(), handshakes.Load(), err)
+		}
+	}
+}
+
+// switchable serves one of several handlers at one URL.
+type switchable struct{ now atomic.Pointer[http.Handler] }
+
+func (s *switchable) use(h http.Handler) { s.now.Store(&h) }
+
+func (s *switchable) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	(*s.now.Load()).ServeHTTP(w, r)
+}
+
+func TestAnUpstreamThatTurnsToAnotherRevisionIsProbedAgain(t *testing.T) {
+	for _, from := range upstreamtest.AllEras() {
+		for _, to := range upstreamtest.AllEras() {
+			t.Run(string(from)+" to "+string(to), func(t *testing.T) {
+				var at switchable
+				srv := httptest.NewServer(&at)
+				defer srv.Close()
+				p := newPool(t)
+				defer p.Close()
+				tgt := target(srv.URL + "/mcp")
+				for _, era := range []upstreamtest.Era{from, to, from} {
+					s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(1)})
+					at.use(s)
+					resp := mustCall(t, p, tgt, echo("x"))
+					if resp.Version != string(era) {
+						t.Errorf("spoke %s with an upstream of %s", resp.Version, era)
+					}
+					s.Close() // ends its streams, as a restart does
+				}
+			})
+		}
+	}
+}
+
+func TestATransportThatIsFixedIsTheOnlyOneTried(t *testing.T) {
+	for _, tc := range []struct {
+		fixed models.Transport
+		era   upstreamtest.Era
+		ok    bool
+	}{
+		{models.TransportSSE, upstreamtest.Era20241105, true},
+		{models.TransportSSE, upstreamtest.Era20251125, false},
+		{models.TransportStreamableHTTP, upstreamtest.Era20241105, false},
+		{models.TransportStreamableHTTP, upstreamtest.Era20250326, true},
+		{models.TransportStreamableHTTP, upstreamtest.Era20260728, true},
+	} {
+		s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{tc.era}, Tools: upstreamtest.Standard(1)})
+		_, err := newPool(t).Call(testContext(t), target(s.Start(t), over(tc.fixed)), echo("x"))
+		if (err == nil) != tc.ok {
+			t.Errorf("%s with an upstream of %s: %v", tc.fixed, tc.era, err)
+		}
+		for _, r := range s.Requests() {
+			if (tc.fixed == models.TransportSSE) != (r.HTTPMethod == http.MethodGet) && !tc.ok {
+				t.Errorf("%s sent %s %s", tc.fixed, r.HTTPMethod, r.Method)
+			}
+		}
+	}
+}
+
+func TestHandshakeAnswers(t *testing.T) {
+	for _, tc := range []struct {
+		name, result string
+		ok           bool
+	}{
+		{"oldest", `"result":{"protocolVersion":"2024-11-05"}`, true},
+		{"unknown but in range", `"result":{"protocolVersion":"2025-09-09"}`, true},
+		{"too old", `"result":{"protocolVersion":"2024-11-04"}`, false},
+		{"one without handshakes", `"result":{"protocolVersion":"2026-07-28"}`, false},
+		{"no date", `"result":{"protocolVersion":"2025-11-2x"}`, false},
+		{"none", `"result":{}`, false},
+		{"an error", `"error":{"code":-32602,"message":"Unsupported protocol version"}`, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				m := received(r)
+				if m.Method == "server/discover" {
+					w.WriteHeader(http.StatusNotFound)
+					return
+				}
+				if m.Method == "initialize" {
+					writeJSON(w, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,`+tc.result+`}`)
+				}
+			}))
+			defer srv.Close()
+			_, err := newPool(t).Describe(testContext(t), target(srv.URL))
+			if tc.ok != (err == nil) {
+				t.Errorf("got %v", err)
+			}
+			if !tc.ok {
+				wantFault(t, err, fault.CodeUpstreamInvalidResponse)
+			}
+		})
+	}
+}
+
+func TestSessionsPerClient(t *testing.T) {
+	s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20251125}, Tools: []upstreamtest.Tool{{
+		Definition: `{"name":"whoami"}`,
+		Call:       func(_ context.Context, c *upstreamtest.Call) upstreamtest.Result { return upstreamtest.Text(c.Session) },
+	}}})
+	p := newPool(t)
+	to := target(s.Start(t), func(t *upstream.Target) { t.SessionMode = models.SessionPerClient })
+	session := func(client string) string {
+		r := &upstream.Request{Method: "tools/call", Params: []byte(`{"name":"whoami"}`), Client: upstream.Client{SessionID: client}}
+		return textOf(t, mustCall(t, p, to, r).Result)
+	}
+	ann, bob := session("ann"), session("bob")
+	if ann == bob || session("ann") != ann || session("bob") != bob {
+		t.Error("clients do not have sessions of their own")
+	}
+	if session("") == session("") {
+		t.Error("clients without a session share one")
+	}
+	if err := s.Wait(testContext(t), func() bool { return s.Stats().Sessions == 2 }); err != nil {
+		t.Errorf("sessions of single calls stay: %+v", s.Stats())
+	}
+	p.DropClient("ann")
+	if err := s.Wait(testContext(t), func() bool { return s.Stats().Sessions == 1 }); err != nil {
+		t.Errorf("the session of a client that left stays: %+v", s.Stats())
+	}
+	if session("bob") != bob || session("ann") == ann {
+		t.Error("the wrong session was ended")
+	}
+}
+
+func TestANewerConfigurationReplacesSessions(t *testing.T) {
+	s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20251125}, Tools: upstreamtest.Standard(2)})
+	p, old := newPool(t), target(s.Start(t))
+	newer := *old
+	newer.Version = 2
+	mustCall(t, p, old, echo("a"))
+
+	// A call that is under way keeps its session until it ends.
+	sleeping := make(chan error, 1)
+	go func() {
+		_, err := p.Call(testContext(t), old, &upstream.Request{Method: "tools/call", Params: []byte(`{"name":"sleep","arguments":{"ms":200}}`)})
+		sleeping <- err
+	}()
+	if _, err := s.WaitForRequests(testContext(t), "tools/call", 2); err != nil {
+		t.Fatal(err)
+	}
+	mustCall(t, p, &newer, echo("b"))
+	if n := len(s.Requests("initialize")); n != 2 {
+		t.Errorf("%d handshakes for two configurations", n)
+	}
+	if err := <-sleeping; err != nil {
+		t.Errorf("the call of the old configuration failed: %v", err)
+	}
+	if err := s.Wait(testContext(t), func() bool { return s.Stats().Sessions == 1 }); err != nil {
+		t.Errorf("the old session stays: %+v", s.Stats())
+	}
+	// A latecomer neither uses nor ends the new session.
+	mustCall(t, p, old, echo("c"))
+	if err := s.Wait(testContext(t), func() bool { return s.Stats().Sessions == 1 }); err != nil {
+		t.Errorf("the latecomer's session stays: %+v", s.Stats())
+	}
+	before := len(s.Requests("initialize"))
+	mustCall(t, p, &newer, echo("d"))
+	if n := len(s.Requests("initialize")); n != before || n != 3 {
+		t.Errorf("%d handshakes, %d before", n, before)
+	}
+}
+
+func TestAnUnsavedConfigurationLeavesNothingBehind(t *testing.T) {
+	for _, era := range handshakeEras() {
+		s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(3)})
+		p, to := newPool(t), target(s.Start(t), func(t *upstream.Target) { t.ServerID = "" })
+		tools, _, _, err := p.ListTools(testContext(t), to)
+		if err != nil || len(tools) != 3 {
+			t.Errorf("got %d tools, %v", len(tools), err)
+		}
+		if err := s.Wait(testContext(t), func() bool { return s.Stats().Sessions == 0 && s.Stats().Streams == 0 }); err != nil {
+			t.Errorf("%s: %+v", era, s.Stats())
+		}
+		if h := p.Health(""); h.OK() {
+			t.Errorf("health was kept: %+v", h)
+		}
+	}
+}
+
+func TestDropAndCloseEndSessions(t *testing.T) {
+	for _, era := range handshakeEras() {
+		t.Run(string(era), func(t *testing.T) {
+			s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(1), Token: "sesame"})
+			p, to := newPool(t), target(s.Start(t))
+			to.Headers = bearer("sesame")
+			mustCall(t, p, to, echo("a"))
+			p.Drop("srv")
+			p.Drop("never seen")
+			if err := s.Wait(testContext(t), func() bool { return s.Stats().Sessions == 0 && s.Stats().Streams == 0 }); err != nil {
+				t.Fatalf("after Drop: %+v", s.Stats())
+			}
+			if h := p.Health("srv"); h.OK() {
+				t.Errorf("health was kept: %+v", h)
+			}
+			mustCall(t, p, to, echo("b"))
+			p.Close()
+			if err := s.Wait(testContext(t), func() bool { return s.Stats().Sessions == 0 && s.Stats().Streams == 0 }); err != nil {
+				t.Fatalf("after Close: %+v", s.Stats())
+			}
+			p.Close()
+			_, err := p.Call(testContext(t), to, echo("c"))
+			wantFault(t, err, fault.CodeUpstreamUnavailable, "shuts down")
+		})
+	}
+}
+
+func TestCloseDoesNotWaitForAHangingUpstream(t *testing.T) {
+	s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20251125}, Tools: upstreamtest.Standard(1)})
+	p, to := newPool(t), target(s.Start(t))
+	mustCall(t, p, to, echo("a"))
+	s.SetFault(upstreamtest.Fault{Kind: upstreamtest.Hang})
+	began := time.Now()
+	p.Close()
+	if took := time.Since(began); took > 4*time.Second {
+		t.Errorf("Close took %s", took)
+	}
+}
+
+// inProcess hands requests to a handler without a network, so that time can be
+// virtual.
+type inProcess struct{ http.Handler }
+
+func (h inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+// counting answers like a session upstream and counts what it sees.
+func counting(seen map[string]int) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			seen["DELETE"]++
+			return
+		}
+		m := received(r)
+		seen[m.Method]++
+		switch m.Method {
+		case "server/discover":
+			w.WriteHeader(http.StatusNotFound)
+		case "initialize":
+			w.Header().Set("Mcp-Session-Id", fmt.Sprint("s", seen[m.Method]))
+			writeJSON(w, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":{"protocolVersion":"2025-06-18"}}`)
+		case "notifications/initialized":
+			w.WriteHeader(http.StatusAccepted)
+		default:
+			writeJSON(w, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":{}}`)
+		}
+	})
+}
+
+func TestIdleSessionsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seen := map[string]int{}
+		p := upstream.NewPool(&http.Client{Transport: inProcess{counting(seen)}}, "1")
+		defer p.Close()
+		to := target("http://idle.example/mcp", func(t *upstream.Target) { t.SessionMode = models.SessionPerClient })
+		call := func(client string) {
+			t.Helper()
+			if _, err := p.Call(t.Context(), to, &upstream.Request{Method: "x/y", Client: upstream.Client{SessionID: client}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		call("ann")
+		for range 2 { // bob keeps his session in use
+			time.Sleep(20 * time.Minute)
+			call("bob")
+		}
+		synctest.Wait()
+		if seen["initialize"] != 2 || seen["DELETE"] != 1 {
+			t.Fatalf("after 40 minutes: %v", seen)
+		}
+		call("bob")
+		call("ann")
+		if seen["initialize"] != 3 {
+			t.Errorf("ann needs a new session, bob does not: %v", seen)
+		}
+	})
+}
+
+func TestSessionsOfOneServerAreBounded(t *testing.T) {
+	const limit = 1000
+	synctest.Test(t, func(t *testing.T) {
+		seen := map[string]int{}
+		p := upstream.NewPool(&http.Client{Transport: inProcess{counting(seen)}}, "1")
+		defer p.Close()
+		to := target("http://many.example/mcp", func(t *upstream.Target) { t.SessionMode = models.SessionPerClient })
+		call := func(client int) {
+			t.Helper()
+			if _, err := p.Call(t.Context(), to, &upstream.Request{Method: "x/y", Client: upstream.Client{SessionID: fmt.Sprint(client)}}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			time.Sleep(time.Millisecond) // so that one was idle for longest
+		}
+		for i := range limit {
+			call(i)
+		}
+		if seen["initialize"] != limit || seen["DELETE"] != 0 {
+			t.Fatalf("%d sessions: %v", limit, seen)
+		}
+		call(0)
+		call(limit) // ends the session of client 1, whose call is the oldest
+		if seen["DELETE"] != 1 {
+			t.Errorf("%d sessions: %v", limit+1, seen)
+		}
+		call(0)
+		if seen["initialize"] != limit+1 {
+			t.Errorf("a session that was in use later was ended: %v", seen)
+		}
+		call(1)
+		if seen["initialize"] != limit+2 {
+			t.Errorf("the wrong session was ended: %v", seen)
+		}
+	})
+}
+
+func TestARestartedUpstreamAnswersTheFirstCall(t *testing.T) {
+	for _, era := range upstreamtest.AllEras() {
+		t.Run(string(era), func(t *testing.T) {
+			opts := upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(1)}
+			first := upstreamtest.New(opts)
+			at, err := first.Listen(context.Background(), "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, to := newPool(t), target(at)
+			for range 3 {
+				mustCall(t, p, to, echo("before"))
+				addr := hostOf(at)
+				first.Close()
+				next := upstreamtest.New(opts)
+				if err := retry(func() error { _, err := next.Listen(context.Background(), addr); return err }); err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(next.Close)
+				mustCall(t, p, to, echo("after"))
+				first = next
+			}
+		})
+	}
+}
+
+func TestAnUpstreamThatIsDownIsFoundAgain(t *testing.T) {
+	for _, era := range upstreamtest.AllEras() {
+		opts := upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(1)}
+		first := upstreamtest.New(opts)
+		at, err := first.Listen(context.Background(), "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, to := newPool(t), target(at)
+		mustCall(t, p, to, echo("before"))
+		first.Close()
+		for range 2 {
+			if _, err := p.Call(testContext(t), to, echo("x")); !fault.Is(err, fault.CodeUpstreamUnavailable) {
+				t.Errorf("%s: %v", era, err)
+			}
+		}
+		next := upstreamtest.New(opts)
+		if err := retry(func() error { _, err := next.Listen(context.Background(), hostOf(at)); return err }); err != nil {
+			t.Fatal(err)
+		}
+		mustCall(t, p, to, echo("after"))
+		p.Close()
+		next.Close()
+	}
+}
+
+func hostOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return raw
+	}
+	return u.Host
+}
+
+// retry tries something for a while, such as listening on a port that was in
+// use a moment ago.
+func retry(try func() error) (err error) {
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
+		if err = try(); err == nil {
+			return nil
+		}
+		runtime.Gosched()
+	}
+	return err
+}

@@ -1,0 +1,177 @@
+package upstream
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strconv"
+	"time"
+)
+
+// errEventTooLarge is returned for an event beyond the reader's limit.
+var errEventTooLarge = errors.New("an event of the stream is too large")
+
+// event is one server-sent event.
+type event struct {
+	name string // "message" when the stream gives none
+	data []byte // owned by the receiver
+}
+
+// eventReader reads a stream of server-sent events (WHATWG HTML, section
+// 9.2.6). An event that the stream's end cuts off is dropped, as the standard
+// says.
+type eventReader struct {
+	src   io.Reader
+	limit int // bytes of one event
+
+	buf        []byte
+	start, end int
+	line       []byte // the beginning of a line that does not fit into buf
+	skipLF     bool   // the last line ended with CR, so a LF belongs to it
+	begun      bool
+
+	lastID string        // of the last complete event with an id
+	retry  time.Duration // what the stream asked for, or 0
+}
+
+func newEventReader(src io.Reader, limit int) *eventReader {
+	return &eventReader{src: src, limit: limit, buf: make([]byte, 4096)}
+}
+
+// next returns the next event that has data. The error is io.EOF at the end
+// of the stream, errEventTooLarge, or what reading gave.
+func (r *eventReader) next() (event, error) {
+	e := event{name: "message"}
+	var id []byte
+	hasID, hasData, size := false, false, 0
+	for {
+		line, err := r.readLine(r.limit - size)
+		if err != nil {
+			return event{}, err
+		}
+		if !r.begun {
+			r.begun = true
+			line = bytes.TrimPrefix(line, []byte("\xEF\xBB\xBF"))
+		}
+		if len(line) == 0 {
+			if hasID {
+				r.lastID = string(id)
+			}
+			if hasData {
+				return e, nil
+			}
+			e.name, id, hasID, size = "message", nil, false, 0
+			continue
+		}
+		if line[0] == ':' { // a comment, to keep the connection alive
+			continue
+		}
+		size += len(line)
+		field, value, _ := bytes.Cut(line, []byte{':'})
+		value = bytes.TrimPrefix(value, []byte{' '})
+		switch string(field) {
+		case "data":
+			switch {
+			case hasData:
+				e.data = append(append(e.data, '\n'), value...)
+			case len(r.line) > 0: // a long line has its own memory, which is handed over
+				e.data, r.line = value, nil
+			default:
+				e.data = append([]byte(nil), value...)
+			}
+			hasData = true
+		case "event":
+			e.name = string(value)
+			if e.name == "" {
+				e.name = "message"
+			}
+		case "id":
+			if isToken(value) || len(value) == 0 {
+				id, hasID = append(id[:0], value...), true
+			}
+		case "retry":
+			r.setRetry(value)
+		}
+	}
+}
+
+// setRetry takes over a "retry" field, which must be digits only.
+func (r *eventReader) setRetry(value []byte) {
+	ms, err := strconv.ParseUint(string(value), 10, 31)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		r.retry = maxRetryTime
+	case err == nil:
+		r.retry = min(max(time.Duration(ms)*time.Millisecond, minRetryTime), maxRetryTime)
+	}
+}
+
+// readLine returns the next line without its end, valid until the next call.
+// A line may end with CR, LF or both.
+func (r *eventReader) readLine(limit int) ([]byte, error) {
+	r.line = r.line[:0]
+	for {
+		if r.skipLF && r.start < r.end {
+			if r.buf[r.start] == '\n' {
+				r.start++
+			}
+			r.skipLF = false
+		}
+		chunk := r.buf[r.start:r.end]
+		i := bytes.IndexByte(chunk, '\n')
+		if j := bytes.IndexByte(chunk[:max(i, 0)], '\r'); i >= 0 && j >= 0 {
+			i = j
+		} else if i < 0 {
+			i = bytes.IndexByte(chunk, '\r')
+		}
+		if i >= 0 {
+			r.skipLF = chunk[i] == '\r'
+			r.start += i + 1
+			if len(r.line)+i > limit {
+				return nil, errEventTooLarge
+			}
+			if len(r.line) == 0 {
+				return chunk[:i], nil
+			}
+			r.line = append(r.line, chunk[:i]...)
+			return r.line, nil
+		}
+		if len(r.line)+len(chunk) > limit {
+			return nil, errEventTooLarge
+		}
+		r.line = append(r.line, chunk...)
+		if err := r.fill(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// fill replaces the buffer, all of which has been used, with what comes next.
+func (r *eventReader) fill() error {
+	r.start, r.end = 0, 0
+	for range 100 {
+		n, err := r.src.Read(r.buf)
+		r.end = n
+		if n > 0 {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return io.ErrNoProgress
+}
+
+// isToken reports whether b can be sent in a header: visible ASCII, and not
+// too long.
+func isToken(b []byte) bool {
+	if len(b) == 0 || len(b) > maxTokenBytes {
+		return false
+	}
+	for _, c := range b {
+		if c <= ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
+}

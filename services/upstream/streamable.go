@@ -1,0 +1,262 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"time"
+
+	"mcpgateway/services/rawjson"
+)
+
+// streamable is the Streamable HTTP transport (MCP 2025-03-26 and later):
+// every request is a POST that is answered with JSON or with a stream of
+// events. A session, where there is one, is a header of every request.
+type streamable struct {
+	poster
+	session bool // the upstream gave a session id, which is to be ended
+}
+
+func (s *streamable) closed() bool { return false }
+
+func (s *streamable) holdsSession() bool { return s.session }
+
+func (s *streamable) notify(ctx context.Context, header http.Header, body []byte) error {
+	return s.post(ctx, header, body)
+}
+
+// close ends the session by DELETE (MCP 2025-03-26, "Session management").
+func (s *streamable) close(ctx context.Context, header http.Header) {
+	if !s.session {
+		return
+	}
+	// Upstreams may refuse it with 405, and a lost session ends by itself.
+	if resp, err := s.do(s.request(ctx, http.MethodDelete, header, nil)); err == nil {
+		_ = resp.Body.Close()
+	}
+}
+
+func (s *streamable) call(ctx context.Context, x *exchange) (reply, error) {
+	r, _, err := s.roundTrip(ctx, x)
+	return r, err
+}
+
+// roundTrip sends a request and returns its answer together with the header
+// of the HTTP answer.
+func (s *streamable) roundTrip(ctx context.Context, x *exchange) (reply, http.Header, error) {
+	// Behind an answer in an event stream the connection is read on for a
+	// moment, so the HTTP request may outlive the call.
+	reqCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, cancel)
+	resp, err := s.do(s.request(reqCtx, http.MethodPost, x.header, x.body))
+	if err != nil {
+		stop()
+		cancel()
+		return reply{}, nil, endedOr(ctx, err)
+	}
+	r, drain, err := s.answer(ctx, x, resp)
+	stop()
+	if drain {
+		go drainBody(resp.Body, cancel)
+	} else {
+		_ = resp.Body.Close()
+		cancel()
+	}
+	return r, resp.Header, endedOr(ctx, err)
+}
+
+// endedOr returns the error of a context that has ended, otherwise err. An
+// exchange that was cut off by its context fails in many ways.
+func endedOr(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctxErr := ctx.Err(); ctxErr != nil {
+		return ctxErr
+	}
+	return err
+}
+
+// drainBody reads an event stream to its end, which is due, so that the
+// connection can be used again; net/http closes a connection whose body was
+// not read to the end.
+func drainBody(body io.ReadCloser, cancel context.CancelFunc) {
+	timer := time.AfterFunc(maxDrainTime, cancel)
+	_, _ = io.CopyN(io.Discard, body, maxDrainBytes)
+	timer.Stop()
+	_ = body.Close()
+	cancel()
+}
+
+// answer reads the answer to x. With drain, the body still has to be read to
+// its end.
+func (s *streamable) answer(ctx context.Context, x *exchange, resp *http.Response) (r reply, drain bool, err error) {
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		r, err = s.turnedAway(resp, x.id, x.stateless)
+		return r, false, err
+	}
+	switch t := mediaType(resp); {
+	case t == typeJSON:
+		body, err := s.readBody(resp)
+		if err != nil {
+			return reply{}, false, err
+		}
+		r, ok, err := s.receive(ctx, x, body, nil)
+		if err == nil && !ok {
+			err = s.place.invalid("sent JSON that does not hold the answer to our request")
+		}
+		return r, false, err
+	case t == typeEvents:
+		if err := s.checkEncoding(resp); err != nil {
+			return reply{}, false, err
+		}
+		return s.follow(ctx, x, resp.Body)
+	case resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent:
+		return reply{}, false, s.place.invalid("accepted a request without answering it (HTTP %d)", resp.StatusCode)
+	case t == "":
+		return reply{}, false, s.place.invalid("answered without a content type")
+	default:
+		return reply{}, false, s.place.invalid("answered with content type %s instead of JSON or events: check its URL", excerpt([]byte(t)))
+	}
+}
+
+// follow reads an event stream up to the answer. A stream of a handshake era
+// that breaks before is taken up again by GET where its events had ids (MCP
+// 2025-11-25, "Resumability and redelivery").
+func (s *streamable) follow(ctx context.Context, x *exchange, body io.Reader) (r reply, drain bool, err error) {
+	replies := make(chan struct{}, maxReplies)
+	events := newEventReader(body, maxAnswerBytes)
+	r, err = s.read(ctx, x, events, replies)
+	if err == nil {
+		return r, true, nil
+	}
+	failures, lastID, retry := 0, "", defaultRetryTime
+	for errors.Is(err, errStreamEnded) {
+		if ctx.Err() != nil {
+			return reply{}, false, ctx.Err()
+		}
+		if events != nil { // it was open, so the upstream is well
+			failures = 0
+			if events.lastID != "" {
+				lastID = events.lastID
+			}
+			if events.retry > 0 {
+				retry = events.retry
+			}
+		}
+		if x.stateless || lastID == "" || failures == maxResumeFailures {
+			return reply{}, false, s.place.unavailable("ended its answer before the result came").Because(err)
+		}
+		failures++
+		select {
+		case <-time.After(retry):
+		case <-ctx.Done():
+			return reply{}, false, ctx.Err()
+		}
+		r, events, err = s.resume(ctx, x, lastID, replies)
+	}
+	return r, false, err
+}
+
+// resume opens a broken stream again behind the event lastID and reads it up
+// to the answer.
+func (s *streamable) resume(ctx context.Context, x *exchange, lastID string, replies chan struct{}) (reply, *eventReader, error) {
+	header := maps.Clone(x.header)
+	delete(header, "Content-Type")
+	header["Accept"] = []string{typeEvents}
+	header[headerLastID] = []string{lastID}
+	resp, err := s.do(s.request(ctx, http.MethodGet, header, nil))
+	if err != nil {
+		return reply{}, nil, errors.Join(errStreamEnded, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode >= 500 {
+		return reply{}, nil, errStreamEnded
+	}
+	if resp.StatusCode != http.StatusOK || mediaType(resp) != typeEvents {
+		return reply{}, nil, s.place.unavailable("ended its answer early and did not let us resume it (HTTP %d)", resp.StatusCode)
+	}
+	if err := s.checkEncoding(resp); err != nil {
+		return reply{}, nil, err
+	}
+	events := newEventReader(resp.Body, maxAnswerBytes)
+	r, err := s.read(ctx, x, events, replies)
+	return r, events, err
+}
+
+// errStreamEnded says that a stream broke or ended before the answer.
+var errStreamEnded = errors.New("the stream ended before the answer")
+
+// read reads events up to the answer.
+func (s *streamable) read(ctx context.Context, x *exchange, events *eventReader, replies chan struct{}) (reply, error) {
+	for {
+		e, err := events.next()
+		switch {
+		case errors.Is(err, errEventTooLarge):
+			return reply{}, s.tooLarge()
+		case err != nil:
+			return reply{}, errors.Join(errStreamEnded, err)
+		}
+		if len(e.data) == 0 || e.name != "message" {
+			continue
+		}
+		if r, ok, err := s.receive(ctx, x, e.data, replies); ok || err != nil {
+			return r, err
+		}
+	}
+}
+
+// receive takes a JSON value that the upstream sent: a message, or a batch of
+// them (MCP 2025-03-26). With ok, it held the answer. A nil replies says that
+// the upstream cannot send requests here.
+func (s *streamable) receive(ctx context.Context, x *exchange, data []byte, replies chan struct{}) (r reply, ok bool, err error) {
+	if rawjson.Kind(data) != '[' || x.stateless {
+		return s.receiveMessage(ctx, x, data, replies)
+	}
+	batch, err := rawjson.Elements(data, rawjson.Lenient)
+	if err != nil {
+		return reply{}, false, s.place.invalid("sent something that is not JSON: %s", excerpt(data)).Because(err)
+	}
+	for _, raw := range batch {
+		if r, ok, err = s.receiveMessage(ctx, x, raw, replies); ok || err != nil {
+			break
+		}
+	}
+	return r, ok, err
+}
+
+func (s *streamable) receiveMessage(ctx context.Context, x *exchange, data []byte, replies chan struct{}) (r reply, ok bool, err error) {
+	m, err := s.place.message(data)
+	if err != nil {
+		return reply{}, false, err
+	}
+	if m.method == "" {
+		noID := m.id == nil || rawjson.Kind(m.id) == 'n'
+		if !m.answers(x.id) && (!noID || m.rpcError == nil) {
+			return reply{}, false, s.place.invalid("answered another request than ours (id %s)", excerpt(m.id))
+		}
+		return reply{result: m.result, rpcError: m.rpcError}, true, nil
+	}
+	switch {
+	case !m.isRequest():
+		if x.notify != nil {
+			x.notify(m.method, m.params)
+		}
+	case x.stateless:
+		return reply{}, false, s.place.invalid("sent the request %s of its own, which revision %s forbids", excerpt([]byte(m.method)), revision20260728)
+	case replies != nil:
+		select {
+		case replies <- struct{}{}:
+		case <-ctx.Done():
+			return reply{}, false, ctx.Err()
+		}
+		header := maps.Clone(x.header)
+		go func() {
+			defer func() { <-replies }()
+			s.answerServer(ctx, header, &m, x.serve)
+		}()
+	}
+	return reply{}, false, nil
+}

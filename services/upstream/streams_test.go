@@ -1,0 +1,483 @@
+package upstream_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/upstreamtest"
+)
+
+func progressCall(n int, token string) *upstream.Request {
+	return &upstream.Request{Method: "tools/call", Params: fmt.Appendf(nil, `{"name":"progress","arguments":{"n":%d},"_meta":{"progressToken":%s}}`, n, token)}
+}
+
+func TestNotificationsOfACallArriveInOrder(t *testing.T) {
+	for _, era := range upstreamtest.AllEras() {
+		t.Run(string(era), func(t *testing.T) {
+			s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(6)})
+			p, to := newPool(t), target(s.Start(t))
+			var all sync.WaitGroup
+			for caller := range 8 {
+				all.Go(func() {
+					var steps []float64
+					r := progressCall(20, fmt.Sprintf(`"t%d"`, caller))
+					r.Notify = func(method string, params []byte) {
+						var n struct {
+							ProgressToken string
+							Progress      float64
+						}
+						if err := json.Unmarshal(params, &n); err != nil || method != "notifications/progress" || n.ProgressToken != fmt.Sprint("t", caller) {
+							t.Errorf("caller %d received %s %s", caller, method, params)
+						}
+						steps = append(steps, n.Progress)
+					}
+					if resp := mustCall(t, p, to, r); textOf(t, resp.Result) != "sent 20" {
+						t.Errorf("got %s", resp.Result)
+					}
+					if len(steps) != 20 || !slices.IsSorted(steps) {
+						t.Errorf("got %v", steps)
+					}
+				})
+			}
+			all.Wait()
+		})
+	}
+}
+
+func TestASlowReceiverDelaysNobodyElseOnASharedStream(t *testing.T) {
+	s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20241105}, Tools: upstreamtest.Standard(6)})
+	p, to := newPool(t), target(s.Start(t))
+	mustCall(t, p, to, echo("warm"))
+	stuck, proceed := make(chan struct{}), make(chan struct{})
+	slow := make(chan int, 1)
+	go func() {
+		received := 0
+		r := progressCall(500, `1`)
+		r.Notify = func(string, []byte) {
+			if received++; received == 1 {
+				close(stuck)
+				<-proceed
+			}
+		}
+		if resp, err := p.Call(testContext(t), to, r); err != nil || resp.Error != nil {
+			t.Errorf("the slow call: %v", err)
+		}
+		slow <- received
+	}()
+	<-stuck
+	mustCall(t, p, to, echo("quick"))
+	close(proceed)
+	if n := <-slow; n < 2 || n > 500 {
+		t.Errorf("the slow receiver got %d notifications", n)
+	}
+}
+
+func TestRequestsOfTheUpstreamInTheMiddleOfACall(t *testing.T) {
+	ask := func(method string) upstreamtest.Tool {
+		return upstreamtest.Tool{Definition: `{"name":"ask"}`, Call: func(ctx context.Context, c *upstreamtest.Call) upstreamtest.Result {
+			raw, err := c.Ask(ctx, method, []byte(`{"q":1e400}`))
+			if err != nil {
+				return upstreamtest.Failure(err.Error())
+			}
+			var m rpc
+			_ = json.Unmarshal(raw, &m)
+			return upstreamtest.Text(string(m.Result) + string(m.Error))
+		}}
+	}
+	serve := func(_ context.Context, method string, params []byte) (result, rpcError []byte) {
+		switch method {
+		case "elicitation/create":
+			return append(append([]byte(`{"asked":`), params...), '}'), nil
+		case "roots/list":
+			return nil, []byte(`{"code":-1,"message":"not today"}`)
+		}
+		return nil, nil
+	}
+	for _, tc := range []struct {
+		name, method, want string
+		serve              func(context.Context, string, []byte) ([]byte, []byte)
+	}{
+		{"ping", "ping", `{}`, nil},
+		{"ping is never handed on", "ping", `{}`, serve},
+		{"refused", "sampling/createMessage", `-32601`, nil},
+		{"not served", "sampling/createMessage", `-32601`, serve},
+		{"served", "elicitation/create", `{"asked":{"q":1e400}}`, serve},
+		{"served with an error", "roots/list", `{"code":-1,"message":"not today"}`, serve},
+	} {
+		for _, era := range handshakeEras() {
+			t.Run(tc.name+"/"+string(era), func(t *testing.T) {
+				s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: []upstreamtest.Tool{ask(tc.method)}})
+				resp := mustCall(t, newPool(t), target(s.Start(t)), &upstream.Request{Method: "tools/call", Params: []byte(`{"name":"ask"}`), Serve: tc.serve})
+				if got := textOf(t, resp.Result); !strings.Contains(got, tc.want) {
+					t.Errorf("the upstream was told %s, want %s", got, tc.want)
+				}
+			})
+		}
+	}
+}
+
+func TestABrokenStreamIsResumed(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		retry time.Duration
+		least time.Duration
+	}{
+		{"at once, as asked", 150 * time.Millisecond, 150 * time.Millisecond},
+		{"not faster than is decent", time.Millisecond, 100 * time.Millisecond},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20251125}, Tools: upstreamtest.Standard(1), Resumable: true})
+			p, to := newPool(t), target(s.Start(t))
+			mustCall(t, p, to, echo("warm"))
+			s.SetFault(upstreamtest.Fault{On: upstreamtest.OnCall, Kind: upstreamtest.CutStream, Retry: tc.retry})
+			began := time.Now()
+			resp := mustCall(t, p, to, echo("resumed"))
+			if got := textOf(t, resp.Result); got != "resumed" {
+				t.Errorf("got %s", got)
+			}
+			if took := time.Since(began); took < tc.least || took > tc.least+2*time.Second {
+				t.Errorf("it was resumed after %s, want %s", took, tc.least)
+			}
+			var resumed http.Header
+			for _, r := range s.Requests() {
+				if r.HTTPMethod == http.MethodGet {
+					resumed = r.Header
+				}
+			}
+			if resumed.Get("Last-Event-Id") == "" || resumed.Get("Mcp-Session-Id") == "" || resumed.Get("Accept") != "text/event-stream" || resumed.Get("Content-Type") != "" {
+				t.Errorf("resumed with %v", resumed)
+			}
+			if n := s.Calls(); n != 2 {
+				t.Errorf("the tool was called %d times, want 2", n)
+			}
+		})
+	}
+}
+
+func TestAStreamThatCannotBeResumedFails(t *testing.T) {
+	for _, tc := range []struct {
+		name, revision, first string
+		resume                func(w http.ResponseWriter)
+		gets                  int
+	}{
+		{"no ids", "2025-11-25", "data:\n\n", nil, 0},
+		{"no sessions", "2026-07-28", "id: 1\ndata:\n\n", nil, 0},
+		{"refused", "2025-11-25", "retry: 1\nid: 1\ndata:\n\n", func(w http.ResponseWriter) { w.WriteHeader(405) }, 1},
+		{"no stream", "2025-11-25", "retry: 1\nid: 1\ndata:\n\n", func(w http.ResponseWriter) { writeJSON(w, "{}") }, 1},
+		{"failing", "2025-11-25", "retry: 1\nid: 1\ndata:\n\n", func(w http.ResponseWriter) { w.WriteHeader(502) }, 3},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			gets := make(chan struct{}, 100)
+			url := handmade(t, tc.revision, func(w http.ResponseWriter, r *http.Request, _ rpc) {
+				switch r.Method {
+				case http.MethodPost:
+					writeEvents(w, tc.first)
+				case http.MethodGet:
+					gets <- struct{}{}
+					tc.resume(w)
+				}
+			})
+			_, err := newPool(t).Call(testContext(t), target(url), echo("x"))
+			wantFault(t, err, fault.CodeUpstreamUnavailable)
+			if len(gets) != tc.gets {
+				t.Errorf("%d attempts to resume, want %d", len(gets), tc.gets)
+			}
+		})
+	}
+}
+
+func TestATimeOutIsToldToTheUpstream(t *testing.T) {
+	for _, era := range upstreamtest.AllEras() {
+		t.Run(string(era), func(t *testing.T) {
+			s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(2)})
+			p, to := newPool(t), target(s.Start(t), within(150*time.Millisecond))
+			mustCall(t, p, to, echo("warm"))
+			_, err := p.Call(testContext(t), to, &upstream.Request{Method: "tools/call", Params: []byte(`{"name":"sleep","arguments":{"ms":60000}}`)})
+			wantFault(t, err, fault.CodeUpstreamTimeout, "within 15")
+			if err := s.Wait(testContext(t), func() bool { return s.Stats().Cancelled == 1 }); err != nil {
+				t.Errorf("the upstream goes on: %+v", s.Stats())
+			}
+			if h := p.Health("srv"); h.LastCode != fault.CodeUpstreamTimeout || h.ConsecutiveFailures != 1 {
+				t.Errorf("health is %+v", h)
+			}
+			checkCancellation(t, s, era, "timed out")
+			mustCall(t, p, to, echo("after"))
+		})
+	}
+}
+
+// checkCancellation checks that the upstream was told which request is over.
+func checkCancellation(t *testing.T, s *upstreamtest.Server, era upstreamtest.Era, reason string) {
+	t.Helper()
+	if era.Stateless() {
+		if n := len(s.Requests("notifications/cancelled")); n != 0 {
+			t.Errorf("%d cancellations were sent to a stateless upstream", n)
+		}
+		return
+	}
+	got, err := s.WaitForRequests(testContext(t), "notifications/cancelled", 1)
+	if err != nil {
+		t.Fatal("no cancellation was sent")
+	}
+	calls := s.Requests("tools/call")
+	var m struct {
+		Params struct {
+			RequestID json.RawMessage
+			Reason    string
+		}
+	}
+	if err := json.Unmarshal(got[0].Body, &m); err != nil || string(m.Params.RequestID) != string(calls[len(calls)-1].ID) || !strings.Contains(m.Params.Reason, reason) {
+		t.Errorf("got %s", got[0].Body)
+	}
+}
+
+func TestACancelledCallIsNoFailure(t *testing.T) {
+	for _, era := range upstreamtest.AllEras() {
+		t.Run(string(era), func(t *testing.T) {
+			s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(2)})
+			p, to := newPool(t), target(s.Start(t))
+			mustCall(t, p, to, echo("warm"))
+			ctx, cancel := context.WithCancel(testContext(t))
+			go func() {
+				_, _ = s.WaitForRequests(testContext(t), "tools/call", 2)
+				cancel()
+			}()
+			_, err := p.Call(ctx, to, &upstream.Request{Method: "tools/call", Params: []byte(`{"name":"sleep","arguments":{"ms":60000}}`)})
+			if !errors.Is(err, context.Canceled) {
+				t.Fatalf("got %v", err)
+			}
+			if h := p.Health("srv"); !h.OK() || !h.LastFailure.IsZero() {
+				t.Errorf("health is %+v", h)
+			}
+			if err := s.Wait(testContext(t), func() bool { return s.Stats().Cancelled == 1 }); err != nil {
+				t.Errorf("the upstream goes on: %+v", s.Stats())
+			}
+			checkCancellation(t, s, era, "caller")
+			mustCall(t, p, to, echo("after"))
+		})
+	}
+}
+
+func TestACallIsNotMadeAfterItWasCancelled(t *testing.T) {
+	s := upstreamtest.New(upstreamtest.Options{})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := newPool(t).Call(ctx, target(s.Start(t)), echo("x"))
+	if !errors.Is(err, context.Canceled) || len(s.Requests("tools/call")) != 0 {
+		t.Errorf("got %v after %d calls", err, len(s.Requests("tools/call")))
+	}
+}
+
+func TestAHangingUpstreamDelaysNoOther(t *testing.T) {
+	for _, on := range []string{upstreamtest.OnAccept, upstreamtest.OnAny, upstreamtest.OnInitialize, upstreamtest.OnCall} {
+		t.Run("on "+on, func(t *testing.T) {
+			hung := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1)})
+			hung.SetFault(upstreamtest.Fault{On: on, Kind: upstreamtest.Hang})
+			well := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1)})
+			p := newPool(t)
+			bad := target(hung.Start(t), within(400*time.Millisecond), func(t *upstream.Target) { t.ServerID = "hung" })
+			good := target(well.Start(t))
+			var all sync.WaitGroup
+			for range 10 {
+				all.Go(func() {
+					began := time.Now()
+					_, err := p.Call(testContext(t), bad, echo("x"))
+					wantFault(t, err, fault.CodeUpstreamTimeout, "400ms")
+					if took := time.Since(began); took > 3*time.Second {
+						t.Errorf("the time-out took %s", took)
+					}
+				})
+			}
+			began := time.Now()
+			for range 20 {
+				mustCall(t, p, good, echo("y"))
+			}
+			if took := time.Since(began); took > 300*time.Millisecond {
+				t.Errorf("20 calls to another upstream took %s", took)
+			}
+			if on != upstreamtest.OnCall {
+				began := time.Now()
+				_, err := p.Describe(testContext(t), bad)
+				wantFault(t, err, fault.CodeUpstreamTimeout)
+				if took := time.Since(began); took < 300*time.Millisecond || took > 3*time.Second {
+					t.Errorf("Describe took %s", took)
+				}
+			}
+			all.Wait()
+			hung.SetFault() // and when it is well again, the next call succeeds
+			mustCall(t, p, bad, echo("z"))
+		})
+	}
+}
+
+func TestAnUpstreamThatNeverAnswersAProbeIsStillReached(t *testing.T) {
+	s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20250618}, Tools: upstreamtest.Standard(1)})
+	s.SetFault(upstreamtest.Fault{On: "server/discover", Kind: upstreamtest.Hang})
+	p, to := newPool(t), target(s.Start(t), within(time.Second))
+	mustCall(t, p, to, echo("x"))
+	if n := len(s.Requests("server/discover")); n != 1 {
+		t.Errorf("%d probes", n)
+	}
+}
+
+func TestAnEndlessStreamEndsAtTheTimeOut(t *testing.T) {
+	for _, era := range upstreamtest.AllEras() {
+		s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(1)})
+		p, to := newPool(t), target(s.Start(t), within(200*time.Millisecond))
+		mustCall(t, p, to, echo("warm"))
+		s.SetFault(upstreamtest.Fault{On: upstreamtest.OnCall, Kind: upstreamtest.EndlessSSE})
+		_, err := p.Call(testContext(t), to, echo("x"))
+		wantFault(t, err, fault.CodeUpstreamTimeout)
+		p.Close()
+		s.Close()
+	}
+}
+
+func TestAConnectionOfAnEventStreamIsUsedAgain(t *testing.T) {
+	s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20251125}, Tools: upstreamtest.Standard(1), Answer: upstreamtest.AnswerSSE})
+	conns := make(chan struct{}, 1000)
+	srv := httptest.NewUnstartedServer(s)
+	srv.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			conns <- struct{}{}
+		}
+	}
+	srv.Start()
+	defer srv.Close()
+	p, to := newPool(t), target(srv.URL+"/mcp")
+	defer p.Close()
+	for range 200 {
+		mustCall(t, p, to, echo("x"))
+	}
+	// The rest of a stream is read behind the answer, so that a call may find
+	// the connection still in use and open another.
+	if n := len(conns); n > 20 {
+		t.Errorf("200 calls took %d connections", n)
+	}
+}
+
+func TestLegacyStreams(t *testing.T) {
+	endpoint := func(data string) func(http.ResponseWriter, *http.Request) {
+		return func(w http.ResponseWriter, r *http.Request) {
+			writeEvents(w, "event: endpoint\ndata: "+strings.ReplaceAll(data, "$HOST", r.Host)+"\n\n")
+			<-r.Context().Done()
+		}
+	}
+	for _, tc := range []struct {
+		name string
+		get  func(http.ResponseWriter, *http.Request)
+		code fault.Code
+		says string
+	}{
+		{"another host", endpoint("http://elsewhere.example/x"), fault.CodeUpstreamInvalidResponse, "another origin"},
+		{"another port", endpoint("http://127.0.0.1:1/x"), fault.CodeUpstreamInvalidResponse, "another origin"},
+		{"another scheme", endpoint("https://$HOST/x"), fault.CodeUpstreamInvalidResponse, "another origin"},
+		{"without a scheme", endpoint("//elsewhere.example/x"), fault.CodeUpstreamInvalidResponse, "another origin"},
+		{"with a user", endpoint("http://a:b@$HOST/x"), fault.CodeUpstreamInvalidResponse, "another origin"},
+		{"no URL", endpoint("http://[::1"), fault.CodeUpstreamInvalidResponse, "another origin"},
+		{"no stream", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, "{}") }, fault.CodeUpstreamInvalidResponse, "event stream"},
+		{"404", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, fault.CodeUpstreamUnavailable, "404"},
+		{"401", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }, fault.CodeUpstreamUnauthorized, "401"},
+		{"an end", func(w http.ResponseWriter, _ *http.Request) { writeEvents(w, ": hi\n\n") }, fault.CodeUpstreamUnavailable, "ended"},
+		{"no endpoint", func(w http.ResponseWriter, r *http.Request) { writeEvents(w, ": hi\n\n"); <-r.Context().Done() }, fault.CodeUpstreamTimeout, ""},
+		{"an endless line", func(w http.ResponseWriter, r *http.Request) {
+			writeEvents(w, "data: ")
+			for r.Context().Err() == nil {
+				if _, err := io.WriteString(w, strings.Repeat("x", 1<<16)); err != nil {
+					return
+				}
+			}
+		}, fault.CodeUpstreamInvalidResponse, "10 MiB"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var posts int
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodGet {
+					tc.get(w, r)
+					return
+				}
+				posts++
+			}))
+			p := newPool(t)
+			_, err := p.Describe(testContext(t), target(srv.URL, over("sse"), within(500*time.Millisecond)))
+			p.Close()
+			srv.Close()
+			wantFault(t, err, tc.code, tc.says)
+			if posts != 0 {
+				t.Errorf("%d messages were sent", posts)
+			}
+		})
+	}
+}
+
+func TestALegacyStreamThatBreaks(t *testing.T) {
+	s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20241105}, Tools: upstreamtest.Standard(2)})
+	p, to := newPool(t), target(s.Start(t))
+	mustCall(t, p, to, echo("warm"))
+	broken := make(chan error, 1)
+	go func() {
+		_, err := p.Call(testContext(t), to, &upstream.Request{Method: "tools/call", Params: []byte(`{"name":"sleep","arguments":{"ms":60000}}`)})
+		broken <- err
+	}()
+	if _, err := s.WaitForRequests(testContext(t), "tools/call", 2); err != nil {
+		t.Fatal(err)
+	}
+	s.DropSessions()
+	wantFault(t, <-broken, fault.CodeUpstreamUnavailable) // it may have run, so it is not repeated
+	mustCall(t, p, to, echo("after"))
+	if n := s.Calls(); n != 3 {
+		t.Errorf("%d calls, want 3", n)
+	}
+}
+
+func TestRubbishOnALegacyStreamEndsIt(t *testing.T) {
+	for kind, says := range map[upstreamtest.FaultKind]string{
+		upstreamtest.InvalidJSON: "not JSON-RPC",
+		upstreamtest.Huge:        "10 MiB",
+	} {
+		s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20241105}, Tools: upstreamtest.Standard(1)})
+		p, to := newPool(t), target(s.Start(t))
+		mustCall(t, p, to, echo("warm"))
+		s.SetFault(upstreamtest.Fault{On: upstreamtest.OnCall, Kind: kind})
+		_, err := p.Call(testContext(t), to, echo("x"))
+		wantFault(t, err, fault.CodeUpstreamInvalidResponse, says)
+		s.SetFault()
+		mustCall(t, p, to, echo("after"))
+	}
+}
+
+func TestHeadersAreAskedForEachRequestAndTheirFaultReturned(t *testing.T) {
+	for _, era := range upstreamtest.AllEras() {
+		s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(1), Token: "b"})
+		p, to := newPool(t), target(s.Start(t))
+		missing := fault.Upstream(fault.CodeUpstreamUnauthorized, "the variable X is not set")
+		var err error
+		token := "b"
+		to.Headers = func(context.Context) (http.Header, error) {
+			return http.Header{"Authorization": {"Bearer " + token}}, err
+		}
+		mustCall(t, p, to, echo("x"))
+		token = "a"
+		_, callErr := p.Call(testContext(t), to, echo("x"))
+		wantFault(t, callErr, fault.CodeUpstreamUnauthorized, "401")
+		token, err = "b", missing
+		if _, callErr = p.Call(testContext(t), to, echo("x")); callErr != error(missing) {
+			t.Errorf("got %v", callErr)
+		}
+		err = nil
+		mustCall(t, p, to, echo("x"))
+	}
+}

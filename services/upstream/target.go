@@ -1,0 +1,92 @@
+// Package upstream speaks MCP to the servers behind the gateway: every
+// revision from 2024-11-05 to 2026-07-28, over Streamable HTTP and HTTP+SSE.
+// Parameters, results and errors pass through as the bytes they are.
+package upstream
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"mcpgateway/models"
+)
+
+// Target is everything needed to reach one upstream. It is immutable: a
+// changed configuration is a new Target with a higher Version, which ends the
+// sessions of the older one. With an empty ServerID nothing is kept: every
+// use connects anew, which is how an unsaved configuration is tried out.
+type Target struct {
+	ServerID string
+	Alias    string // for messages only
+	URL      string
+	Version  int64
+
+	Transport   models.Transport
+	Timeout     time.Duration // of one call; 60 s when zero
+	SessionMode models.SessionMode
+
+	// Headers returns the credentials and extra headers of a request; it is
+	// asked for each one. Its error is returned unchanged. It may be nil. It
+	// must be safe for concurrent use, and the map it returns is only read.
+	Headers func(ctx context.Context) (http.Header, error)
+}
+
+// timeout is the time-out of one call.
+func (t *Target) timeout() time.Duration {
+	if t.Timeout > 0 {
+		return t.Timeout
+	}
+	return defaultCallTime
+}
+
+// Client is the client on whose behalf a call is made.
+type Client struct {
+	// SessionID names the client's own session with the gateway. It matters
+	// only for targets with one upstream session per client; there a client
+	// without a session gets an upstream session for each call.
+	SessionID string
+	// Capabilities is the raw JSON object of the client capabilities that
+	// the gateway relays for this client; nil means none.
+	Capabilities []byte
+}
+
+// Request is one JSON-RPC request to an upstream.
+type Request struct {
+	Method string
+	Params []byte // a raw JSON object, or nil
+	Client Client
+
+	// ParamHeaders are the header annotations of the tool that is called.
+	// They matter for upstreams of revision 2026-07-28 only.
+	ParamHeaders ParamHeaders
+
+	// Notify receives the notifications that arrive on this call's own
+	// stream, in order, before the call returns. It may be nil. On HTTP+SSE,
+	// where all calls share one stream, these are the progress notifications
+	// that carry the progress token of Params.
+	Notify func(method string, params []byte)
+
+	// Serve answers a request that the upstream makes in the middle of this
+	// call with a raw result or a raw JSON-RPC error object. Its context ends
+	// with the call, and several may run at once. Without it such requests
+	// are refused with -32601. A ping is always answered here.
+	Serve func(ctx context.Context, method string, params []byte) (result, rpcError []byte)
+}
+
+// Response is the answer of an upstream. Exactly one of Result and Error is
+// set, with the bytes that the upstream sent.
+type Response struct {
+	Result    []byte
+	Error     []byte
+	Stateless bool   // the upstream speaks revision 2026-07-28, without sessions
+	Version   string // the protocol revision of the exchange
+}
+
+// Description is what an upstream says of itself.
+type Description struct {
+	ProtocolVersion string
+	Transport       models.Transport // the one in use, never auto
+	ServerInfo      []byte           // a raw JSON object, or nil
+	Capabilities    []byte           // a raw JSON object, or nil
+	Instructions    string
+}

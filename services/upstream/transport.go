@@ -1,0 +1,229 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/rawjson"
+)
+
+// transport carries JSON-RPC messages to one upstream.
+type transport interface {
+	// call sends a request and returns the answer to it. When the context
+	// ends first, the error is the context's.
+	call(ctx context.Context, x *exchange) (reply, error)
+	// notify sends a message that has no answer.
+	notify(ctx context.Context, header http.Header, body []byte) error
+	// close ends what the transport holds at the upstream.
+	close(ctx context.Context, header http.Header)
+	// closed reports that the transport cannot be used any more.
+	closed() bool
+	// holdsSession reports that the upstream keeps something of us, which it
+	// may forget.
+	holdsSession() bool
+}
+
+// exchange is one request on its way.
+type exchange struct {
+	id        int64
+	body      []byte
+	header    http.Header
+	stateless bool
+
+	progressToken []byte // raw; only where calls share a stream
+	notify        func(method string, params []byte)
+	serve         func(ctx context.Context, method string, params []byte) (result, rpcError []byte)
+}
+
+// reply is the answer to an exchange; exactly one part is set.
+type reply struct {
+	result, rpcError []byte
+}
+
+// poster sends JSON-RPC messages by HTTP POST to one URL.
+type poster struct {
+	http  *http.Client
+	trace *httptrace.ClientTrace
+	place place
+	url   *url.URL
+}
+
+// request returns an HTTP request with a body that can be sent again, so that
+// net/http may repeat it where it can tell that nothing was processed.
+func (p *poster) request(ctx context.Context, method string, header http.Header, body []byte) *http.Request {
+	req := &http.Request{
+		Method: method, URL: p.url, Host: p.url.Host, Header: header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}
+	if body != nil {
+		req.ContentLength = int64(len(body))
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	}
+	return req.WithContext(httptrace.WithClientTrace(ctx, p.trace))
+}
+
+// do sends a request. Its error is the context's or a fault.
+func (p *poster) do(req *http.Request) (*http.Response, error) {
+	for attempt := 1; ; attempt++ {
+		resp, err := p.http.Do(req)
+		if err == nil {
+			return resp, nil
+		}
+		if ctxErr := req.Context().Err(); ctxErr != nil {
+			return nil, ctxErr
+		}
+		if attempt == maxSendAttempts || !wasClosedBefore(err) {
+			return nil, p.place.broken(err)
+		}
+		if req.GetBody != nil {
+			if req.Body, err = req.GetBody(); err != nil {
+				return nil, fault.Internal(err)
+			}
+		}
+	}
+}
+
+// post sends a message that has no answer in the HTTP response.
+func (p *poster) post(ctx context.Context, header http.Header, body []byte) error {
+	resp, err := p.do(p.request(ctx, http.MethodPost, header, body))
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		_, err := p.turnedAway(resp, 0, false)
+		return err
+	}
+	// What some upstreams send in spite of that is read away, so that the
+	// connection can be used again.
+	_, _ = io.CopyN(io.Discard, resp.Body, maxErrorBytes)
+	return nil
+}
+
+// turnedAway reads an HTTP answer that is not 2xx. It is the answer to the
+// request when it carries a JSON-RPC error that fits; otherwise the error says
+// what happened.
+func (p *poster) turnedAway(resp *http.Response, id int64, stateless bool) (reply, error) {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
+	if resp.StatusCode < 400 || resp.StatusCode >= 500 {
+		return reply{}, p.place.refused(resp, body)
+	}
+	if mediaType(resp) != typeJSON {
+		return reply{}, p.place.refused(resp, body)
+	}
+	m, err := parseMessage(body)
+	if err != nil || m.rpcError == nil {
+		return reply{}, p.place.refused(resp, body)
+	}
+	code := errorCode(m.rpcError)
+	switch resp.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+		return reply{}, p.place.refused(resp, body)
+	}
+	noID := m.id == nil || rawjson.Kind(m.id) == 'n'
+	answer := false
+	switch {
+	case m.answers(id):
+		switch {
+		case resp.StatusCode == http.StatusNotFound && !stateless:
+			answer = code == CodeMethodNotFound // otherwise the session is gone
+		case resp.StatusCode == http.StatusBadRequest:
+			// With these numbers upstreams with a handshake say that the
+			// session or the version of a request is not theirs.
+			answer = code != codeServerError && code != codeInvalidRequest
+		default:
+			answer = true
+		}
+	case noID:
+		// Headers may be refused before the id is known.
+		answer = isModernCode(code) || stateless && (code == CodeMethodNotFound || code == CodeInvalidParams)
+	}
+	if answer {
+		return reply{rpcError: m.rpcError}, nil
+	}
+	return reply{}, p.place.refused(resp, []byte(errorText(m.rpcError)))
+}
+
+// readBody returns the body of an answer. The error is a fault when the body
+// is encoded or larger than an answer may be.
+func (p *poster) readBody(resp *http.Response) ([]byte, error) {
+	if err := p.checkEncoding(resp); err != nil {
+		return nil, err
+	}
+	n := resp.ContentLength
+	if n > maxAnswerBytes {
+		return nil, p.tooLarge()
+	}
+	if n >= 0 {
+		body := make([]byte, n)
+		if _, err := io.ReadFull(resp.Body, body); err != nil {
+			return nil, p.cutOff(err)
+		}
+		return body, nil
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes+1))
+	if err != nil {
+		return nil, p.cutOff(err)
+	}
+	if len(body) > maxAnswerBytes {
+		return nil, p.tooLarge()
+	}
+	return body, nil
+}
+
+func (p *poster) tooLarge() *fault.Fault {
+	return p.place.invalid("sent an answer of more than %d MiB", maxAnswerBytes>>20)
+}
+
+// cutOff is the fault for an answer whose connection broke in the middle.
+func (p *poster) cutOff(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return p.place.unavailable("broke the connection in the middle of its answer").Because(err)
+}
+
+func (p *poster) checkEncoding(resp *http.Response) error {
+	if e := resp.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return p.place.invalid("encoded its answer as %s, which was not asked for", excerpt([]byte(e)))
+	}
+	return nil
+}
+
+// answerServer answers a request of the upstream.
+func (p *poster) answerServer(ctx context.Context, header http.Header, m *message,
+	serve func(context.Context, string, []byte) ([]byte, []byte)) {
+	var result, rpcError []byte
+	switch {
+	case m.method == "ping":
+		result = []byte("{}")
+	case serve != nil:
+		result, rpcError = serve(ctx, m.method, m.params)
+	}
+	if result == nil && rpcError == nil {
+		rpcError = []byte(`{"code":-32601,"message":"the gateway does not answer this request"}`)
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxReplyTime)
+	defer cancel()
+	// The upstream learns of a lost answer by its own time-out; nobody here
+	// can do more about it.
+	_ = p.post(ctx, header, appendAnswer(nil, m.id, result, rpcError))
+}
+
+// mediaType returns the media type of an answer in lower case, without its
+// parameters.
+func mediaType(resp *http.Response) string {
+	t := resp.Header.Get("Content-Type")
+	if i := strings.IndexByte(t, ';'); i >= 0 {
+		t = t[:i]
+	}
+	return strings.ToLower(strings.TrimSpace(t))
+}
