@@ -1,0 +1,107 @@
+package access
+
+import (
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+)
+
+// callLimitIdle is how long an unused bucket is kept. By then it is full
+// again, so that forgetting it changes nothing for bursts up to this long.
+const callLimitIdle = 10 * time.Minute
+
+// CallLimits holds one token bucket for each caller of a project that limits
+// its rate (declarative `rateLimit`). The limit holds per process.
+type CallLimits struct {
+	now     func() time.Time
+	buckets sync.Map // bucketKey to *bucket
+	swept   struct {
+		sync.Mutex
+		at time.Time
+	}
+}
+
+type bucketKey struct{ project, principal string }
+
+type bucket struct {
+	*rate.Limiter
+	perSecond float64
+	burst     int
+	used      time.Time // of the last call; guarded by mu
+	mu        sync.Mutex
+}
+
+// NewCallLimits returns empty limits.
+func NewCallLimits(now func() time.Time) *CallLimits { return &CallLimits{now: now} }
+
+// Allow takes so many calls from the caller's bucket. It returns RATE_LIMITED
+// with the time to wait when there are too few, and takes none then. A
+// project without a rate allows everything.
+func (l *CallLimits) Allow(project *models.Project, principal Principal, calls int) error {
+	if project.RatePerSecond <= 0 {
+		return nil
+	}
+	now := l.now()
+	l.sweep(now)
+	key := bucketKey{project.ID, principal.ID()}
+	burst := max(project.RateBurst, 1)
+	v, ok := l.buckets.Load(key)
+	if b, _ := v.(*bucket); !ok || b.perSecond != project.RatePerSecond || b.burst != burst {
+		fresh := &bucket{Limiter: rate.NewLimiter(rate.Limit(project.RatePerSecond), burst), perSecond: project.RatePerSecond, burst: burst, used: now}
+		if ok {
+			l.buckets.CompareAndSwap(key, v, fresh)
+		} else {
+			l.buckets.LoadOrStore(key, fresh)
+		}
+		if v, ok = l.buckets.Load(key); !ok {
+			v = fresh
+		}
+	}
+	b := v.(*bucket)
+	b.mu.Lock()
+	b.used = now
+	b.mu.Unlock()
+	if calls > burst {
+		return limited("one request holds %d calls, and the project allows bursts of %d", calls, burst)
+	}
+	r := b.ReserveN(now, calls)
+	wait := r.DelayFrom(now)
+	if wait == 0 {
+		return nil
+	}
+	r.CancelAt(now)
+	f := limited("this project allows %g calls per second", project.RatePerSecond)
+	f.RetryAfter = wait
+	return f
+}
+
+func limited(format string, args ...any) *fault.Fault {
+	f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, format, args...)
+	f.RetryAfter = time.Second
+	return f
+}
+
+// sweep forgets idle buckets, at most once per idle time.
+func (l *CallLimits) sweep(now time.Time) {
+	l.swept.Lock()
+	if now.Sub(l.swept.at) < callLimitIdle {
+		l.swept.Unlock()
+		return
+	}
+	l.swept.at = now
+	l.swept.Unlock()
+	l.buckets.Range(func(key, v any) bool {
+		b := v.(*bucket)
+		b.mu.Lock()
+		idle := now.Sub(b.used) >= callLimitIdle
+		b.mu.Unlock()
+		if idle {
+			l.buckets.CompareAndDelete(key, v)
+		}
+		return true
+	})
+}

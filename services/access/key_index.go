@@ -1,0 +1,128 @@
+package access
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/notify"
+)
+
+// KeyIndex holds the usable keys of every project in memory, so that checking
+// one costs a hash and a look-up. It keeps revocations no longer than the
+// change feed takes to tell of them; on the process that revoked, that is
+// before the revocation is answered.
+type KeyIndex struct {
+	db      *gorm.DB
+	now     func() time.Time
+	rebuild sync.Mutex
+	current atomic.Pointer[map[string]map[keyHash]*indexedKey] // by project id
+}
+
+type indexedKey struct {
+	id        string
+	expiresAt time.Time // zero never expires
+	used      atomic.Int64
+	saved     int64 // guarded by KeyIndex.rebuild
+}
+
+// NewKeyIndex returns an empty index; Load fills it.
+func NewKeyIndex(db *gorm.DB, now func() time.Time) *KeyIndex {
+	x := &KeyIndex{db: db, now: now}
+	x.current.Store(&map[string]map[keyHash]*indexedKey{})
+	return x
+}
+
+// Load reads the keys of every project from the database.
+func (x *KeyIndex) Load(ctx context.Context) error { return x.reload(ctx, "") }
+
+// Changed reads the keys of a keys topic's project again. Other topics are ignored.
+func (x *KeyIndex) Changed(ctx context.Context, topic notify.Topic) error {
+	id, ok := topic.KeysOf()
+	if !ok {
+		return nil
+	}
+	return x.reload(ctx, id)
+}
+
+func (x *KeyIndex) reload(ctx context.Context, projectID string) error {
+	x.rebuild.Lock()
+	defer x.rebuild.Unlock()
+	query := x.db.WithContext(ctx).Where("revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)", x.now())
+	next := map[string]map[keyHash]*indexedKey{}
+	if projectID != "" {
+		query = query.Where("project_id = ?", projectID)
+		next = maps.Clone(*x.current.Load())
+		delete(next, projectID)
+	}
+	var rows []models.Key
+	if err := query.Find(&rows).Error; err != nil {
+		return fault.Internal(err)
+	}
+	before := *x.current.Load()
+	for _, row := range rows {
+		if len(row.Hash) != len(keyHash{}) {
+			continue
+		}
+		hash := keyHash(row.Hash)
+		k := &indexedKey{id: row.ID}
+		if row.ExpiresAt != nil {
+			k.expiresAt = *row.ExpiresAt
+		}
+		if old := before[row.ProjectID][hash]; old != nil {
+			k.used.Store(old.used.Load())
+			k.saved = old.saved
+		}
+		if next[row.ProjectID] == nil {
+			next[row.ProjectID] = map[keyHash]*indexedKey{}
+		}
+		next[row.ProjectID][hash] = k
+	}
+	x.current.Store(&next)
+	return nil
+}
+
+// find returns the usable key with the text in the project, or nil.
+func (x *KeyIndex) find(projectID, text string) *indexedKey {
+	hash, ok := parseKey(text)
+	if !ok {
+		return nil
+	}
+	k := (*x.current.Load())[projectID][hash]
+	now := x.now()
+	if k == nil || !k.expiresAt.IsZero() && !now.Before(k.expiresAt) {
+		return nil
+	}
+	k.used.Store(now.Unix())
+	return k
+}
+
+// SaveUse writes the moments of last use that are newer than the stored ones.
+// It is called now and then, never on the way of a request.
+func (x *KeyIndex) SaveUse(ctx context.Context) error {
+	x.rebuild.Lock()
+	defer x.rebuild.Unlock()
+	for _, keys := range *x.current.Load() {
+		for _, k := range keys {
+			used := k.used.Load()
+			if used <= k.saved {
+				continue
+			}
+			at := time.Unix(used, 0).UTC()
+			err := x.db.WithContext(ctx).Model(&models.Key{}).
+				Where("id = ? AND (last_used_at IS NULL OR last_used_at < ?)", k.id, at).
+				Update("last_used_at", at).Error
+			if err != nil {
+				return fault.Internal(err)
+			}
+			k.saved = used
+		}
+	}
+	return nil
+}

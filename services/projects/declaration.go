@@ -1,0 +1,211 @@
+package projects
+
+import (
+	"fmt"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/rawjson"
+)
+
+// Declaration is the declarative file: the wished state of the projects it
+// names. A nil field was absent and leaves the stored value as it is.
+type Declaration struct {
+	Projects map[string]*ProjectDeclaration
+}
+
+// ProjectDeclaration is the wished state of one project.
+type ProjectDeclaration struct {
+	Name, Description *string
+	AuthMode          *models.AuthMode
+	CodeModeEnabled   *bool
+	CodeModeTimeoutMS *int64
+	CodeModeFetch     *bool
+	ToolExposure      *models.ToolExposure
+	ToolNameLimit     *int64
+	DisabledTools     *[]string
+	RatePerSecond     *float64
+	RateBurst         *int64
+	Servers           map[string]*ServerDeclaration // by alias
+}
+
+// ServerDeclaration is the wished state of one upstream server. Secrets are
+// plain text or `${NAME}` references here; "" clears the stored one.
+type ServerDeclaration struct {
+	URL               *string
+	Transport         *models.Transport
+	AuthType          *models.AuthType
+	AuthBearer        *string
+	Headers           map[string]string
+	AllowedTools      *[]string
+	DenyTools         *[]string
+	Enabled           *bool
+	TimeoutMS         *int64
+	SessionMode       *models.SessionMode
+	DefinitionPolicy  *models.DefinitionPolicy
+	OAuthClientID     *string
+	OAuthClientSecret *string
+	OAuthScopes       *[]string
+}
+
+// bareProject is the project that a bare mcpServers file describes.
+const bareProject = "default"
+
+// ParseDeclaration reads a declarative file, or the bare `{"mcpServers": …}`
+// that MCP clients use, which becomes the project "default". It reports all
+// mistakes at once as VALIDATION_FAILED, each under its path.
+func ParseDeclaration(raw []byte) (*Declaration, error) {
+	if len(raw) > MaxDeclarationSize {
+		return nil, fault.New(fault.KindTooLarge, fault.CodePayloadTooLarge, "the declaration is larger than %d bytes", MaxDeclarationSize)
+	}
+	if err := rawjson.CheckDepth(raw, 64); err != nil {
+		return nil, fault.Validation(map[string]string{"(file)": err.Error()})
+	}
+	o, err := rawjson.ParseObject(raw, rawjson.Strict)
+	if err != nil {
+		return nil, fault.Validation(map[string]string{"(file)": "this is not a JSON object: " + err.Error()})
+	}
+	r := &reader{problems: map[string]string{}}
+	d := &Declaration{Projects: map[string]*ProjectDeclaration{}}
+	if o.Get("mcpServers") != nil && o.Get("projects") == nil {
+		p := &ProjectDeclaration{Servers: map[string]*ServerDeclaration{}}
+		r.fields("", o, fieldReaders{"mcpServers": func(path string, v []byte) {
+			r.servers(path, v, p, true)
+		}})
+		d.Projects[bareProject] = p
+	} else {
+		r.fields("", o, fieldReaders{"projects": func(path string, v []byte) {
+			r.each(path, v, func(slug, path string, v []byte) {
+				if why := checkSlug(slug); why != "" {
+					r.problem(path, why)
+				}
+				d.Projects[slug] = r.project(path, v)
+			})
+		}})
+		if o.Get("projects") == nil {
+			r.problem("projects", "this key is missing: a declaration holds either projects or mcpServers")
+		}
+	}
+	if len(r.problems) > 0 {
+		return nil, fault.Validation(r.problems)
+	}
+	return d, nil
+}
+
+func (r *reader) project(path string, raw []byte) *ProjectDeclaration {
+	p := &ProjectDeclaration{Servers: map[string]*ServerDeclaration{}}
+	r.object(path, raw, fieldReaders{
+		"name":        r.text(&p.Name, MaxName),
+		"description": r.text(&p.Description, MaxDescription),
+		"authMode":    oneOf(r, &p.AuthMode, models.AuthNone, models.AuthAPIKey, models.AuthOAuth),
+		"codeMode": func(path string, v []byte) {
+			r.object(path, v, fieldReaders{
+				"enabled":    r.boolean(&p.CodeModeEnabled),
+				"timeout":    r.integer(&p.CodeModeTimeoutMS, MinTimeoutMS, MaxTimeoutMS),
+				"allowFetch": r.boolean(&p.CodeModeFetch),
+			})
+		},
+		"mcpServers":    func(path string, v []byte) { r.servers(path, v, p, false) },
+		"toolExposure":  oneOf(r, &p.ToolExposure, models.ExposeFull, models.ExposeBuiltin),
+		"toolNameLimit": r.toolNameLimit(&p.ToolNameLimit),
+		"disabledTools": r.strings(&p.DisabledTools, MaxDisabledTools, 512),
+		"rateLimit": func(path string, v []byte) {
+			r.object(path, v, fieldReaders{
+				"perSecond": r.number(&p.RatePerSecond, MaxRatePerSecond),
+				"burst":     r.integer(&p.RateBurst, 0, MaxRatePerSecond),
+			})
+		},
+	})
+	return p
+}
+
+func (r *reader) servers(path string, raw []byte, p *ProjectDeclaration, bare bool) {
+	folded := map[string]string{}
+	r.each(path, raw, func(alias, path string, v []byte) {
+		if why := checkAlias(alias); why != "" {
+			r.problem(path, why)
+		}
+		if other, taken := folded[foldAlias(alias)]; taken {
+			r.problem(path, fmt.Sprintf("aliases are unique ignoring case, and %q is there too", other))
+		}
+		folded[foldAlias(alias)] = alias
+		p.Servers[alias] = r.server(path, v, bare)
+	})
+	if len(p.Servers) > MaxServers {
+		r.problem(path, fmt.Sprintf("a project holds at most %d servers", MaxServers))
+	}
+}
+
+func (r *reader) server(path string, raw []byte, bare bool) *ServerDeclaration {
+	s := &ServerDeclaration{}
+	if o, err := rawjson.ParseObject(raw, rawjson.Strict); err == nil && o.Get("command") != nil {
+		r.problem(path+".command", "local servers are not run here: give the url of a remote server")
+		return s
+	}
+	readers := fieldReaders{
+		"url":        r.text(&s.URL, MaxURL),
+		"transport":  oneOf(r, &s.Transport, models.TransportAuto, models.TransportStreamableHTTP, models.TransportSSE),
+		"authType":   oneOf(r, &s.AuthType, models.UpstreamAuthNone, models.UpstreamAuthBearer, models.UpstreamAuthOAuth),
+		"authBearer": r.text(&s.AuthBearer, MaxHeaderValue),
+		"headers": func(path string, v []byte) {
+			s.Headers = map[string]string{}
+			r.each(path, v, func(name, path string, v []byte) {
+				var value *string
+				r.text(&value, MaxHeaderValue)(path, v)
+				if value != nil {
+					s.Headers[name] = *value
+				}
+			})
+			if len(s.Headers) > MaxHeaders {
+				r.problem(path, fmt.Sprintf("use at most %d headers", MaxHeaders))
+			}
+		},
+		"allowedTools":     r.strings(&s.AllowedTools, MaxPatterns, MaxPattern),
+		"denyTools":        r.strings(&s.DenyTools, MaxPatterns, MaxPattern),
+		"enabled":          r.boolean(&s.Enabled),
+		"timeout":          r.integer(&s.TimeoutMS, MinTimeoutMS, MaxTimeoutMS),
+		"sessionMode":      oneOf(r, &s.SessionMode, models.SessionShared, models.SessionPerClient),
+		"definitionPolicy": oneOf(r, &s.DefinitionPolicy, models.PolicyFollow, models.PolicyApprove),
+		"oauth": func(path string, v []byte) {
+			r.object(path, v, fieldReaders{
+				"clientId":     r.text(&s.OAuthClientID, MaxURL),
+				"clientSecret": r.text(&s.OAuthClientSecret, MaxHeaderValue),
+				"scopes":       r.strings(&s.OAuthScopes, MaxScopes, MaxPattern),
+			})
+		},
+	}
+	if bare {
+		r.clientSpellings(readers, s)
+	}
+	r.object(path, raw, readers)
+	return s
+}
+
+// clientSpellings adds the names that MCP clients use for the same things in
+// their own mcpServers files.
+func (r *reader) clientSpellings(readers fieldReaders, s *ServerDeclaration) {
+	url := func(path string, v []byte) {
+		if s.URL != nil {
+			r.problem(path, "the url is given twice")
+		}
+		r.text(&s.URL, MaxURL)(path, v)
+	}
+	readers["url"], readers["serverUrl"], readers["httpUrl"] = url, url, url
+	readers["type"] = func(path string, v []byte) {
+		typ, _ := rawjson.String(v)
+		var transport models.Transport
+		switch typ {
+		case "http", "streamable-http", "streamableHttp":
+			transport = models.TransportStreamableHTTP
+		case "sse":
+			transport = models.TransportSSE
+		case "stdio":
+			r.problem(path, "local servers are not run here: give the url of a remote server")
+			return
+		default:
+			r.problem(path, "use http, streamable-http, streamableHttp or sse")
+			return
+		}
+		s.Transport = &transport
+	}
+}

@@ -1,0 +1,24 @@
+package projects
+
+// Bounds of what a project and a server may hold (contract, "Limits").
+const (
+	MaxServers         = 200 // per project
+	MaxDeclarationSize = 4 << 20
+	MaxName            = 100  // characters
+	MaxDescription     = 2000 // characters
+	MaxURL             = 2048 // bytes
+	MaxPatterns        = 500  // per filter list
+	MaxPattern         = 256  // bytes
+	MaxHeaders         = 32
+	MaxHeaderValue     = 8192 // bytes
+	MaxScopes          = 100
+	MaxDisabledTools   = 10_000
+	MinTimeoutMS       = 100
+	MaxTimeoutMS       = 600_000
+	MaxRatePerSecond   = 1_000_000
+	MinToolNameLimit   = 32
+	MaxToolNameLimit   = 256
+
+	defaultTimeoutMS         = 60_000
+	defaultCodeModeTimeoutMS = 30_000
+)

@@ -1,0 +1,163 @@
+package projects
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/notify"
+	"mcpgateway/services/secrets"
+	"mcpgateway/services/toolset"
+)
+
+// Secrets turns what was entered into what is stored, and back.
+type Secrets interface {
+	// Store seals a literal and keeps a permitted `${NAME}` reference; its
+	// fault says why a reference is not permitted.
+	Store(entered, row string) (string, error)
+	// Resolve reveals what is stored.
+	Resolve(stored, row string) (secrets.Value, error)
+}
+
+// Publisher tells this process and others of committed changes.
+type Publisher interface {
+	Published(ctx context.Context, topics ...notify.Topic) error
+}
+
+// Store reads and changes projects and servers.
+type Store struct {
+	db       *gorm.DB
+	secrets  Secrets
+	checkURL func(string) error
+	feed     Publisher
+	now      func() time.Time
+}
+
+// NewStore returns the store of the database. checkURL says whether an
+// upstream address may be saved; changes are announced on feed.
+func NewStore(db *gorm.DB, secrets Secrets, checkURL func(string) error, feed Publisher, now func() time.Time) *Store {
+	return &Store{db: db, secrets: secrets, checkURL: checkURL, feed: feed, now: now}
+}
+
+// Projects returns every project, by slug.
+func (s *Store) Projects(ctx context.Context) ([]models.Project, error) {
+	var rows []models.Project
+	if err := s.db.WithContext(ctx).Order("slug").Find(&rows).Error; err != nil {
+		return nil, fault.Internal(err)
+	}
+	return rows, nil
+}
+
+// Project returns the project with the slug, or NOT_FOUND.
+func (s *Store) Project(ctx context.Context, slug string) (models.Project, error) {
+	var row models.Project
+	err := s.db.WithContext(ctx).First(&row, "slug = ?", slug).Error
+	return row, notFound(err, "project", slug)
+}
+
+// Server returns the server with the id, or NOT_FOUND.
+func (s *Store) Server(ctx context.Context, id string) (models.Server, error) {
+	var row models.Server
+	err := s.db.WithContext(ctx).First(&row, "id = ?", id).Error
+	return row, notFound(err, "server", id)
+}
+
+// ProjectByID returns the project with the id, or NOT_FOUND.
+func (s *Store) ProjectByID(ctx context.Context, id string) (models.Project, error) {
+	var row models.Project
+	err := s.db.WithContext(ctx).First(&row, "id = ?", id).Error
+	return row, notFound(err, "project", id)
+}
+
+// Inventories returns what the syncs of a project's servers learned, by
+// server id; a server that was never synced has none.
+func (s *Store) Inventories(ctx context.Context, projectID string) (map[string]*models.Inventory, error) {
+	var rows []models.Inventory
+	err := s.db.WithContext(ctx).Find(&rows, "server_id IN (SELECT id FROM servers WHERE project_id = ?)", projectID).Error
+	if err != nil {
+		return nil, fault.Internal(err)
+	}
+	byServer := make(map[string]*models.Inventory, len(rows))
+	for i := range rows {
+		byServer[rows[i].ServerID] = &rows[i]
+	}
+	return byServer, nil
+}
+
+// Servers returns the servers of a project, by alias.
+func (s *Store) Servers(ctx context.Context, projectID string) ([]models.Server, error) {
+	return serversOf(s.db.WithContext(ctx), projectID)
+}
+
+func serversOf(tx *gorm.DB, projectID string) ([]models.Server, error) {
+	var rows []models.Server
+	if err := tx.Order("alias").Find(&rows, "project_id = ?", projectID).Error; err != nil {
+		return nil, fault.Internal(err)
+	}
+	return rows, nil
+}
+
+// SetTool switches a tool of a project on or off, or approves its present
+// definition; nil leaves a thing as it is. name is alias__tool. It returns
+// NOT_FOUND for a tool that no sync has seen.
+func (s *Store) SetTool(ctx context.Context, slug, name string, enabled, approved *bool) error {
+	project, err := s.Project(ctx, slug)
+	if err != nil {
+		return err
+	}
+	alias, tool, _ := toolset.SplitName(name)
+	topic := notify.Toolset(project.ID)
+	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		var row models.Tool
+		err := tx.First(&row, "name = ? AND server_id = (SELECT id FROM servers WHERE project_id = ? AND alias = ?)", tool, project.ID, alias).Error
+		if err := notFound(err, "tool", name); err != nil {
+			return err
+		}
+		if enabled != nil {
+			if err := tx.First(&project, "id = ?", project.ID).Error; err != nil {
+				return err
+			}
+			off := without(project.DisabledTools, name)
+			if !*enabled {
+				off = sorted(append(off, name))
+			}
+			if err := tx.Model(&project).Update("disabled_tools", models.StringList(off)).Error; err != nil {
+				return err
+			}
+		}
+		if approved != nil {
+			hash := ""
+			if *approved {
+				hash = row.DefinitionHash
+			}
+			if err := tx.Model(&row).Update("approved_hash", hash).Error; err != nil {
+				return err
+			}
+		}
+		return notify.Touch(tx, topic)
+	})
+	if err != nil {
+		return fault.From(err)
+	}
+	return s.feed.Published(ctx, topic)
+}
+
+// topicsOf returns every topic that a project's end touches.
+func topicsOf(projectID string) []notify.Topic {
+	return []notify.Topic{notify.Toolset(projectID), notify.Keys(projectID)}
+}
+
+func notFound(err error, thing, name string) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, gorm.ErrRecordNotFound):
+		return fault.NotFound(thing, name)
+	default:
+		return fault.Internal(err)
+	}
+}

@@ -1,0 +1,48 @@
+package toolset
+
+// Filter decides which tools of a server may be used at all.
+type Filter struct{ allow, deny []string }
+
+// NewFilter returns the filter of glob patterns (`*` any run, `?` any one
+// character) over the upstream's own tool names: case-sensitive and anchored.
+// Without allow patterns every tool is allowed; a deny pattern always wins.
+func NewFilter(allow, deny []string) Filter { return Filter{allow: allow, deny: deny} }
+
+// Allows reports whether the tool passes the filter.
+func (f Filter) Allows(tool string) bool {
+	return (len(f.allow) == 0 || matchesAny(f.allow, tool)) && !matchesAny(f.deny, tool)
+}
+
+func matchesAny(patterns []string, s string) bool {
+	for _, p := range patterns {
+		if matchGlob([]rune(p), []rune(s)) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchGlob walks both strings once and, on a mismatch, returns to the last
+// star only, so that no pattern costs more than len(p) × len(s) steps.
+func matchGlob(p, s []rune) bool {
+	pi, si, star, mark := 0, 0, -1, 0
+	for si < len(s) {
+		switch {
+		case pi < len(p) && p[pi] == '*':
+			star, mark = pi, si
+			pi++
+		case pi < len(p) && (p[pi] == '?' || p[pi] == s[si]):
+			pi++
+			si++
+		case star >= 0:
+			mark++
+			pi, si = star+1, mark
+		default:
+			return false
+		}
+	}
+	for pi < len(p) && p[pi] == '*' {
+		pi++
+	}
+	return pi == len(p)
+}

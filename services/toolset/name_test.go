@@ -1,0 +1,98 @@
+package toolset
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestNameSplitsAtTheFirstSeparator(t *testing.T) {
+	for _, tc := range []struct {
+		name, alias, tool string
+		ok                bool
+	}{
+		{"github__create_issue", "github", "create_issue", true},
+		{"a____x", "a", "__x", true},
+		{"a___x", "a", "_x", true},
+		{"a__b__c", "a", "b__c", true},
+		{"echo", "echo", "", false},
+		{"a__", "a", "", false},
+		{"__x", "", "x", false},
+		{"", "", "", false},
+		{"a_b", "a_b", "", false},
+	} {
+		alias, tool, ok := SplitName(tc.name)
+		if ok != tc.ok || ok && (alias != tc.alias || tool != tc.tool) {
+			t.Errorf("SplitName(%q) = %q, %q, %v", tc.name, alias, tool, ok)
+		}
+	}
+}
+
+func TestJoinedNamesSplitBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		alias := rapid.StringMatching(`[A-Za-z0-9]([A-Za-z0-9.-]{0,20}[A-Za-z0-9])?`).Draw(t, "alias")
+		tool := rapid.StringMatching(`[A-Za-z0-9_./-]{1,30}`).Draw(t, "tool")
+		a, b, ok := SplitName(JoinName(alias, tool))
+		if !ok || a != alias || b != tool {
+			t.Fatalf("%q + %q came back as %q + %q, %v", alias, tool, a, b, ok)
+		}
+	})
+}
+
+func TestShortenedNamesFitAndStayApart(t *testing.T) {
+	name := strings.Repeat("a", 63)
+	if got := ShortenName(name+"b", 64); got != name+"b" {
+		t.Errorf("64 bytes fit 64: got %q", got)
+	}
+	long := name + "bc"
+	got := ShortenName(long, 64)
+	if len(got) != 64 || got == long[:64] || got != ShortenName(long, 64) {
+		t.Errorf("65 bytes gave %q", got)
+	}
+	if ShortenName(long, 64) == ShortenName(name+"bd", 64) {
+		t.Error("two long names were shortened to the same")
+	}
+	if got := ShortenName(long, 0); got != long {
+		t.Errorf("0 is no limit: got %q", got)
+	}
+	if got := ShortenName(strings.Repeat("ü", 40), 64); !strings.HasPrefix(got, "ü") || len(got) > 64 || strings.ContainsRune(got, '\uFFFD') {
+		t.Errorf("a character was cut: %q", got)
+	}
+}
+
+func TestFilterPatterns(t *testing.T) {
+	for _, tc := range []struct {
+		name        string
+		allow, deny []string
+		tool        string
+		want        bool
+	}{
+		{"nothing said allows all", nil, nil, "x", true},
+		{"empty lists allow all", []string{}, []string{}, "x", true},
+		{"anchored at the start", []string{"b*"}, nil, "ab", false},
+		{"anchored at the end", []string{"*a"}, nil, "ab", false},
+		{"case-sensitive", []string{"Get*"}, nil, "get_x", false},
+		{"question mark is one character", []string{"a?c"}, nil, "aüc", true},
+		{"question mark is not none", []string{"ab?"}, nil, "ab", false},
+		{"star is also nothing", []string{"ab*"}, nil, "ab", true},
+		{"several stars", []string{"*get*issue*"}, nil, "x_get_my_issue", true},
+		{"brackets are literal", []string{"[ab]"}, nil, "a", false},
+		{"deny beats allow", []string{"*"}, []string{"delete_*"}, "delete_x", false},
+		{"deny alone", nil, []string{"delete_*"}, "get_x", true},
+		{"second pattern", []string{"a", "b"}, nil, "b", true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := NewFilter(tc.allow, tc.deny).Allows(tc.tool); got != tc.want {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestGlobCostsNoMoreThanItsLengths(t *testing.T) {
+	// A backtracking matcher would not end on this within the age of the universe.
+	if matchGlob([]rune(strings.Repeat("a*", 40)+"b"), []rune(strings.Repeat("a", 5000))) {
+		t.Error("matched without the last letter")
+	}
+}

@@ -1,0 +1,75 @@
+package toolset
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
+// Era tells the two kinds of clients apart that read a list differently.
+type Era uint8
+
+// The eras of clients: those that begin with a handshake (up to revision
+// 2025-11-25) and the stateless ones (from 2026-07-28 on).
+const (
+	EraHandshake Era = iota
+	EraStateless
+)
+
+// Page bounds of tools/list (contract, "Built-in tools").
+const (
+	MaxPageTools = 10_000
+	MaxPageBytes = 16 << 20
+)
+
+// Page returns the JSON array that is page n (from 0) of the visible tools,
+// ready-made, and whether another page follows; ok is false when there is no
+// such page. Page 0 always exists. The caller must not change the bytes.
+func (s *Snapshot) Page(era Era, n int) (array []byte, more, ok bool) {
+	pages := s.pages[era]
+	if n < 0 || n >= len(pages) {
+		return nil, false, false
+	}
+	return pages[n], n+1 < len(pages), true
+}
+
+// Pages returns how many pages tools/list has for the era.
+func (s *Snapshot) Pages(era Era) int { return len(s.pages[era]) }
+
+func buildPages(tools []*Tool, bytesOf func(*Tool) []byte) [][]byte {
+	var pages [][]byte
+	for {
+		n, size := 0, 2
+		for n < len(tools) && n < MaxPageTools {
+			next := len(bytesOf(tools[n])) + 1
+			if n > 0 && size+next > MaxPageBytes {
+				break
+			}
+			size += next
+			n++
+		}
+		page := make([]byte, 0, size)
+		page = append(page, '[')
+		for i, t := range tools[:n] {
+			if i > 0 {
+				page = append(page, ',')
+			}
+			page = append(page, bytesOf(t)...)
+		}
+		pages = append(pages, append(page, ']'))
+		if tools = tools[n:]; len(tools) == 0 {
+			return pages
+		}
+	}
+}
+
+// ListID identifies the listed tools of the era: it changes when any page
+// would. A cursor carries it, so that pages of two lists are never mixed.
+func (s *Snapshot) ListID(era Era) string { return s.listID[era] }
+
+func listID(pages [][]byte) string {
+	h := sha256.New()
+	for _, p := range pages {
+		h.Write(p)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}

@@ -1,0 +1,208 @@
+package toolset
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/upstream"
+)
+
+func noTarget(models.Server) *upstream.Target { return &upstream.Target{} }
+
+func server(id, alias string, change func(*models.Server)) models.Server {
+	s := models.Server{ID: id, Alias: alias, Enabled: true, DefinitionPolicy: models.PolicyFollow}
+	if change != nil {
+		change(&s)
+	}
+	return s
+}
+
+func tool(name, definition string) models.Tool {
+	return models.Tool{Name: name, Definition: definition, DefinitionHash: HashDefinition([]byte(definition))}
+}
+
+func plain(name string) models.Tool {
+	return tool(name, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, name))
+}
+
+func listed(t *testing.T, s *Snapshot, era Era) []string {
+	t.Helper()
+	var names []string
+	for n := range s.Pages(era) {
+		page, _, ok := s.Page(era, n)
+		if !ok {
+			t.Fatalf("page %d is missing", n)
+		}
+		var tools []struct{ Name string }
+		if err := json.Unmarshal(page, &tools); err != nil {
+			t.Fatalf("page %d: %v", n, err)
+		}
+		for _, tool := range tools {
+			names = append(names, tool.Name)
+		}
+	}
+	return names
+}
+
+func TestToolsStandByAliasThenInUpstreamOrder(t *testing.T) {
+	s := Build(Source{
+		Servers: []models.Server{server("2", "beta", nil), server("1", "alpha", nil)},
+		Tools:   map[string][]models.Tool{"1": {plain("z"), plain("a")}, "2": {plain("m")}},
+	}, noTarget)
+	if got := fmt.Sprint(listed(t, s, EraHandshake)); got != "[alpha__z alpha__a beta__m]" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestDefinitionChangesInNothingButItsName(t *testing.T) {
+	raw := "{ \"zeta\" : 12345678901234567890,\n\"name\" : \"x\" , \"inputSchema\":{\"b\":1e400,\"a\":1.0}, \"Name\":\"case\", \"outputSchema\":{\"type\":\"object\"}}"
+	s := Build(Source{Servers: []models.Server{server("1", "a", nil)}, Tools: map[string][]models.Tool{"1": {tool("x", raw)}}}, noTarget)
+	want := "[" + strings.Replace(raw, `"x"`, `"a__x"`, 1) + "]"
+	for _, era := range []Era{EraHandshake, EraStateless} {
+		page, more, ok := s.Page(era, 0)
+		if string(page) != want || more || !ok {
+			t.Errorf("era %d: got %s, want %s", era, page, want)
+		}
+	}
+}
+
+func TestOnlyHandshakeClientsAreSparedOtherOutputSchemas(t *testing.T) {
+	for _, schema := range []string{`{"type":"array"}`, `{"anyOf":[]}`, `true`, `{"type":["object","null"]}`} {
+		raw := `{"name":"x","outputSchema":` + schema + `,"title":"T"}`
+		s := Build(Source{Servers: []models.Server{server("1", "a", nil)}, Tools: map[string][]models.Tool{"1": {tool("x", raw)}}}, noTarget)
+		old, _, _ := s.Page(EraHandshake, 0)
+		if string(old) != `[{"name":"a__x","title":"T"}]` {
+			t.Errorf("%s: handshake clients got %s", schema, old)
+		}
+		now, _, _ := s.Page(EraStateless, 0)
+		if !bytes.Contains(now, []byte(schema)) {
+			t.Errorf("%s: stateless clients got %s", schema, now)
+		}
+	}
+}
+
+func TestResolveTellsNotFoundFromDisabled(t *testing.T) {
+	now := time.Now()
+	synced := func(id string) *models.Inventory { return &models.Inventory{ServerID: id, SyncedAt: &now} }
+	approved := plain("held_ok")
+	approved.ApprovedHash = approved.DefinitionHash
+	s := Build(Source{
+		Project: models.Project{DisabledTools: models.StringList{"on__off"}},
+		Servers: []models.Server{
+			server("1", "on", func(s *models.Server) { s.AllowedTools, s.DenyTools = models.StringList{"*"}, models.StringList{"delete_*"} }),
+			server("2", "down", func(s *models.Server) { s.Enabled = false }),
+			server("3", "pinned", func(s *models.Server) { s.DefinitionPolicy = models.PolicyApprove }),
+			server("4", "new", nil),
+		},
+		Inventories: map[string]*models.Inventory{"1": synced("1"), "2": synced("2"), "3": synced("3")},
+		Tools: map[string][]models.Tool{
+			"1": {plain("echo"), plain("off"), plain("delete_x"), plain("__odd")},
+			"2": {plain("echo2")}, "3": {plain("held"), approved},
+		},
+	}, noTarget)
+	for _, tc := range []struct {
+		name string
+		code fault.Code
+		says string
+	}{
+		{"on__echo", "", ""},
+		{"on____odd", "", ""},
+		{"pinned__held_ok", "", ""},
+		{"on__off", fault.CodeToolDisabled, "switched off"},
+		{"on__delete_x", fault.CodeToolDisabled, "filter"},
+		{"down__echo2", fault.CodeToolDisabled, "disabled"},
+		{"pinned__held", fault.CodeToolDisabled, "approve"},
+		{"echo", fault.CodeToolNotFound, "write on__echo"},
+		{"nothing", fault.CodeToolNotFound, "alias__tool"},
+		{"echo2", fault.CodeToolNotFound, "alias__tool"},
+		{"no__echo", fault.CodeToolNotFound, `alias "no"`},
+		{"new__echo", fault.CodeToolNotFound, "not been read yet"},
+		{"on__missing", fault.CodeToolNotFound, `no tool "missing"`},
+		{"", fault.CodeToolNotFound, "alias__tool"},
+		{"ON__echo", fault.CodeToolNotFound, `alias "ON"`},
+		{strings.Repeat("x", 5000), fault.CodeToolNotFound, "…"},
+	} {
+		tool, err := s.Resolve(tc.name)
+		switch {
+		case tc.code == "" && (err != nil || tool.FullName != tc.name):
+			t.Errorf("%s: %v", tc.name, err)
+		case tc.code != "" && (!fault.Is(err, tc.code) || !strings.Contains(err.Error(), tc.says)):
+			t.Errorf("%s: got %v, want %s saying %q", tc.name, err, tc.code, tc.says)
+		case tc.code != "" && len(err.Error()) > 1000:
+			t.Errorf("the message has %d bytes", len(err.Error()))
+		}
+	}
+	if got := fmt.Sprint(listed(t, s, EraStateless)); got != "[on__echo on____odd pinned__held_ok]" {
+		t.Errorf("listed %s", got)
+	}
+	if len(s.AllTools()) != 7 {
+		t.Errorf("AllTools has %d", len(s.AllTools()))
+	}
+}
+
+func TestShortAndFullNamesAreBothCallable(t *testing.T) {
+	long := strings.Repeat("long_", 20)
+	s := Build(Source{
+		Project: models.Project{ToolNameLimit: 64}, Servers: []models.Server{server("1", "a", nil)},
+		Tools: map[string][]models.Tool{"1": {plain(long), plain("short")}},
+	}, noTarget)
+	names := listed(t, s, EraHandshake)
+	if len(names[0]) != 64 || names[1] != "a__short" {
+		t.Fatalf("listed %q", names)
+	}
+	for _, name := range []string{names[0], "a__" + long} {
+		if tool, err := s.Resolve(name); err != nil || tool.Upstream != long {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestPagesBreakAtTheBounds(t *testing.T) {
+	tools := func(n int) []models.Tool {
+		out := make([]models.Tool, n)
+		for i := range out {
+			out[i] = plain(fmt.Sprintf("t%05d", i))
+		}
+		return out
+	}
+	for _, tc := range []struct{ tools, pages int }{{0, 1}, {MaxPageTools - 1, 1}, {MaxPageTools, 1}, {MaxPageTools + 1, 2}} {
+		s := Build(Source{Servers: []models.Server{server("1", "a", nil)}, Tools: map[string][]models.Tool{"1": tools(tc.tools)}}, noTarget)
+		if got := s.Pages(EraHandshake); got != tc.pages {
+			t.Errorf("%d tools: %d pages", tc.tools, got)
+		}
+		if got := len(listed(t, s, EraHandshake)); got != tc.tools {
+			t.Errorf("%d tools: %d listed", tc.tools, got)
+		}
+		if _, more, _ := s.Page(EraHandshake, tc.pages-1); more {
+			t.Error("the last page promises more")
+		}
+		if _, _, ok := s.Page(EraHandshake, tc.pages); ok {
+			t.Error("there is a page too many")
+		}
+	}
+	big := tool("big", `{"name":"big","description":"`+strings.Repeat("x", MaxPageBytes)+`"}`)
+	s := Build(Source{Servers: []models.Server{server("1", "a", nil)}, Tools: map[string][]models.Tool{"1": {plain("a"), big, plain("z")}}}, noTarget)
+	if s.Pages(EraHandshake) != 3 || len(listed(t, s, EraHandshake)) != 3 {
+		t.Errorf("a definition beyond a page's size: %d pages", s.Pages(EraHandshake))
+	}
+}
+
+func BenchmarkResolve(b *testing.B) {
+	var rows []models.Tool
+	for i := range 5000 {
+		rows = append(rows, plain(fmt.Sprintf("tool_%d", i)))
+	}
+	s := Build(Source{Servers: []models.Server{server("1", "a", nil)}, Tools: map[string][]models.Tool{"1": rows}}, noTarget)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := s.Resolve("a__tool_2500"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
