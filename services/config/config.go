@@ -1,0 +1,256 @@
+// Package config reads the gateway's settings from the environment and
+// reports every mistake at once.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+
+	"mcpgateway/models"
+	"mcpgateway/services/egress"
+	"mcpgateway/services/secrets"
+)
+
+// variables are the settings as they stand in the environment (contract,
+// "Program"). Every one may also be given as NAME_FILE, which names a file
+// that holds the value.
+type variables struct {
+	Addr           string        `env:"GATEWAY_ADDR" envDefault:"127.0.0.1:8080"`
+	PublicURL      string        `env:"GATEWAY_PUBLIC_URL"`
+	DatabaseURL    string        `env:"GATEWAY_DATABASE_URL" envDefault:"sqlite:data/gateway.db"`
+	SecretsKeys    string        `env:"GATEWAY_SECRETS_KEYS"`
+	AdminToken     string        `env:"GATEWAY_ADMIN_TOKEN"`
+	EgressAllow    string        `env:"GATEWAY_EGRESS_ALLOW"`
+	EnvAllow       string        `env:"GATEWAY_ENV_ALLOW" envDefault:"MCP_UPSTREAM_*,*_TOKEN,*_API_KEY"`
+	AllowedHosts   string        `env:"GATEWAY_ALLOWED_HOSTS"`
+	AllowedOrigins string        `env:"GATEWAY_ALLOWED_ORIGINS"`
+	AllowHTTP      bool          `env:"GATEWAY_ALLOW_HTTP"`
+	MaxStaleness   time.Duration `env:"GATEWAY_MAX_STALENESS" envDefault:"5m"`
+	TrustedProxies string        `env:"GATEWAY_TRUSTED_PROXIES"`
+	LogFormat      string        `env:"GATEWAY_LOG_FORMAT"`
+	LogLevel       slog.Level    `env:"GATEWAY_LOG_LEVEL" envDefault:"info"`
+}
+
+// Config is the checked configuration.
+type Config struct {
+	Addr             string
+	LoopbackListener bool
+	PublicURL        *url.URL
+	DatabaseURL      string
+	Keys             *secrets.KeyRing
+	AdminToken       secrets.Value
+	EgressAllow      []netip.Prefix
+	Environment      *secrets.Environment
+	AllowedHosts     []string
+	AllowedOrigins   []string
+	MaxStaleness     time.Duration
+	TrustedProxies   []netip.Prefix
+	LogJSON          *bool // nil decides by the terminal
+	LogLevel         slog.Level
+}
+
+// minAdminToken is the least length of an administration token, in bytes.
+const minAdminToken = 16
+
+// Load reads the configuration from environ, in os.Environ's form. addr, when
+// not empty, wins over GATEWAY_ADDR. The error joins every mistake, one per
+// line. It creates the key file of a SQLite database that has none.
+func Load(environ []string, addr string) (*Config, error) {
+	r := &reader{}
+	vars, lookup := r.variables(environ)
+	if addr != "" {
+		vars.Addr = addr
+	}
+	c := &Config{
+		Addr: vars.Addr, DatabaseURL: vars.DatabaseURL, MaxStaleness: vars.MaxStaleness, LogLevel: vars.LogLevel,
+		AdminToken: secrets.NewValue(vars.AdminToken), AllowedHosts: split(vars.AllowedHosts), AllowedOrigins: split(vars.AllowedOrigins),
+		TrustedProxies: r.prefixes("GATEWAY_TRUSTED_PROXIES", vars.TrustedProxies),
+		Environment:    secrets.NewEnvironment(split(vars.EnvAllow), lookup),
+	}
+	c.LoopbackListener = r.listener(vars.Addr)
+	c.PublicURL = r.publicURL(vars, c.LoopbackListener)
+	c.EgressAllow = egress.DefaultAllow(c.LoopbackListener)
+	if vars.EgressAllow != "" {
+		c.EgressAllow = r.prefixes("GATEWAY_EGRESS_ALLOW", vars.EgressAllow)
+	}
+	for _, o := range c.AllowedOrigins {
+		if u, err := url.Parse(o); err != nil || u.Scheme == "" || u.Host == "" || u.Path != "" {
+			r.mistake("GATEWAY_ALLOWED_ORIGINS: %q is not an origin such as https://app.example.com", o)
+		}
+	}
+	if n := len(vars.AdminToken); n > 0 && n < minAdminToken {
+		r.mistake("GATEWAY_ADMIN_TOKEN: use at least %d characters", minAdminToken)
+	}
+	if vars.MaxStaleness < time.Second {
+		r.mistake("GATEWAY_MAX_STALENESS: use at least 1s")
+	}
+	c.LogJSON = r.logFormat(vars.LogFormat)
+	c.Keys = r.keys(vars)
+	if len(r.mistakes) > 0 {
+		return nil, errors.Join(r.mistakes...)
+	}
+	return c, nil
+}
+
+type reader struct{ mistakes []error }
+
+func (r *reader) mistake(format string, args ...any) {
+	r.mistakes = append(r.mistakes, fmt.Errorf(format, args...))
+}
+
+// variables reads the environment with every NAME_FILE resolved. lookup
+// finds any variable, for references in credentials.
+func (r *reader) variables(environ []string) (vars variables, lookup func(string) (string, bool)) {
+	all := env.ToMap(environ)
+	own := map[string]string{}
+	for name, value := range all {
+		if strings.HasPrefix(name, "GATEWAY_") && value != "" {
+			own[name] = value
+		}
+	}
+	for name, path := range own {
+		target, isFile := strings.CutSuffix(name, "_FILE")
+		if !isFile {
+			continue
+		}
+		if own[target] != "" {
+			r.mistake("%s and %s are both set: keep one", target, name)
+			continue
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			r.mistake("%s: %v", name, err)
+			continue
+		}
+		own[target] = strings.TrimRight(string(b), "\r\n")
+	}
+	if err := env.ParseWithOptions(&vars, env.Options{Environment: own}); err != nil {
+		var many env.AggregateError
+		if errors.As(err, &many) {
+			for _, e := range many.Errors {
+				r.mistake("%v", e)
+			}
+		} else {
+			r.mistake("%v", err)
+		}
+	}
+	return vars, func(name string) (string, bool) { v, ok := all[name]; return v, ok }
+}
+
+func (r *reader) listener(addr string) (loopback bool) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || port == "" {
+		r.mistake("GATEWAY_ADDR: %q is not HOST:PORT", addr)
+		return false
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}
+
+func (r *reader) publicURL(vars variables, loopback bool) *url.URL {
+	text := vars.PublicURL
+	if text == "" {
+		text = "http://" + vars.Addr
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" || u.User != nil || strings.Trim(u.Path, "/") != "" {
+		r.mistake("GATEWAY_PUBLIC_URL: %q is not an origin such as https://gateway.example.com", text)
+		return &url.URL{}
+	}
+	if u.Scheme == "http" && !loopback && !vars.AllowHTTP {
+		if vars.PublicURL == "" {
+			r.mistake("GATEWAY_PUBLIC_URL: set it to the https address under which clients reach this listener, or set GATEWAY_ALLOW_HTTP=true")
+		} else {
+			r.mistake("GATEWAY_PUBLIC_URL: http is refused on a listener that others can reach; use https, or set GATEWAY_ALLOW_HTTP=true")
+		}
+	}
+	return &url.URL{Scheme: u.Scheme, Host: u.Host}
+}
+
+func (r *reader) prefixes(name, list string) []netip.Prefix {
+	var out []netip.Prefix
+	for _, text := range split(list) {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			addr, addrErr := netip.ParseAddr(text)
+			if addrErr != nil {
+				r.mistake("%s: %q is not a network such as 10.0.0.0/8", name, text)
+				continue
+			}
+			p = netip.PrefixFrom(addr, addr.BitLen())
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func (r *reader) logFormat(format string) *bool {
+	json := format == "json"
+	switch format {
+	case "":
+		return nil
+	case "text", "json":
+		return &json
+	default:
+		r.mistake("GATEWAY_LOG_FORMAT: use text or json")
+		return nil
+	}
+}
+
+// keys returns the key ring: the given one, or for SQLite the file beside the
+// database, created when there is none. PostgreSQL is shared by replicas, so
+// a generated key would be wrong on all but one of them.
+func (r *reader) keys(vars variables) *secrets.KeyRing {
+	dialect, err := models.Dialect(vars.DatabaseURL)
+	if err != nil {
+		r.mistake("GATEWAY_DATABASE_URL: %v", err)
+		return nil
+	}
+	if vars.SecretsKeys != "" {
+		ring, err := secrets.ParseKeyRing(vars.SecretsKeys)
+		if err != nil {
+			r.mistake("GATEWAY_SECRETS_KEYS: %v", err)
+		}
+		return ring
+	}
+	if dialect != "sqlite" {
+		r.mistake("GATEWAY_SECRETS_KEYS: set it with PostgreSQL, for example to k1:$(openssl rand -base64 32), the same on every replica")
+		return nil
+	}
+	if len(r.mistakes) > 0 {
+		return nil // nothing is written for a configuration that is refused
+	}
+	dir := filepath.Dir(strings.TrimPrefix(vars.DatabaseURL, "sqlite:"))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		r.mistake("GATEWAY_DATABASE_URL: %v", err)
+		return nil
+	}
+	ring, err := secrets.LoadOrCreateKeyFile(filepath.Join(dir, "secrets.key"))
+	if err != nil {
+		r.mistake("GATEWAY_SECRETS_KEYS: %v", err)
+	}
+	return ring
+}
+
+func split(list string) []string {
+	var out []string
+	for part := range strings.SplitSeq(list, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
+}

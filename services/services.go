@@ -1,0 +1,231 @@
+// Package services wires what the product does. It is the only place that
+// knows how the parts fit together.
+package services
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/migrations"
+	"mcpgateway/models"
+	"mcpgateway/services/access"
+	"mcpgateway/services/config"
+	"mcpgateway/services/egress"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway"
+	"mcpgateway/services/notify"
+	"mcpgateway/services/projects"
+	"mcpgateway/services/secrets"
+	"mcpgateway/services/toolset"
+	"mcpgateway/services/upstream"
+)
+
+// saveUseInterval is how often the moments of last use of keys are stored.
+const saveUseInterval = time.Minute
+
+// Services are the running product, without any way to reach it.
+type Services struct {
+	DB          *gorm.DB
+	Config      *config.Config
+	Projects    *projects.Store
+	Keys        *access.Keys
+	ProjectAuth *access.ProjectAuth
+	CallLimits  *access.CallLimits
+	Directory   *toolset.Directory
+	Syncer      *upstream.Syncer
+	Gateway     *gateway.Gateway
+
+	keyIndex *access.KeyIndex
+	pool     *upstream.Pool
+	feed     *notify.Feed
+	log      *slog.Logger
+	draining atomic.Bool
+}
+
+// New opens the database, applies pending migrations and wires every service.
+// Nothing runs yet; Close ends what New began.
+func New(ctx context.Context, c *config.Config, version string, log *slog.Logger) (*Services, error) {
+	db, err := models.Open(ctx, c.DatabaseURL)
+	if err != nil {
+		return nil, err
+	}
+	s, err := wire(ctx, db, c, version, log)
+	if err != nil {
+		return nil, errors.Join(err, closeDB(db))
+	}
+	return s, nil
+}
+
+func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, log *slog.Logger) (*Services, error) {
+	pool, err := db.DB()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := migrations.Up(ctx, pool, db.Name()); err != nil {
+		return nil, err
+	}
+	feed, err := notify.NewFeed(db, c.DatabaseURL, log)
+	if err != nil {
+		return nil, err
+	}
+	guard := egress.NewGuard(c.EgressAllow)
+	resolver := secrets.NewResolver(c.Keys, c.Environment)
+	target := func(row models.Server) *upstream.Target {
+		return upstream.NewTarget(row, resolver, upstream.SecretRows{Bearer: projects.BearerRow, Header: projects.HeaderRow})
+	}
+	s := &Services{DB: db, Config: c, feed: feed, log: log}
+	s.pool = upstream.NewPool(egress.NewClients(guard).MCP(), version)
+	s.Projects = projects.NewStore(db, resolver, checkURL(guard), feed, now)
+	s.keyIndex = access.NewKeyIndex(db, now)
+	s.Keys = access.NewKeys(db, feed, now)
+	s.ProjectAuth = access.NewProjectAuth(s.keyIndex)
+	s.CallLimits = access.NewCallLimits(now)
+	s.Directory = toolset.NewDirectory(db, target)
+	s.Syncer = upstream.NewSyncer(db, s.pool, target, toolset.HashDefinition, feed, now, log)
+	s.Gateway = gateway.New(s.pool, c.Keys, version, log)
+	return s, nil
+}
+
+// checkURL refuses upstream addresses that could never be called, so that the
+// mistake shows when it is saved and not at the first call.
+func checkURL(guard *egress.Guard) func(string) error {
+	return func(raw string) error {
+		if err := egress.CheckURL(raw); err != nil {
+			return fault.Invalid("%s", fault.From(err).Message)
+		}
+		u, err := url.Parse(raw)
+		if err != nil {
+			return fault.Invalid("this is not a URL")
+		}
+		addr, err := netip.ParseAddr(u.Hostname())
+		if err != nil {
+			return nil // names are judged when they are dialled
+		}
+		if err := guard.Check(addr); err != nil {
+			return fault.Invalid("%v", err)
+		}
+		return nil
+	}
+}
+
+func now() time.Time { return time.Now().UTC() }
+
+// Run loads what requests are answered from and then keeps it true until the
+// context ends: it hears of changes, syncs upstream servers and stores when
+// keys were used. ready is called once requests can be served.
+func (s *Services) Run(ctx context.Context, ready func()) error {
+	s.feed.Subscribe(s.Directory.Changed)
+	s.feed.Subscribe(s.keyIndex.Changed)
+	s.feed.Subscribe(s.Syncer.Changed)
+	s.feed.Subscribe(s.dropSessions)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var running sync.WaitGroup
+	defer running.Wait()
+	feedEnd := make(chan error, 1)
+	running.Go(func() { feedEnd <- s.feed.Run(ctx) })
+	for _, load := range []func(context.Context) error{s.Directory.Load, s.keyIndex.Load, s.Syncer.Plan} {
+		if err := load(ctx); err != nil {
+			cancel()
+			return err
+		}
+	}
+	ready()
+	running.Go(func() { s.Syncer.Run(ctx) })
+	running.Go(func() { s.saveUse(ctx) })
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-feedEnd:
+		if ctx.Err() != nil {
+			return nil
+		}
+		return fmt.Errorf("the change feed ended: %w", err)
+	}
+}
+
+// dropSessions ends the upstream sessions of servers that are gone or off.
+func (s *Services) dropSessions(_ context.Context, topic notify.Topic) error {
+	projectID, ok := topic.ToolsetOf()
+	if !ok {
+		return nil
+	}
+	project := s.Directory.ProjectByID(projectID)
+	if project == nil {
+		return nil
+	}
+	for _, server := range project.Servers {
+		if !server.Config.Enabled {
+			s.pool.Drop(server.Config.ID)
+		}
+	}
+	return nil
+}
+
+func (s *Services) saveUse(ctx context.Context) {
+	tick := time.NewTicker(saveUseInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			if err := s.keyIndex.SaveUse(last); err != nil {
+				s.log.Warn("the last use of keys was not stored", "error", err)
+			}
+			return
+		case <-tick.C:
+			if err := s.keyIndex.SaveUse(ctx); err != nil && ctx.Err() == nil {
+				s.log.Warn("the last use of keys was not stored", "error", err)
+			}
+		}
+	}
+}
+
+// Drain makes Ready fail, so that balancers send no new requests.
+func (s *Services) Drain() { s.draining.Store(true) }
+
+// Ready returns why requests cannot be served, or nil: the process is not
+// ending, the database answers, and its schema is the one this program knows.
+func (s *Services) Ready(ctx context.Context) error {
+	if s.draining.Load() {
+		return errors.New("shutting down")
+	}
+	pool, err := s.DB.DB()
+	if err != nil {
+		return err
+	}
+	steps, err := migrations.Status(ctx, pool, s.DB.Name())
+	if err != nil {
+		return err
+	}
+	for _, step := range steps {
+		if !step.Applied {
+			return fmt.Errorf("migration %s is not applied", step.Name)
+		}
+	}
+	return nil
+}
+
+// Close ends upstream sessions and closes the database.
+func (s *Services) Close() error {
+	s.pool.Close()
+	return closeDB(s.DB)
+}
+
+func closeDB(db *gorm.DB) error {
+	pool, err := db.DB()
+	if err != nil {
+		return err
+	}
+	return pool.Close()
+}
