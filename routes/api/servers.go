@@ -1,0 +1,115 @@
+package api
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/services/projects"
+)
+
+// Servers serves the records of upstream servers.
+type Servers struct{ store *projects.Store }
+
+// NewServers returns the handlers over the store.
+func NewServers(store *projects.Store) *Servers { return &Servers{store: store} }
+
+// serverRecord never holds a secret, only whether there is one.
+type serverRecord struct {
+	ID               string                  `json:"id"`
+	ProjectSlug      string                  `json:"projectSlug"`
+	Alias            string                  `json:"alias"`
+	URL              string                  `json:"url"`
+	Transport        models.Transport        `json:"transport"`
+	AuthType         models.AuthType         `json:"authType"`
+	HasAuthBearer    bool                    `json:"hasAuthBearer"`
+	HeaderNames      []string                `json:"headerNames"`
+	AllowedTools     []string                `json:"allowedTools"`
+	DenyTools        []string                `json:"denyTools"`
+	Enabled          bool                    `json:"enabled"`
+	Timeout          int64                   `json:"timeout"`
+	SessionMode      models.SessionMode      `json:"sessionMode"`
+	DefinitionPolicy models.DefinitionPolicy `json:"definitionPolicy"`
+	LastSync         *syncRecord             `json:"lastSync"`
+	CreatedAt        time.Time               `json:"createdAt"`
+	UpdatedAt        time.Time               `json:"updatedAt"`
+}
+
+// syncRecord tells of the last attempt; syncedAt is the last that succeeded.
+type syncRecord struct {
+	AttemptedAt     time.Time        `json:"attemptedAt"`
+	SyncedAt        *time.Time       `json:"syncedAt"`
+	OK              bool             `json:"ok"`
+	Code            string           `json:"code,omitempty"`
+	Message         string           `json:"message,omitempty"`
+	Warnings        []string         `json:"warnings"`
+	ProtocolVersion string           `json:"protocolVersion,omitempty"`
+	Transport       models.Transport `json:"transport,omitempty"`
+}
+
+func serverOf(slug string, row models.Server, inventory *models.Inventory) serverRecord {
+	r := serverRecord{
+		ID: row.ID, ProjectSlug: slug, Alias: row.Alias, URL: row.URL, Transport: row.Transport, AuthType: row.AuthType,
+		HasAuthBearer: row.AuthBearer != "", HeaderNames: slices.Sorted(maps.Keys(row.Headers)),
+		AllowedTools: nonNil(row.AllowedTools), DenyTools: nonNil(row.DenyTools), Enabled: row.Enabled, Timeout: row.TimeoutMS,
+		SessionMode: row.SessionMode, DefinitionPolicy: row.DefinitionPolicy, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
+	}
+	if r.HeaderNames == nil {
+		r.HeaderNames = []string{}
+	}
+	if inventory != nil {
+		r.LastSync = &syncRecord{
+			AttemptedAt: inventory.AttemptedAt, SyncedAt: inventory.SyncedAt, OK: inventory.ErrorCode == "",
+			Code: inventory.ErrorCode, Message: inventory.ErrorMessage, Warnings: nonNil(inventory.Warnings),
+			ProtocolVersion: inventory.ProtocolVersion, Transport: inventory.TransportUsed,
+		}
+	}
+	return r
+}
+
+// List serves GET /api/projects/:projectSlug/servers.
+func (s *Servers) List(c *fiber.Ctx) error {
+	project, err := s.store.Project(c.UserContext(), c.Params("projectSlug"))
+	if err != nil {
+		return err
+	}
+	rows, err := s.store.Servers(c.UserContext(), project.ID)
+	if err != nil {
+		return err
+	}
+	inventories, err := s.store.Inventories(c.UserContext(), project.ID)
+	if err != nil {
+		return err
+	}
+	return answerList(c, rows, func(row models.Server) serverRecord { return serverOf(project.Slug, row, inventories[row.ID]) })
+}
+
+// Get serves GET /api/servers/:id.
+func (s *Servers) Get(c *fiber.Ctx) error {
+	row, err := s.store.Server(c.UserContext(), c.Params("id"))
+	if err != nil {
+		return err
+	}
+	record, err := s.record(c.UserContext(), row)
+	if err != nil {
+		return err
+	}
+	return c.JSON(record)
+}
+
+// record returns the record of one server with its last sync.
+func (s *Servers) record(ctx context.Context, row models.Server) (serverRecord, error) {
+	project, err := s.store.ProjectByID(ctx, row.ProjectID)
+	if err != nil {
+		return serverRecord{}, err
+	}
+	inventories, err := s.store.Inventories(ctx, row.ProjectID)
+	if err != nil {
+		return serverRecord{}, err
+	}
+	return serverOf(project.Slug, row, inventories[row.ID]), nil
+}

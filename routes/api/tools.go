@@ -1,0 +1,85 @@
+package api
+
+import (
+	"encoding/json"
+	"net/url"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/projects"
+	"mcpgateway/services/toolset"
+	"mcpgateway/web"
+)
+
+// Directory finds the snapshot of a project.
+type Directory interface {
+	Project(slug string) (*toolset.Snapshot, error)
+}
+
+// Tools serves the tools of a project, hidden ones included.
+type Tools struct {
+	directory Directory
+	store     *projects.Store
+}
+
+// NewTools returns the handlers.
+func NewTools(directory Directory, store *projects.Store) *Tools {
+	return &Tools{directory: directory, store: store}
+}
+
+type toolRecord struct {
+	Name       string          `json:"name"`
+	Server     string          `json:"server"`
+	Upstream   string          `json:"upstreamName"`
+	Enabled    bool            `json:"enabled"`
+	Reason     string          `json:"reason,omitempty"` // why it is not enabled
+	Hash       string          `json:"definitionHash"`
+	Definition json.RawMessage `json:"definition"`
+}
+
+func toolOf(t *toolset.Tool) toolRecord {
+	return toolRecord{
+		Name: t.FullName, Server: t.Server.Config.Alias, Upstream: t.Upstream,
+		Enabled: t.Hidden == toolset.Visible, Reason: string(t.Hidden), Hash: t.Hash, Definition: t.Definition,
+	}
+}
+
+// List serves GET /api/projects/:projectSlug/tools.
+func (t *Tools) List(c *fiber.Ctx) error {
+	project, err := t.directory.Project(c.Params("projectSlug"))
+	if err != nil {
+		return err
+	}
+	return answerList(c, project.AllTools(), toolOf)
+}
+
+// Set serves PATCH /api/projects/:projectSlug/tools/:name with
+// {"enabled":bool} or {"approved":bool}.
+func (t *Tools) Set(c *fiber.Ctx) error {
+	var body struct {
+		Enabled  *bool `json:"enabled"`
+		Approved *bool `json:"approved"`
+	}
+	if err := web.BindJSON(c, &body); err != nil {
+		return err
+	}
+	name, err := url.PathUnescape(c.Params("name"))
+	if err != nil || body.Enabled == nil && body.Approved == nil {
+		return fault.Validation(map[string]string{"enabled": `send {"enabled":true} or false, or {"approved":true}`})
+	}
+	slug := c.Params("projectSlug")
+	if err := t.store.SetTool(c.UserContext(), slug, name, body.Enabled, body.Approved); err != nil {
+		return err
+	}
+	project, err := t.directory.Project(slug)
+	if err != nil {
+		return err
+	}
+	for _, tool := range project.AllTools() {
+		if tool.FullName == name {
+			return c.JSON(toolOf(tool))
+		}
+	}
+	return fault.NotFound("tool", name)
+}

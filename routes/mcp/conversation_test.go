@@ -1,0 +1,141 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"mcpgateway/routes/routestest"
+	"mcpgateway/services/upstream/upstreamtest"
+	"mcpgateway/web/webtest"
+)
+
+var update = flag.Bool("update", false, "rewrite the answers and upstream parts of the conversations")
+
+// TestConversations plays every testdata/*.txtar: the client's lines are sent
+// one after the other, and what is answered and what reached the upstream is
+// compared with the file. In a file,
+//
+//	settings   lines "era REVISION", which the upstream speaks alone
+//	project    the declarative project; URL stands for the upstream's address
+//	tools      a definition per line, its raw result on the next after "=> " or error after "!> "
+//	client     a body per line; "@ Name: value" sets a header for the next only
+//	answers    "STATUS body" per line of the client
+//	upstream   the bodies that the upstream received after the sync
+func TestConversations(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no conversations: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { play(t, file) })
+	}
+}
+
+func play(t *testing.T, file string) {
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := map[string]*txtar.File{}
+	for i := range archive.Files {
+		part[archive.Files[i].Name] = &archive.Files[i]
+	}
+	options := upstreamtest.Options{Name: "up", Tools: scriptedTools(t, lines(part["tools"])), Answer: upstreamtest.AnswerJSON}
+	for _, line := range lines(part["settings"]) {
+		key, value, _ := strings.Cut(line, " ")
+		if key != "era" {
+			t.Fatalf("unknown setting %q", line)
+		}
+		options.Eras = append(options.Eras, upstreamtest.Era(value))
+	}
+	up := upstreamtest.New(options)
+	url := up.Start(t)
+	app := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
+	app.Apply(t, `{"projects":{"p":`+strings.ReplaceAll(string(part["project"].Data), "URL", url)+`}}`)
+	app.Sync(t, "p", "up")
+	up.ForgetRequests()
+
+	var answers, received bytes.Buffer
+	header := map[string]string{}
+	for _, line := range lines(part["client"]) {
+		if h, ok := strings.CutPrefix(line, "@ "); ok {
+			name, value, _ := strings.Cut(h, ": ")
+			header[name] = value
+			continue
+		}
+		a := webtest.Send(t, app.App, webtest.Case{Method: "POST", Path: "/v1/mcp/p/request", Body: line, Header: header})
+		fmt.Fprintf(&answers, "%d %s\n", a.Status, routestest.Normalise(a.Body))
+		header = map[string]string{}
+	}
+	for _, r := range up.Requests() {
+		if len(r.Body) > 0 {
+			fmt.Fprintf(&received, "%s\n", r.Body)
+		}
+	}
+	if *update {
+		part["answers"].Data, part["upstream"].Data = answers.Bytes(), received.Bytes()
+		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if d := cmp.Diff(string(part["answers"].Data), answers.String()); d != "" {
+		t.Errorf("answers (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(string(part["upstream"].Data), received.String()); d != "" {
+		t.Errorf("upstream (-want +got):\n%s", d)
+	}
+}
+
+func lines(f *txtar.File) []string {
+	if f == nil {
+		return nil
+	}
+	var out []string
+	for line := range strings.SplitSeq(string(f.Data), "\n") {
+		if line != "" {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// scriptedTools returns tools that always answer the same.
+func scriptedTools(t *testing.T, script []string) []upstreamtest.Tool {
+	t.Helper()
+	var tools []upstreamtest.Tool
+	for i := 0; i+1 < len(script); i += 2 {
+		answer := script[i+1]
+		var result upstreamtest.Result
+		if raw, ok := strings.CutPrefix(answer, "=> "); ok {
+			result.JSON = []byte(raw)
+		} else if raw, ok := strings.CutPrefix(answer, "!> "); ok {
+			var e struct {
+				Code    int
+				Message string
+				Data    json.RawMessage
+			}
+			if err := json.Unmarshal([]byte(raw), &e); err != nil {
+				t.Fatalf("broken error %q", raw)
+			}
+			result.Err = &upstreamtest.RPCError{Code: e.Code, Message: e.Message, Data: e.Data}
+		} else {
+			t.Fatalf("no answer in %q", answer)
+		}
+		if !json.Valid([]byte(script[i])) {
+			t.Fatalf("broken definition %q", script[i])
+		}
+		tools = append(tools, upstreamtest.Tool{Definition: script[i], Call: func(context.Context, *upstreamtest.Call) upstreamtest.Result { return result }})
+	}
+	return tools
+}

@@ -1,0 +1,168 @@
+package mcp
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/rawjson"
+	"mcpgateway/web"
+)
+
+// maxBatch bounds the messages of one batch (contract, "Limits").
+const maxBatch = 50
+
+// message is one JSON-RPC message of a client. Its parts are raw.
+type message struct {
+	id     []byte // nil for notifications and responses
+	method string // "" for responses
+	params []byte // nil when absent
+	err    *rpcAnswer
+}
+
+func (m *message) isRequest() bool { return m.method != "" && m.id != nil }
+
+// parseBody reads the body of a POST: one message, or a batch of at most
+// maxBatch. Invalid messages of a batch carry their own error.
+func parseBody(body []byte) (messages []*message, batch bool, problem *rpcAnswer) {
+	if err := rawjson.CheckDepth(body, web.MaxDepth); err != nil {
+		return nil, false, parseError("the JSON is nested deeper than 64 levels")
+	}
+	switch rawjson.Kind(body) {
+	case '{':
+		m, problem := parseMessage(body)
+		if problem != nil {
+			return nil, false, problem
+		}
+		return []*message{m}, false, nil
+	case '[':
+		items, err := rawjson.Elements(body, rawjson.Strict)
+		if err != nil {
+			return nil, false, brokenJSON(err)
+		}
+		if len(items) == 0 || len(items) > maxBatch {
+			return nil, false, invalidRequest(nil, "a batch holds 1 to 50 messages")
+		}
+		for _, item := range items {
+			m, problem := parseMessage(item)
+			if problem != nil {
+				m = &message{err: problem}
+			}
+			messages = append(messages, m)
+		}
+		return messages, true, nil
+	}
+	if err := rawjson.Valid(body, rawjson.Strict); err != nil {
+		return nil, false, brokenJSON(err)
+	}
+	return nil, false, invalidRequest(nil, "the body must be a JSON-RPC request object")
+}
+
+// parseMessage splits one message and checks its form (JSON-RPC 2.0, section 4;
+// MCP forbids null ids).
+func parseMessage(raw []byte) (*message, *rpcAnswer) {
+	if rawjson.Kind(raw) != '{' {
+		return nil, invalidRequest(nil, "a message must be an object")
+	}
+	o, err := rawjson.ParseObject(raw, rawjson.Strict)
+	if err != nil {
+		return nil, brokenJSON(err)
+	}
+	m := &message{id: o.Get("id"), params: o.Get("params")}
+	if kind := rawjson.Kind(m.id); m.id != nil && kind != '"' && !rawjson.IsNumber(m.id) {
+		m.id = nil
+		return nil, invalidRequest(nil, "id must be a string or a number")
+	}
+	if version, _ := o.String("jsonrpc"); version != "2.0" {
+		return nil, invalidRequest(m.id, `jsonrpc must be "2.0"`)
+	}
+	raw = o.Get("method")
+	if raw == nil && m.id != nil && (o.Get("result") != nil || o.Get("error") != nil) {
+		return &message{}, nil // a response; nothing was asked
+	}
+	method, ok := rawjson.String(raw)
+	if !ok || method == "" {
+		return nil, invalidRequest(m.id, "method must be a non-empty string")
+	}
+	m.method = method
+	return m, nil
+}
+
+// appendResult appends the answer to a request, with the client's own id bytes.
+func appendResult(dst, id, result []byte) []byte {
+	if dst == nil {
+		dst = make([]byte, 0, len(result)+len(id)+64)
+	}
+	dst = append(append(append(dst, `{"jsonrpc":"2.0","id":`...), id...), `,"result":`...)
+	return append(append(dst, result...), '}')
+}
+
+// rpcAnswer is a JSON-RPC error on its way to the client.
+type rpcAnswer struct {
+	status  int // of HTTP
+	id      []byte
+	raw     []byte // a complete error object of an upstream, instead of all below
+	number  int
+	message string
+	data    errorData
+}
+
+// errorData is the data member of our own errors (contract, "Errors").
+type errorData struct {
+	Code      fault.Code  `json:"code"`
+	Restart   bool        `json:"restart"`
+	Span      *fault.Span `json:"span,omitempty"`
+	RequestID string      `json:"requestId,omitempty"`
+	Supported []string    `json:"supported,omitempty"` // of MCP 2026-07-28's -32022
+	Requested string      `json:"requested,omitempty"`
+}
+
+func (a *rpcAnswer) append(dst []byte, requestID string) []byte {
+	id := a.id
+	if id == nil {
+		id = []byte("null")
+	}
+	dst = append(append(append(dst, `{"jsonrpc":"2.0","id":`...), id...), `,"error":`...)
+	if a.raw != nil {
+		return append(append(dst, a.raw...), '}')
+	}
+	dst = append(dst, `{"code":`...)
+	dst = strconv.AppendInt(dst, int64(a.number), 10)
+	dst = append(dst, `,"message":`...)
+	dst = rawjson.AppendString(dst, a.message)
+	a.data.RequestID = requestID
+	if data, err := json.Marshal(a.data); err == nil {
+		dst = append(append(dst, `,"data":`...), data...)
+	}
+	return append(dst, `}}`...)
+}
+
+func (a *rpcAnswer) answer(c *fiber.Ctx) error {
+	event := web.EventOf(c)
+	if a.raw == nil {
+		event.Refused(a.data.Code)
+	}
+	c.Status(a.status)
+	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
+	return c.Send(a.append(nil, event.RequestID))
+}
+
+// refuse returns the error of a request that cannot be read or understood.
+func refuse(status int, id []byte, number int, text string) *rpcAnswer {
+	return &rpcAnswer{status: status, id: id, number: number, message: text, data: errorData{Code: fault.CodeInvalidParameter}}
+}
+
+func parseError(text string) *rpcAnswer {
+	return refuse(fiber.StatusBadRequest, nil, codeParseError, text)
+}
+
+func brokenJSON(err error) *rpcAnswer {
+	return parseError("the body is not valid JSON: " + strings.TrimPrefix(err.Error(), "jsontext: "))
+}
+
+func invalidRequest(id []byte, text string) *rpcAnswer {
+	return refuse(fiber.StatusBadRequest, id, codeInvalidRequest, text)
+}

@@ -1,0 +1,54 @@
+package mcp
+
+import (
+	"errors"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway"
+)
+
+// The numbers that clients get. -32002 and -32003 are the specification's;
+// revision 2026-07-28 forbids the first and reserves the second, so its
+// clients get -32602 with the same data.code.
+const (
+	codeParseError         = -32700
+	codeInvalidRequest     = -32600
+	codeMethodNotFound     = -32601
+	codeInvalidParams      = -32602
+	codeInternal           = -32603
+	codeToolNotFound       = -32002
+	codeToolDisabled       = -32003
+	codeHeaderMismatch     = -32020
+	codeUnsupportedVersion = -32022
+)
+
+// errorAnswer is the one place where the faults of a JSON-RPC request get
+// their numbers.
+func errorAnswer(err error, client *gateway.Client, id []byte) *rpcAnswer {
+	a := &rpcAnswer{status: fiber.StatusOK, id: id}
+	var upstream *gateway.RPCError
+	if errors.As(err, &upstream) {
+		a.raw = upstream.Raw
+		return a
+	}
+	f := fault.From(err)
+	a.message, a.data = f.Message, errorData{Code: f.Code, Restart: f.Restart, Span: f.Span}
+	switch {
+	case f.Code == fault.CodeToolNotFound && !client.Stateless():
+		a.number = codeToolNotFound
+	case f.Kind == fault.KindDisabled && !client.Stateless():
+		a.number = codeToolDisabled
+	case f.Kind == fault.KindUnknownMethod:
+		a.number = codeMethodNotFound
+		if client.Stateless() {
+			a.status = fiber.StatusNotFound
+		}
+	case f.Kind == fault.KindInvalid, f.Kind == fault.KindNotFound, f.Kind == fault.KindDisabled, f.Kind == fault.KindConflict, f.Kind == fault.KindValidation:
+		a.number = codeInvalidParams
+	default:
+		a.number = codeInternal
+	}
+	return a
+}

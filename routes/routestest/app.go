@@ -1,0 +1,173 @@
+// Package routestest builds the whole application for tests: real services on
+// a fresh database, without a listener.
+package routestest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/routes"
+	"mcpgateway/services"
+	"mcpgateway/services/config"
+	"mcpgateway/services/projects"
+)
+
+// AdminToken is the administration token of every test application.
+const AdminToken = "administration-token-of-the-tests"
+
+// App is a running application.
+type App struct {
+	*fiber.App
+	Services *services.Services
+	Log      *Log
+}
+
+// Log keeps what the application logged; it is safe for concurrent use.
+type Log struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write adds to the log.
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+// String returns what was logged so far.
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// New builds the application on the database with the address dsn and runs
+// its services until the test ends. settings are further environment
+// variables, each NAME=VALUE.
+func New(t testing.TB, dsn string, settings ...string) *App {
+	t.Helper()
+	environ := append([]string{
+		"GATEWAY_DATABASE_URL=" + dsn, "GATEWAY_ADMIN_TOKEN=" + AdminToken, "GATEWAY_ADDR=127.0.0.1:8080",
+		"GATEWAY_SECRETS_KEYS=test:" + "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
+	}, settings...)
+	c, err := config.Load(environ, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	logged := &Log{}
+	log := slog.New(slog.NewJSONHandler(io.MultiWriter(logged), &slog.HandlerOptions{Level: slog.LevelDebug}))
+	s, err := services.New(t.Context(), c, "test", log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	go func() { ended <- s.Run(ctx, func() { close(ready) }) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the services ended with %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("closing: %v", err)
+		}
+		if t.Failed() {
+			t.Logf("log:\n%s", logged)
+		}
+	})
+	select {
+	case <-ready:
+	case err := <-ended:
+		ended <- err
+		t.Fatalf("the services did not start: %v", err)
+	}
+	return &App{App: routes.New(s, log), Services: s, Log: logged}
+}
+
+// Apply applies a declarative file.
+func (a *App) Apply(t testing.TB, declaration string) {
+	t.Helper()
+	d, err := projects.ParseDeclaration([]byte(declaration))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Services.Projects.Apply(t.Context(), d, projects.ApplyOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Sync reads the tools of a project's servers and fails the test when one of
+// the named servers cannot be read.
+func (a *App) Sync(t testing.TB, slug string, aliases ...string) {
+	t.Helper()
+	for _, alias := range aliases {
+		if _, err := a.Services.Syncer.Sync(t.Context(), a.ServerID(t, slug, alias)); err != nil {
+			t.Fatalf("sync %s: %v", alias, err)
+		}
+	}
+}
+
+// ServerID returns the id of a project's server.
+func (a *App) ServerID(t testing.TB, slug, alias string) string {
+	t.Helper()
+	p, err := a.Services.Directory.Project(slug)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Server(alias) == nil {
+		t.Fatalf("project %s has no server %s", slug, alias)
+	}
+	return p.Server(alias).Config.ID
+}
+
+// Key creates an API key of a project and returns its id and text.
+func (a *App) Key(t testing.TB, slug string, lifetime time.Duration) (id, text string) {
+	t.Helper()
+	p, err := a.Services.Directory.Project(slug)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, key, err := a.Services.Keys.Create(t.Context(), p.Project.ID, "test", lifetime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return row.ID, key.Reveal()
+}
+
+// Eventually polls until holds returns true, and fails the test after ten seconds.
+func Eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		if time.Now().After(deadline) {
+			t.Fatalf("it did not happen: %s", what)
+		}
+		<-tick.C
+	}
+}
+
+// Normalise replaces what differs from run to run in an answer: the request id.
+func Normalise(body string) string {
+	var v any
+	if json.Unmarshal([]byte(body), &v) != nil {
+		return body
+	}
+	i := bytes.Index([]byte(body), []byte(`"requestId":"`))
+	if i < 0 {
+		return body
+	}
+	i += len(`"requestId":"`)
+	j := bytes.IndexByte([]byte(body[i:]), '"')
+	return body[:i] + "ID" + body[i+j:]
+}

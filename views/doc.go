@@ -1,0 +1,4 @@
+// Package views holds the pages: typed components in templ, without logic.
+package views
+
+//go:generate go tool templ generate

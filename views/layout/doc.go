@@ -1,0 +1,2 @@
+// Package layout is the frame of every page.
+package layout

@@ -1,0 +1,2 @@
+// Package public holds the pages that every visitor sees.
+package public

@@ -1,0 +1,2 @@
+// Package ui holds the parts that pages share.
+package ui

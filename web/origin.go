@@ -1,0 +1,86 @@
+package web
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/fault"
+)
+
+// Names are the host names and browser origins that requests may carry. They
+// keep a page of another site, or a name that was rebound to this address,
+// from reaching the gateway through a visitor's browser.
+type Names struct {
+	hosts    map[string]bool
+	origins  map[string]bool
+	loopback bool
+}
+
+// NewNames returns the names of the public URL and the further ones given.
+// With a loopback listener every loopback name is accepted too.
+func NewNames(public *url.URL, hosts, origins []string, loopbackListener bool) *Names {
+	n := &Names{hosts: map[string]bool{}, origins: map[string]bool{}, loopback: loopbackListener}
+	n.hosts[strings.ToLower(public.Hostname())] = true
+	n.origins[originOf(public)] = true
+	for _, h := range hosts {
+		n.hosts[hostname(h)] = true
+	}
+	for _, o := range origins {
+		if u, err := url.Parse(o); err == nil {
+			n.origins[originOf(u)] = true
+		}
+	}
+	return n
+}
+
+// CheckHost returns FORBIDDEN for a Host header that does not name this gateway.
+func (n *Names) CheckHost(c *fiber.Ctx) error {
+	host := hostname(string(c.Request().Host()))
+	if n.hosts[host] || n.loopback && isLoopback(host) {
+		return nil
+	}
+	return fault.Forbidden("the host name %q is not served here: GATEWAY_ALLOWED_HOSTS lists further names", clip(host, 128))
+}
+
+// CheckOrigin returns FORBIDDEN for an Origin header of a site that may not
+// call MCP endpoints (MCP 2025-11-25, "Security Warning" of the transport).
+func (n *Names) CheckOrigin(c *fiber.Ctx) error {
+	header := c.Get(fiber.HeaderOrigin)
+	if header == "" {
+		return nil
+	}
+	if u, err := url.Parse(header); err == nil && u.Host != "" {
+		if n.origins[originOf(u)] || n.loopback && u.Scheme == "http" && isLoopback(strings.ToLower(u.Hostname())) {
+			return nil
+		}
+	}
+	return fault.Forbidden("the origin %q may not call this endpoint: GATEWAY_ALLOWED_ORIGINS lists further origins", clip(header, 128))
+}
+
+// hostname returns the lower-case name of a Host header without its port.
+func hostname(host string) string {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+}
+
+func originOf(u *url.URL) string {
+	port := u.Port()
+	if port == "" || u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443" {
+		return strings.ToLower(u.Scheme + "://" + u.Hostname())
+	}
+	return strings.ToLower(u.Scheme + "://" + u.Hostname() + ":" + port)
+}
+
+func isLoopback(host string) bool {
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.IsLoopback()
+}

@@ -1,0 +1,55 @@
+// Package web is how the product speaks HTTP: the server's shell and the
+// toolbox of its handlers. It knows no URL of the product.
+package web
+
+import (
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+)
+
+// Time-outs of client connections. There is none for writing: streams set
+// their own deadline before each event.
+const (
+	readTimeout = 30 * time.Second
+	idleTimeout = 120 * time.Second
+)
+
+// Options say how the server meets its clients.
+type Options struct {
+	Names          *Names
+	HTTPS          bool           // the public URL is https
+	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
+	Log            *slog.Logger
+	ErrorPage      ErrorPage
+}
+
+// New returns a server without routes: it limits, logs, recovers, sets
+// security headers and answers every returned error.
+func New(o Options) *fiber.App {
+	proxies := make([]string, len(o.TrustedProxies))
+	for i, p := range o.TrustedProxies {
+		proxies[i] = p.String()
+	}
+	config := fiber.Config{
+		AppName:                 "gateway",
+		BodyLimit:               MaxBody,
+		Immutable:               true,
+		DisableStartupMessage:   true,
+		ReadTimeout:             readTimeout,
+		IdleTimeout:             idleTimeout,
+		ReadBufferSize:          16 << 10, // also the limit of a request's headers
+		ErrorHandler:            errorHandler(o.ErrorPage),
+		EnableTrustedProxyCheck: true,
+		TrustedProxies:          proxies,
+	}
+	if len(proxies) > 0 {
+		config.ProxyHeader = fiber.HeaderXForwardedFor
+		config.EnableIPValidation = true
+	}
+	app := fiber.New(config)
+	app.Use(logRequests(o.Log), recoverPanics, secureHeaders(o.HTTPS), checkHosts(o.Names))
+	return app
+}
