@@ -1,0 +1,96 @@
+# Everything a developer or CI does with this repository. `make` lists it.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+GO ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+GOLANGCI := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+# One throw-away PostgreSQL for all test processes of the command that follows.
+CLUSTER := $(GO) run ./models/modelstest/cluster --
+
+.PHONY: help
+help: ## list the targets
+	@sed -nE 's/^([a-z0-9-]+):.*## (.*)$$/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+
+.PHONY: run
+run: ## start the gateway with its demo project
+	$(GO) run ./cmd/gateway serve --demo
+
+.PHONY: build
+build: ## build bin/gateway as it is released: static, trimmed, with its version
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/gateway ./cmd/gateway
+
+.PHONY: test
+test: ## everything that must hold before a change lands
+	@$(MAKE) --no-print-directory deps
+	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory race
+
+.PHONY: deps
+deps: ## install what the tests need and this machine lacks
+	@.ci/deps
+
+.PHONY: check
+check: check-format check-generated check-files vet ## format, generated code, file hygiene, vet
+
+.PHONY: check-format
+check-format:
+	@unformatted=$$(find . -name '*.go' ! -name '*_templ.go' ! -path './node_modules/*' -print0 | xargs -0 gofmt -l); \
+	[ -z "$$unformatted" ] || { echo "not in gofmt's format, run gofmt -w on:"; echo "$$unformatted"; exit 1; } >&2
+
+# What `go generate` would change is judged by content, so that it holds in a
+# tree with uncommitted work and outside of a checkout too.
+.PHONY: check-generated
+check-generated:
+	@generated() { find . -name '*_templ.go' ! -path './node_modules/*' -print0 | sort -z | xargs -0r sha256sum; }; \
+	before=$$(generated); $(GO) generate ./...; after=$$(generated); \
+	[ "$$before" = "$$after" ] || { echo "generated code was stale and has been renewed, commit it:"; \
+		diff <(echo "$$before") <(echo "$$after") | awk '/^[<>]/ {print $$3}' | sort -u; exit 1; } >&2
+
+# Files name packages, never the host that serves them: where packages come
+# from is the machine's configuration. The brackets keep this line from
+# matching itself.
+REGISTRY_HOSTS := registry[.]npm|registry[.]yarn|proxy[.]golang|sum[.]golang|(deb|security|ftp)[.]debian|pypi[.]org
+.PHONY: check-files
+check-files:
+	@! grep -nE '"resolved"|://' package-lock.json >&2 || { echo "package-lock.json holds addresses, run make lock" >&2; exit 1; }
+	@files() { git ls-files -z --cached --others --exclude-standard 2>/dev/null || find . -type f ! -path './node_modules/*' -print0; }; \
+	named=$$(files | xargs -0r grep -InE '$(REGISTRY_HOSTS)' || true); \
+	[ -z "$$named" ] || { echo "these lines name a package registry's host:"; echo "$$named"; exit 1; } >&2
+
+.PHONY: vet
+vet:
+	$(GO) vet ./...
+
+.PHONY: lint
+lint: vet ## vet and golangci-lint
+	$(GOLANGCI) run
+
+.PHONY: generate
+generate: ## renew generated code
+	$(GO) generate ./...
+
+.PHONY: unit
+unit: ## all Go tests, quick: no race detector, unchanged packages from the cache
+	$(CLUSTER) $(GO) test -timeout 10m ./...
+
+# Nothing comes from the cache here: the end-to-end tests build and start
+# programs that the cache of go test cannot see.
+.PHONY: race
+race: ## all Go tests, end to end included, with the race detector
+	CGO_ENABLED=1 $(CLUSTER) $(GO) test -race -count=1 -timeout 10m ./...
+
+.PHONY: e2e
+e2e: ## only the real binary with real clients and real upstream servers
+	$(GO) test -count=1 -timeout 10m -v ./cmd/gateway
+
+.PHONY: bench
+bench: ## benchmarks of the Go packages
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: lock
+lock: ## renew package-lock.json after package.json was edited, without addresses
+	npm install --package-lock-only
+	@node -e 'const fs = require("fs"), lock = JSON.parse(fs.readFileSync("package-lock.json")); for (const p of Object.values(lock.packages)) { delete p.funding; delete p.resolved; } fs.writeFileSync("package-lock.json", JSON.stringify(lock, null, 2) + "\n");'

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+)
+
+func export(ctx context.Context, std streams, args []string) error {
+	fs := flags(std, "export")
+	file := fs.String("o", "", "file to write; without it the standard output")
+	slug := fs.String("project", "", "only this project")
+	if err := parse(fs, args); err != nil {
+		return err
+	}
+	s, err := open(ctx, std)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	raw, err := s.Projects.Export(ctx, *slug)
+	if err != nil {
+		return err
+	}
+	if *file == "" {
+		_, err := std.out.Write(raw)
+		return err
+	}
+	return writeWhole(*file, raw)
+}
+
+// writeWhole replaces the file at path in one step, so that a failure leaves
+// the old one as it was.
+func writeWhole(path string, raw []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".export-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	if _, err := tmp.Write(raw); err != nil {
+		tmp.Close()
+		return err
+	}
+	if err := tmp.Close(); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}

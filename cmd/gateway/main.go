@@ -1,0 +1,159 @@
+// Command gateway is the whole product: the server and the commands that
+// administer it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"mcpgateway/services/fault"
+)
+
+// version is set at build time with -ldflags "-X main.version=…".
+var version = "dev"
+
+// Exit codes of every command.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// command is one subcommand. run gets what follows its name.
+type command struct {
+	usage string
+	run   func(ctx context.Context, std streams, args []string) error
+}
+
+// streams are what a command reads, prints and knows of its surroundings.
+type streams struct {
+	out, err io.Writer
+	in       io.Reader
+	environ  []string
+}
+
+func commands() map[string]command {
+	return map[string]command{
+		"serve":       {"serve [--addr HOST:PORT] [--config FILE] [--demo]", serve},
+		"apply":       {"apply -f FILE [--dry-run] [--prune]", apply},
+		"export":      {"export [-o FILE] [--project SLUG]", export},
+		"keys":        {"keys create|list|rotate|revoke --project SLUG …", keys},
+		"migrate":     {"migrate up|status", migrate},
+		"healthcheck": {"healthcheck [--url URL]", healthcheck},
+		"version":     {"version", printVersion},
+	}
+}
+
+// order is how the commands stand in the help.
+var order = []string{"serve", "apply", "export", "keys", "migrate", "healthcheck", "version"}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	std := streams{out: os.Stdout, err: os.Stderr, in: os.Stdin, environ: os.Environ()}
+	code := run(ctx, std, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// errUsage ends a command that was called wrongly, after its message.
+type errUsage struct{ message string }
+
+func (e errUsage) Error() string { return e.message }
+
+func usagef(format string, args ...any) error { return errUsage{fmt.Sprintf(format, args...)} }
+
+// run runs the command line and returns the exit code.
+func run(ctx context.Context, std streams, args []string) int {
+	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
+		printHelp(std.out)
+		if len(args) == 0 {
+			return exitUsage
+		}
+		return 0
+	}
+	c, known := commands()[args[0]]
+	if !known {
+		fmt.Fprintf(std.err, "gateway: there is no command %q; `gateway help` lists them\n", args[0])
+		return exitUsage
+	}
+	err := c.run(ctx, std, args[1:])
+	var usage errUsage
+	var mistakes errConfig
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.As(err, &mistakes):
+		for line := range strings.SplitSeq(mistakes.Error(), "\n") {
+			fmt.Fprintln(std.err, "gateway: configuration:", line)
+		}
+		return exitUsage
+	case errors.As(err, &usage):
+		fmt.Fprintf(std.err, "gateway: %s; usage: gateway %s\n", oneLine(usage.message), c.usage)
+		return exitUsage
+	default:
+		fmt.Fprintln(std.err, "gateway:", oneLine(explain(err)))
+		return exitFailed
+	}
+}
+
+// explain returns the text of an error for the person at the terminal, who
+// may see causes, and with every field that cannot be used.
+func explain(err error) string {
+	var f *fault.Fault
+	if !errors.As(err, &f) || f.Code == fault.CodeInternal {
+		if f != nil && f.Cause != nil {
+			return f.Cause.Error()
+		}
+		return err.Error()
+	}
+	text := f.Error()
+	if len(f.Fields) > 1 {
+		text += ": " + fieldList(f.Fields)
+	}
+	return text
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func printHelp(w io.Writer) {
+	fmt.Fprintln(w, "Gateway puts the tools of many MCP servers behind one endpoint per project.\n\nUsage:")
+	all := commands()
+	for _, name := range order {
+		fmt.Fprintln(w, "  gateway", all[name].usage)
+	}
+	fmt.Fprintln(w, "\nSettings come from GATEWAY_* environment variables; the README lists them.")
+}
+
+// flags returns a flag set whose mistakes become usage errors.
+func flags(std streams, name string) *flag.FlagSet {
+	fs := flag.NewFlagSet("gateway "+name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {
+		fs.SetOutput(std.out)
+		fmt.Fprintf(std.out, "Usage: gateway %s\n", commands()[strings.Fields(name)[0]].usage)
+		fs.PrintDefaults()
+		fs.SetOutput(io.Discard)
+	}
+	return fs
+}
+
+// parse reads the flags and refuses what is left over.
+func parse(fs *flag.FlagSet, args []string) error {
+	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return err
+		}
+		return usagef("%v", err)
+	}
+	if fs.NArg() > 0 {
+		return usagef("unexpected argument %q", fs.Arg(0))
+	}
+	return nil
+}

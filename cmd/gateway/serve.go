@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/routes"
+	"mcpgateway/services"
+	"mcpgateway/services/projects"
+)
+
+// shutdownTimeout is how long calls in flight may take to end.
+const shutdownTimeout = 20 * time.Second
+
+func serve(ctx context.Context, std streams, args []string) error {
+	fs := flags(std, "serve")
+	addr := fs.String("addr", "", "listen address HOST:PORT")
+	file := fs.String("config", "", "declarative file, applied before serving")
+	demo := fs.Bool("demo", false, "add a demo project with two real servers in this process")
+	if err := parse(fs, args); err != nil {
+		return err
+	}
+	c, err := configure(std, *addr)
+	if err != nil {
+		return err
+	}
+	if *demo && !c.LoopbackListener {
+		return errConfig{errors.New("--demo is for a listener on loopback, such as 127.0.0.1:8080: its project has no access control")}
+	}
+	listener, err := net.Listen("tcp", c.Addr)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	if _, port, _ := net.SplitHostPort(c.Addr); port == "0" {
+		// The addresses that clients are told must hold the real port.
+		if c, err = configure(std, listener.Addr().String()); err != nil {
+			return err
+		}
+	}
+	log := newLog(std.err, c)
+	s, err := services.New(ctx, c, version, log)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if *file != "" {
+		if err := applyConfig(ctx, s, std, *file, log); err != nil {
+			return err
+		}
+	}
+	var demoURL string
+	if *demo {
+		stop, err := startDemo(ctx, s)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		demoURL = c.PublicURL.String() + "/v1/mcp/" + demoSlug + "/request"
+	}
+	return listenAndServe(ctx, s, listener, log, func() {
+		log.Info("serving", "address", listener.Addr().String(), "url", c.PublicURL.String(), "version", version)
+		if demoURL != "" {
+			readDemo(ctx, s, log)
+			printDemo(std.out, demoURL)
+		}
+	})
+}
+
+func applyConfig(ctx context.Context, s *services.Services, std streams, file string, log *slog.Logger) error {
+	plan, err := applyFile(ctx, s, std.in, file, projects.ApplyOptions{})
+	if err != nil {
+		return err
+	}
+	for _, change := range plan.Changes {
+		if change.Action != projects.ActionKeep {
+			log.Info("configuration applied", "action", change.Action, "project", change.Project, "server", change.Server, "fields", change.Fields)
+		}
+	}
+	for _, warning := range plan.Warnings {
+		log.Warn(warning)
+	}
+	return nil
+}
+
+// listenAndServe serves until the context ends, then lets the calls in flight
+// finish. A second signal ends the process at once.
+func listenAndServe(ctx context.Context, s *services.Services, listener net.Listener, log *slog.Logger, ready func()) error {
+	app := routes.New(s, log)
+	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopBackground()
+	loaded := make(chan struct{})
+	ended := make(chan error, 2)
+	go func() { ended <- s.Run(background, func() { close(loaded) }) }()
+	running := 1
+	serving := false
+	var err error
+	for running > 0 && err == nil {
+		select {
+		case <-loaded:
+			loaded, serving = nil, true
+			running++
+			go func() { ended <- app.Listener(listener) }()
+			ready()
+			continue
+		case err = <-ended:
+			running--
+			if err == nil && ctx.Err() == nil {
+				err = errors.New("the server ended by itself")
+			}
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	if serving {
+		s.Drain()
+		log.Info("shutting down", "timeout", shutdownTimeout.String())
+		if shutdown := shut(app); shutdown != nil {
+			log.Warn("some calls did not end in time", "error", shutdown)
+		}
+	}
+	stopBackground()
+	for ; running > 0; running-- {
+		if e := <-ended; e != nil && err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+func shut(app *fiber.App) error {
+	if err := app.ShutdownWithTimeout(shutdownTimeout); err != nil {
+		return fmt.Errorf("shut down: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"mcpgateway/services"
+	"mcpgateway/services/config"
+)
+
+// errConfig marks mistakes of the configuration, one per line.
+type errConfig struct{ error }
+
+// configure reads the configuration; addr wins over the environment.
+func configure(std streams, addr string) (*config.Config, error) {
+	c, err := config.Load(std.environ, addr)
+	if err != nil {
+		return nil, errConfig{err}
+	}
+	return c, nil
+}
+
+// open returns the services for a command that administers the database.
+func open(ctx context.Context, std streams) (*services.Services, error) {
+	c, err := configure(std, "")
+	if err != nil {
+		return nil, err
+	}
+	return services.New(ctx, c, version, newLog(std.err, c))
+}
+
+// newLog returns the log on w: text on a terminal, else one JSON object per
+// line, unless the configuration says otherwise.
+func newLog(w io.Writer, c *config.Config) *slog.Logger {
+	options := &slog.HandlerOptions{Level: c.LogLevel}
+	asJSON := !isTerminal(w)
+	if c.LogJSON != nil {
+		asJSON = *c.LogJSON
+	}
+	if asJSON {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+func fieldList(fields map[string]string) string {
+	parts := make([]string, 0, len(fields))
+	for _, path := range slices.Sorted(maps.Keys(fields)) {
+		parts = append(parts, fmt.Sprintf("%s: %s", path, fields[path]))
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,37 @@
+// Runs the npm package server-everything (Streamable HTTP, one session per
+// client) as a real upstream on this machine only:
+//
+//   node everything.mjs [PORT]        PORT 0, the default, takes a free one
+//
+// The package itself binds every interface and cannot be told otherwise, so
+// listening is narrowed to the loopback address before it is loaded. Once it
+// listens, one line goes to stdout: READY http://127.0.0.1:PORT/mcp
+import { Server } from "node:net";
+import { fileURLToPath } from "node:url";
+import { dirname, join } from "node:path";
+
+const host = "127.0.0.1";
+const port = process.argv[2] ?? "0";
+if (!/^\d{1,5}$/.test(port) || Number(port) > 65535) {
+  console.error(`everything.mjs: ${port} is not a port; give 0 to 65535`);
+  process.exit(2);
+}
+
+// The package logs to stdout too; READY must be the only line that a reader sees there.
+console.log = console.error;
+
+const listen = Server.prototype.listen;
+Server.prototype.listen = function (_port, ...rest) {
+  const done = rest.find((argument) => typeof argument === "function");
+  this.once("listening", () => {
+    process.stdout.write(`READY http://${host}:${this.address().port}/mcp\n`);
+  });
+  return listen.call(this, { host, port: Number(port) }, done);
+};
+
+process.env.PORT = port;
+process.on("SIGTERM", () => process.exit(0));
+
+// The package exports no entry for its transports, but its files stand beside each other.
+const entry = fileURLToPath(import.meta.resolve("@modelcontextprotocol/server-everything/dist/index.js"));
+await import(join(dirname(entry), "transports", "streamableHttp.js"));
