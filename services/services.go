@@ -45,6 +45,7 @@ type Services struct {
 	Gateway     *gateway.Gateway
 
 	keyIndex *access.KeyIndex
+	clients  *egress.Clients
 	pool     *upstream.Pool
 	feed     *notify.Feed
 	log      *slog.Logger
@@ -83,7 +84,8 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 		return upstream.NewTarget(row, resolver, upstream.SecretRows{Bearer: projects.BearerRow, Header: projects.HeaderRow})
 	}
 	s := &Services{DB: db, Config: c, feed: feed, log: log}
-	s.pool = upstream.NewPool(egress.NewClients(guard).MCP(), version)
+	s.clients = egress.NewClients(guard)
+	s.pool = upstream.NewPool(s.clients.MCP(), version)
 	s.Projects = projects.NewStore(db, resolver, checkURL(guard), feed, now)
 	s.keyIndex = access.NewKeyIndex(db, now)
 	s.Keys = access.NewKeys(db, feed, now)
@@ -219,6 +221,7 @@ func (s *Services) Ready(ctx context.Context) error {
 // Close ends upstream sessions and closes the database.
 func (s *Services) Close() error {
 	s.pool.Close()
+	s.clients.Close()
 	return closeDB(s.DB)
 }
 

@@ -113,7 +113,7 @@ func explain(err error) string {
 		}
 		return err.Error()
 	}
-	text := f.Error()
+	text := err.Error() // with what the commands wrapped around the fault
 	if len(f.Fields) > 1 {
 		text += ": " + fieldList(f.Fields)
 	}

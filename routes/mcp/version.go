@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/base64"
 	"slices"
 	"strings"
@@ -125,7 +126,12 @@ func decodeHeader(v string) (string, bool) {
 	return string(b), err == nil
 }
 
+// metaOf returns the _meta object of raw params, or nil. Most calls have none
+// and are not parsed for it.
 func metaOf(params []byte) *rawjson.Object {
+	if !bytes.Contains(params, []byte(`"_meta"`)) {
+		return nil
+	}
 	o, err := rawjson.ParseObject(params, rawjson.Lenient)
 	if err != nil {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"time"
 
@@ -136,15 +137,26 @@ func (r *reader) variables(environ []string) (vars variables, lookup func(string
 	}
 	if err := env.ParseWithOptions(&vars, env.Options{Environment: own}); err != nil {
 		var many env.AggregateError
-		if errors.As(err, &many) {
-			for _, e := range many.Errors {
-				r.mistake("%v", e)
-			}
-		} else {
-			r.mistake("%v", err)
+		if !errors.As(err, &many) {
+			many.Errors = []error{err}
+		}
+		for _, e := range many.Errors {
+			r.mistake("%s", describe(e))
 		}
 	}
 	return vars, func(name string) (string, bool) { v, ok := all[name]; return v, ok }
+}
+
+// describe names the variable of a value that cannot be parsed, where the
+// library names the field.
+func describe(err error) string {
+	var parse env.ParseError
+	if errors.As(err, &parse) {
+		if field, ok := reflect.TypeFor[variables]().FieldByName(parse.Name); ok {
+			return field.Tag.Get("env") + ": " + parse.Err.Error()
+		}
+	}
+	return err.Error()
 }
 
 func (r *reader) listener(addr string) (loopback bool) {

@@ -32,7 +32,7 @@ var ErrTooDeep = errors.New("the JSON value is nested too deeply")
 // The chunk from the previous member's end to valueStart holds the separator,
 // the name and the colon.
 type member struct {
-	name       string
+	name       []byte // decoded; a range of raw when nothing is escaped
 	start      int // the end of the previous member, or just behind the brace
 	valueStart int
 	end        int
@@ -49,16 +49,34 @@ type Object struct {
 	changed bool
 }
 
-var decoders = sync.Pool{New: func() any { return jsontext.NewDecoder(bytes.NewReader(nil)) }}
+// pooledDecoder keeps a decoder together with the buffer it reads from, so
+// that parsing small messages allocates neither.
+type pooledDecoder struct {
+	jsontext.Decoder
+	source bytes.Buffer
+}
+
+var decoders = sync.Pool{New: func() any { return new(pooledDecoder) }}
 
 // withDecoder runs read over a pooled decoder of raw.
 func withDecoder(raw []byte, mode Mode, read func(*jsontext.Decoder) error) error {
-	d := decoders.Get().(*jsontext.Decoder)
-	defer decoders.Put(d)
-	d.Reset(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(mode == Lenient))
-	err := read(d)
-	d.Reset(bytes.NewReader(nil))
+	p := decoders.Get().(*pooledDecoder)
+	defer decoders.Put(p)
+	p.source = *bytes.NewBuffer(raw)
+	p.Reset(&p.source, jsontext.AllowDuplicateNames(mode == Lenient))
+	err := read(&p.Decoder)
+	// The pool must not keep the caller's bytes alive.
+	p.source = bytes.Buffer{}
+	p.Reset(&p.source)
 	return err
+}
+
+// decodeName returns the decoded text of a quoted name.
+func decodeName(quoted []byte) ([]byte, error) {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1 : len(quoted)-1], nil
+	}
+	return jsontext.AppendUnquote(nil, quoted)
 }
 
 // ParseObject splits raw, which must hold exactly one valid JSON object in
@@ -77,11 +95,15 @@ func ParseObject(raw []byte, mode Mode) (*Object, error) {
 		}
 		prev := int(d.InputOffset())
 		for d.PeekKind() != '}' {
-			name, err := d.ReadToken()
+			quoted, err := d.ReadValue()
 			if err != nil {
 				return err
 			}
-			m := member{name: name.String(), start: prev}
+			end := int(d.InputOffset())
+			m := member{start: prev}
+			if m.name, err = decodeName(raw[end-len(quoted) : end]); err != nil {
+				return err
+			}
 			v, err := d.ReadValue()
 			if err != nil {
 				return err
@@ -184,12 +206,12 @@ func (o *Object) Get(name string) []byte {
 		return nil
 	}
 	for i := len(o.added) - 1; i >= 0; i-- {
-		if o.added[i].name == name {
+		if string(o.added[i].name) == name {
 			return o.added[i].value
 		}
 	}
 	for i := len(o.members) - 1; i >= 0; i-- {
-		if m := &o.members[i]; m.name == name && !m.deleted {
+		if m := &o.members[i]; string(m.name) == name && !m.deleted {
 			return m.value
 		}
 	}
@@ -222,11 +244,11 @@ func (o *Object) Names() []string {
 	names := make([]string, 0, len(o.members)+len(o.added))
 	for i := range o.members {
 		if !o.members[i].deleted {
-			names = append(names, o.members[i].name)
+			names = append(names, string(o.members[i].name))
 		}
 	}
 	for i := range o.added {
-		names = append(names, o.added[i].name)
+		names = append(names, string(o.added[i].name))
 	}
 	return names
 }
@@ -237,7 +259,7 @@ func (o *Object) Set(name string, value []byte) {
 	o.changed = true
 	last := -1
 	for i := range o.members {
-		if o.members[i].name == name && !o.members[i].deleted {
+		if string(o.members[i].name) == name && !o.members[i].deleted {
 			if last >= 0 {
 				o.members[last].deleted = true
 			}
@@ -249,24 +271,24 @@ func (o *Object) Set(name string, value []byte) {
 		return
 	}
 	for i := range o.added {
-		if o.added[i].name == name {
+		if string(o.added[i].name) == name {
 			o.added[i].value = value
 			return
 		}
 	}
-	o.added = append(o.added, member{name: name, value: value})
+	o.added = append(o.added, member{name: []byte(name), value: value})
 }
 
 // Delete removes every member called name and reports whether there was one.
 func (o *Object) Delete(name string) bool {
 	found := false
 	for i := range o.members {
-		if m := &o.members[i]; m.name == name && !m.deleted {
+		if m := &o.members[i]; string(m.name) == name && !m.deleted {
 			m.deleted, found, o.changed = true, true, true
 		}
 	}
 	for i := range o.added {
-		if o.added[i].name == name {
+		if string(o.added[i].name) == name {
 			o.added = append(o.added[:i:i], o.added[i+1:]...)
 			return true
 		}
@@ -324,7 +346,7 @@ func (o *Object) AppendTo(dst []byte) []byte {
 		if !first {
 			dst = append(dst, ',')
 		}
-		dst = AppendString(dst, o.added[i].name)
+		dst = AppendString(dst, string(o.added[i].name))
 		dst = append(dst, ':')
 		dst = append(dst, o.added[i].value...)
 		first = false

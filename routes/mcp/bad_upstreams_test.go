@@ -1,0 +1,70 @@
+package mcp_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpgateway/routes/routestest"
+	"mcpgateway/services/upstream/upstreamtest"
+	"mcpgateway/web/webtest"
+)
+
+// TestBadUpstreamsCostTheOthersNothing has one server that accepts connections
+// and never answers, one that is gone, and one that is well.
+func TestBadUpstreamsCostTheOthersNothing(t *testing.T) {
+	well := upstreamtest.New(upstreamtest.Options{Name: "well", Tools: upstreamtest.Standard(6)})
+	hole := upstreamtest.New(upstreamtest.Options{Name: "hole", Tools: upstreamtest.Standard(6)})
+	dead := upstreamtest.New(upstreamtest.Options{Name: "dead", Tools: upstreamtest.Standard(6)})
+	deadContext, end := context.WithCancel(t.Context())
+	deadURL, err := dead.Listen(deadContext, "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dsn := "sqlite:" + filepath.Join(t.TempDir(), "gateway.db")
+	app := routestest.New(t, dsn)
+	app.Apply(t, fmt.Sprintf(`{"projects":{"p":{"authMode":"none","mcpServers":{
+		"well":{"url":%q},"hole":{"url":%q,"timeout":300},"dead":{"url":%q,"timeout":300}}}}}`, well.Start(t), hole.Start(t), deadURL))
+	app.Sync(t, "p", "well", "hole", "dead")
+	hole.SetFault(upstreamtest.Fault{On: upstreamtest.OnCall, Kind: upstreamtest.Hang})
+	end()
+	routestest.Eventually(t, "the dead server is gone", func() bool {
+		c, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(deadURL, "http://"), "/mcp"))
+		if err == nil {
+			c.Close()
+		}
+		return err != nil
+	})
+
+	call := func(tool string) webtest.Case {
+		return webtest.Case{Path: "/v1/mcp/p/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":{"text":"hi"}}}`, Status: 200}
+	}
+	hanging := make(chan webtest.Answer, 1)
+	go func() { hanging <- webtest.Send(t, app.App, call("hole__echo")) }()
+
+	start := time.Now()
+	list := webtest.Send(t, app.App, webtest.Case{Path: "/v1/mcp/p/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`})
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"well__echo"`, `"hole__echo"`, `"dead__echo"`}}, list)
+	healthy := webtest.Send(t, app.App, call("well__echo"))
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"text":"hi"`}, NotBody: []string{`"error"`}}, healthy)
+	t.Logf("tools/list and a healthy call beside a hanging one took %v", time.Since(start))
+	select {
+	case a := <-hanging:
+		t.Errorf("the hanging call was not hanging: %s", a.Body)
+	default:
+	}
+
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"code":-32603`, `"code":"UPSTREAM_TIMEOUT"`}}, <-hanging)
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"code":-32603`, `"code":"UPSTREAM_`}}, webtest.Send(t, app.App, call("dead__echo")))
+	webtest.Check(t, webtest.Case{Status: 502, WantBody: []string{`"code":"UPSTREAM_`}}, webtest.Send(t, app.App, webtest.Case{
+		Method: "POST", Path: "/api/servers/" + app.ServerID(t, "p", "dead") + "/sync", Header: map[string]string{"Authorization": "Bearer " + routestest.AdminToken},
+	}))
+	after := webtest.Send(t, app.App, webtest.Case{Path: "/v1/mcp/p/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`})
+	if after.Body != list.Body {
+		t.Error("a failed sync changed the list")
+	}
+}

@@ -1,0 +1,103 @@
+package mcp_test
+
+import (
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+	"gorm.io/gorm"
+
+	"mcpgateway/routes/routestest"
+	"mcpgateway/services/upstream/upstreamtest"
+)
+
+const echoCall = `{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"up__echo","arguments":{"text":"0123456789012345678901234567890123456789"}}}`
+
+// warmApp returns the whole application with one upstream in this process and
+// a key, after the first call.
+func warmApp(t testing.TB, tools int, settings ...string) (app *routestest.App, send func(body string) []byte) {
+	up := upstreamtest.New(upstreamtest.Options{Name: "up", Tools: upstreamtest.Standard(tools), Answer: upstreamtest.AnswerJSON, Record: -1})
+	app = routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), settings...)
+	app.Apply(t, `{"projects":{"p":{"authMode":"api_key","mcpServers":{"up":{"url":"`+up.Start(t)+`"}}}}}`)
+	app.Sync(t, "p", "up")
+	_, key := app.Key(t, "p", time.Hour)
+	handler := app.Handler()
+	send = func(body string) []byte {
+		var c fasthttp.RequestCtx
+		c.Request.Header.SetMethod(fiber.MethodPost)
+		c.Request.SetRequestURI("/v1/mcp/p/request")
+		c.Request.Header.SetHost("127.0.0.1:8080")
+		c.Request.Header.SetContentType("application/json")
+		c.Request.Header.Set("Authorization", "Bearer "+key)
+		c.Request.SetBodyString(body)
+		handler(&c)
+		if status := c.Response.StatusCode(); status != 200 {
+			t.Fatalf("status %d: %s", status, c.Response.Body())
+		}
+		return c.Response.Body()
+	}
+	if got := string(send(echoCall)); !strings.Contains(got, `"result"`) {
+		t.Fatalf("the first call failed: %s", got)
+	}
+	return app, send
+}
+
+func TestWarmCallsUseNoDatabase(t *testing.T) {
+	app, send := warmApp(t, 10)
+	var uses atomic.Int64
+	count := func(*gorm.DB) { uses.Add(1) }
+	callbacks := app.Services.DB.Callback()
+	for _, err := range []error{
+		callbacks.Query().Before("*").Register("count", count), callbacks.Row().Before("*").Register("count", count),
+		callbacks.Raw().Before("*").Register("count", count), callbacks.Create().Before("*").Register("count", count),
+		callbacks.Update().Before("*").Register("count", count), callbacks.Delete().Before("*").Register("count", count),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := app.Services.Projects.Project(t.Context(), "p"); err != nil || uses.Load() != 1 {
+		t.Fatalf("uses of the database are not counted: %d, %v", uses.Load(), err)
+	}
+	uses.Store(0)
+	for range 100 {
+		send(echoCall)
+		send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	}
+	if n := uses.Load(); n != 0 {
+		t.Errorf("200 warm requests used the database %d times", n)
+	}
+}
+
+// maxCallAllocations is a regression guard: what a warm call allocates in the
+// whole process, the upstream's side included, with some room.
+const maxCallAllocations = 290
+
+func TestWarmCallAllocations(t *testing.T) {
+	_, send := warmApp(t, 10)
+	if n := testing.AllocsPerRun(200, func() { send(echoCall) }); n > maxCallAllocations {
+		t.Errorf("a warm call makes %.0f allocations, at most %d are allowed", n, maxCallAllocations)
+	} else {
+		t.Logf("%.0f allocations, upstream included", n)
+	}
+}
+
+func BenchmarkCall(b *testing.B) {
+	_, send := warmApp(b, 10, "GATEWAY_LOG_LEVEL=error")
+	b.ReportAllocs()
+	for b.Loop() {
+		send(echoCall)
+	}
+}
+
+func BenchmarkList5000(b *testing.B) {
+	_, send := warmApp(b, 5000, "GATEWAY_LOG_LEVEL=error")
+	b.ReportAllocs()
+	for b.Loop() {
+		send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	}
+}
