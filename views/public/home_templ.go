@@ -8,7 +8,10 @@ package public
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "mcpgateway/views/layout"
+import (
+	"mcpgateway/views/layout"
+	"mcpgateway/views/ui"
+)
 
 // HomeProps are what the start page shows.
 type HomeProps struct {
@@ -16,7 +19,8 @@ type HomeProps struct {
 	PublicURL string
 }
 
-// Home is the start page: what this is and how a client connects.
+// Home is the start page: what this is, how a project comes to be and how a
+// client connects to it.
 func Home(p HomeProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -50,43 +54,55 @@ func Home(p HomeProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<h1>One endpoint for many MCP servers</h1><p>This gateway puts the tools of several upstream MCP servers behind one address per project. A tool is listed and called as <code>alias__tool</code>, so that names never clash.</p><section class=\"card\" aria-labelledby=\"connect\"><h2 id=\"connect\">Connect a client</h2><p>Every project has its own endpoint. It speaks Streamable HTTP and plain JSON-RPC.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"lead\"><h1>One endpoint for many MCP servers</h1><p>This gateway puts the tools of several MCP servers behind one address per project. A tool is listed and called as <code>alias__tool</code>, so that names never clash. Clients speak Streamable HTTP or plain JSON-RPC.</p></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = code("Endpoint", p.PublicURL+"/v1/mcp/PROJECT/request").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Snippet("Endpoint of a project", p.endpoint("PROJECT")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<p>List the tools of the demo project, which <code>gateway serve --demo</code> creates:</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, " <div class=\"halves\"><section class=\"card\" aria-labelledby=\"set-up\"><h2 id=\"set-up\">Set up a project</h2><ol class=\"steps\"><li><p>Write its MCP servers into a file, each under its alias.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = code("List tools", "curl -s "+p.PublicURL+"/v1/mcp/demo/request -H 'Content-Type: application/json' -d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}'").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Snippet("projects.json", declaration).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<p>A client's configuration for a project with an API key:</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "</li><li><p>Apply the file. A running gateway takes the change over at once.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = code("Client configuration", "{\"mcpServers\":{\"gateway\":{\"type\":\"http\",\"url\":\""+p.PublicURL+"/v1/mcp/PROJECT/request\",\"headers\":{\"Authorization\":\"Bearer API_KEY\"}}}}").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Snippet("Apply", "gateway apply -f projects.json").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</section><section class=\"card\" aria-labelledby=\"set-up\"><h2 id=\"set-up\">Set up a project</h2><p>Write the servers into a file and apply it; a running gateway takes the change over at once.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "</li><li><p>Create an API key. It is printed once and never shown again.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = code("Apply", "gateway apply -f projects.json").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Snippet("Create a key", "gateway keys create --project team --name laptop").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = code("Create a key", "gateway keys create --project PROJECT --name laptop").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</li></ol></section><div class=\"stack\"><section class=\"card\" aria-labelledby=\"connect\"><h2 id=\"connect\">Connect a client</h2><p>Give the client the endpoint and the key. With <code>authMode</code> set to <code>none</code> it needs no key.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "</section>")
+			templ_7745c5c3_Err = ui.Snippet("Client configuration", p.clientConfiguration()).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</section><section class=\"card\" aria-labelledby=\"demo\"><h2 id=\"demo\">Try the demo</h2><p><code>gateway serve --demo</code> creates the project <code>demo</code> with two small MCP servers.</p>")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = ui.Snippet("List its tools", p.demoCall(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "</section></div></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -100,59 +116,38 @@ func Home(p HomeProps) templ.Component {
 	})
 }
 
-func code(label, text string) templ.Component {
-	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
-		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
-		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
-			return templ_7745c5c3_CtxErr
-		}
-		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
-		if !templ_7745c5c3_IsBuffer {
-			defer func() {
-				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err == nil {
-					templ_7745c5c3_Err = templ_7745c5c3_BufErr
-				}
-			}()
-		}
-		ctx = templ.InitializeContext(ctx)
-		templ_7745c5c3_Var3 := templ.GetChildren(ctx)
-		if templ_7745c5c3_Var3 == nil {
-			templ_7745c5c3_Var3 = templ.NopComponent
-		}
-		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<pre class=\"code\" tabindex=\"0\" role=\"region\" aria-label=\"")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		var templ_7745c5c3_Var4 string
-		templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(label)
-		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/public/home.templ`, Line: 38, Col: 64}
-		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "\"><code>")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		var templ_7745c5c3_Var5 string
-		templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(text)
-		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/public/home.templ`, Line: 38, Col: 79}
-		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</code></pre>")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		return nil
-	})
+// declaration is a small projects.json; clientConfiguration connects to the
+// project that it names.
+const declaration = `{
+  "projects": {
+    "team": {
+      "authMode": "api_key",
+      "mcpServers": {
+        "docs": { "url": "https://docs.example.com/mcp" },
+        "chat": { "url": "https://chat.example.com/mcp" }
+      }
+    }
+  }
+}`
+
+func (p HomeProps) endpoint(project string) string {
+	return p.PublicURL + "/v1/mcp/" + project + "/request"
+}
+
+func (p HomeProps) clientConfiguration() string {
+	return `{
+  "mcpServers": {
+    "team": {
+      "type": "http",
+      "url": "` + p.endpoint("team") + `",
+      "headers": { "Authorization": "Bearer API_KEY" }
+    }
+  }
+}`
+}
+
+func (p HomeProps) demoCall(message string) string {
+	return "curl -s " + p.endpoint("demo") + " \\\n  -H 'Content-Type: application/json' \\\n  -d '" + message + "'"
 }
 
 var _ = templruntime.GeneratedTemplate

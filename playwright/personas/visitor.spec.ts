@@ -1,0 +1,180 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+
+import { sendCurl } from "../support/curl.ts";
+import { tab, tabThrough } from "../support/focus.ts";
+import { loadAndMeasure } from "../support/measure.ts";
+import { expect, test } from "../support/test.ts";
+
+const pages = [
+  { name: "the start page", path: "/", status: 200, heading: "One endpoint for many MCP servers" },
+  { name: "the page for an unknown address", path: "/nothing-here", status: 404, heading: "Not Found" },
+];
+
+const looks = [
+  { name: "in light", use: { colorScheme: "light" } },
+  { name: "in dark", use: { colorScheme: "dark" } },
+  { name: "on a phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
+  { name: "on a phone in dark", use: { colorScheme: "dark", viewport: { width: 390, height: 844 } } },
+] as const;
+
+/** Returns the text of the snippet under the label, as a visitor would copy it. */
+async function snippet(page: Page, label: string): Promise<string> {
+  return (await page.getByRole("group", { name: label, exact: true }).textContent())!;
+}
+
+async function background(page: Page): Promise<string> {
+  return page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+}
+
+for (const look of looks) {
+  test.describe(look.name, () => {
+    test.use(look.use);
+    for (const { name, path, status, heading } of pages) {
+      test(`${name} is accessible and keeps to the window`, async ({ page }) => {
+        const answer = await page.goto(path);
+        expect(answer!.status()).toBe(status);
+        await expect(page.getByRole("heading", { level: 1 })).toHaveText(heading);
+        expect(await background(page)).toBe(look.use.colorScheme === "dark" ? "rgb(18, 20, 19)" : "rgb(251, 251, 250)");
+        const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        expect(width, "pixels that stand out of the window sideways").toBe(0);
+        const { violations } = await new AxeBuilder({ page }).analyze();
+        expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }))).toEqual([]);
+      });
+    }
+  });
+}
+
+for (const { name, path } of pages) {
+  test(`${name} keeps to its budgets`, async ({ page }) => {
+    const cost = await loadAndMeasure(page, path);
+    // A stylesheet and a document were seen, so the measure does measure.
+    expect(cost.html).toBeGreaterThan(0);
+    expect(cost.css).toBeGreaterThan(0);
+    expect(cost.html).toBeLessThanOrEqual(60_000);
+    expect(cost.css).toBeLessThanOrEqual(10_000);
+    expect(cost.js).toBeLessThanOrEqual(20_000);
+    expect(cost.requests).toBeLessThanOrEqual(6);
+    expect(cost.layoutShift).toBeLessThan(0.02);
+  });
+
+  test(`${name} shows every stop of the Tab key`, async ({ page }) => {
+    await page.goto(path);
+    const stops = await tabThrough(page);
+    expect(stops.length).toBeGreaterThanOrEqual(3);
+    expect(stops.filter((stop) => !stop.visible)).toEqual([]);
+    expect(stops.at(-1)!.insideMain, "the last stop is in the content").toBe(true);
+  });
+
+  test(`${name} lets the keyboard skip to its content`, async ({ page }) => {
+    await page.goto(path);
+    expect(await tab(page)).toMatchObject({ what: 'a "Skip to content"', visible: true });
+    await page.keyboard.press("Enter");
+    await expect(page.locator("main")).toBeFocused();
+    expect(await tab(page)).toMatchObject({ insideMain: true, visible: true });
+  });
+}
+
+test.describe("without JavaScript", () => {
+  test.use({ javaScriptEnabled: false });
+  for (const { name, path, heading } of pages) {
+    test(`${name} says the same`, async ({ page, browser, baseURL }) => {
+      const withScripts = await browser.newContext({ baseURL, javaScriptEnabled: true });
+      try {
+        const other = await withScripts.newPage();
+        await Promise.all([page.goto(path), other.goto(path)]);
+        const said = async (p: Page) => (await p.locator("body").innerText()).replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, "ID");
+        expect(await said(page)).toContain(heading);
+        expect(await said(page)).toBe(await said(other));
+      } finally {
+        await withScripts.close();
+      }
+    });
+  }
+
+  test("the way on from an unknown address leads to the start page", async ({ page }) => {
+    await page.goto("/nothing-here");
+    await page.getByRole("link", { name: "Go to the start page" }).click();
+    await expect(page).toHaveURL("/");
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText(pages[0].heading);
+  });
+});
+
+test("the page for an unknown address names the address and the request", async ({ page }) => {
+  const answer = await page.goto("/nothing-here");
+  const id = answer!.headers()["x-request-id"];
+  expect(id).toMatch(/^[0-9a-f-]{36}$/);
+  await expect(page.getByRole("main")).toContainText("GET /nothing-here");
+  await expect(page.getByRole("main")).toContainText(id);
+});
+
+test("static files are served for ever under their hash and under no other", async ({ page, request }) => {
+  await page.goto("/");
+  const css = await page.locator("link[rel=stylesheet]").getAttribute("href");
+  const found = await request.get(css!);
+  expect(found.status()).toBe(200);
+  expect(found.headers()["cache-control"]).toBe("public, max-age=31536000, immutable");
+  const other = css!.replace(/^\/static\/[0-9a-f]{12}\//, "/static/000000000000/");
+  expect(other).not.toBe(css);
+  const missing = await request.get(other);
+  expect(missing.status()).toBe(404);
+  expect(missing.headers()["cache-control"]).toBe("no-store");
+});
+
+test.describe("with a narrow window", () => {
+  test.use({ viewport: { width: 390, height: 844 } });
+  test("long lines of a snippet scroll inside it, by keyboard too", async ({ page }) => {
+    await page.goto("/");
+    const code = page.getByRole("group", { name: "List its tools", exact: true });
+    const scrolled = () => code.evaluate((pre) => pre.scrollLeft);
+    expect(await code.evaluate((pre) => pre.scrollWidth - pre.clientWidth)).toBeGreaterThan(0);
+    expect(await scrolled()).toBe(0);
+    await code.focus();
+    await page.keyboard.press("ArrowRight");
+    await expect.poll(scrolled).toBeGreaterThan(0);
+  });
+});
+
+test("the curl line of the start page lists the demo's tools", async ({ page, gateway }) => {
+  await page.goto("/");
+  const answer = await sendCurl(gateway, await snippet(page, "List its tools"));
+  expect(answer.status).toBe(200);
+  const { result } = (await answer.json()) as { result: { tools: { name: string }[] } };
+  const names = result.tools.map((tool) => tool.name);
+  expect(names).toContain("clock__current_time");
+  expect(names.some((name) => name.startsWith("text__"))).toBe(true);
+});
+
+test("the steps of the start page lead to a project that the shown client configuration opens", async ({ page, gateway }) => {
+  await page.goto("/");
+  // The servers of the example are made up; the demo's two stand in for them.
+  const { demo } = JSON.parse(await gateway.shell("gateway export --project demo")).projects;
+  const declaration = (await snippet(page, "projects.json"))
+    .replace("https://docs.example.com/mcp", demo.mcpServers.text.url)
+    .replace("https://chat.example.com/mcp", demo.mcpServers.clock.url);
+  await writeFile(path.join(gateway.folder, "projects.json"), declaration);
+  expect(await gateway.shell(await snippet(page, "Apply"))).toContain("+ project team");
+  const key = (await gateway.shell(await snippet(page, "Create a key"))).trim();
+  const configuration = await snippet(page, "Client configuration");
+  const { type, url, headers } = JSON.parse(configuration.replace("API_KEY", key)).mcpServers.team;
+  expect(type).toBe("http");
+
+  const list = async (headers: Record<string, string>) =>
+    fetch(url, {
+      method: "POST",
+      headers: { ...headers, "Content-Type": "application/json" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
+    });
+  // The running gateway hears of what the commands wrote, then reads the servers' tools.
+  const servers = async () => {
+    const answer = await list(headers);
+    if (answer.status !== 200) return [];
+    const { result } = (await answer.json()) as { result: { tools: { name: string }[] } };
+    return [...new Set(result.tools.map((tool) => tool.name.split("__")[0]))];
+  };
+  await expect.poll(servers).toEqual(expect.arrayContaining(["docs", "chat"]));
+  expect((await list({})).status, "without the key").toBe(401);
+});

@@ -1,0 +1,41 @@
+import type { Page } from "@playwright/test";
+
+/** One stop of the Tab key. */
+export interface Stop {
+  /** What has the focus, for messages: its tag and its name or text. */
+  what: string;
+  insideMain: boolean;
+  /** Whether it is in the window and has an outline of two pixels or more. */
+  visible: boolean;
+}
+
+/** No page has more stops than this; more mean that the focus goes in circles. */
+const mostStops = 200;
+
+/** Presses Tab once and returns where the focus is now; undefined means that it left the page. */
+export async function tab(page: Page): Promise<Stop | undefined> {
+  await page.keyboard.press("Tab");
+  return page.evaluate(() => {
+    const focused = document.activeElement;
+    if (!focused || focused === document.body) return undefined;
+    const box = focused.getBoundingClientRect();
+    const style = getComputedStyle(focused);
+    const name = focused.getAttribute("aria-label") ?? focused.textContent?.trim() ?? "";
+    const inWindow = box.width > 0 && box.bottom > 0 && box.right > 0 && box.top < innerHeight && box.left < innerWidth;
+    return {
+      what: `${focused.localName} "${name.slice(0, 60)}"`,
+      insideMain: !!focused.closest("main"),
+      visible: inWindow && style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2,
+    };
+  });
+}
+
+/** Presses Tab from the top of the page to its end and returns every stop. */
+export async function tabThrough(page: Page): Promise<Stop[]> {
+  const stops: Stop[] = [];
+  for (let stop = await tab(page); stop; stop = await tab(page)) {
+    stops.push(stop);
+    if (stops.length > mostStops) throw new Error(`the focus did not leave the page after ${mostStops} stops`);
+  }
+  return stops;
+}
