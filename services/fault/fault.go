@@ -42,6 +42,7 @@ const (
 	CodeInvalidCursor           Code = "INVALID_CURSOR"
 	CodeToolNotFound            Code = "TOOL_NOT_FOUND"
 	CodeToolDisabled            Code = "TOOL_DISABLED"
+	CodeResourceNotFound        Code = "RESOURCE_NOT_FOUND"
 	CodeUpstreamUnavailable     Code = "UPSTREAM_UNAVAILABLE"
 	CodeUpstreamTimeout         Code = "UPSTREAM_TIMEOUT"
 	CodeUpstreamUnauthorized    Code = "UPSTREAM_UNAUTHORIZED"

@@ -9,15 +9,15 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// relayed are the client capabilities that pass through the gateway: an
-// upstream may answer input_required for them, and a stateless client sends
-// its input with the repeated call.
+// relayed are the client capabilities that pass through the gateway: a
+// stateless client is asked by an input_required result and sends its input
+// with the repeated call, a handshake client is asked on its stream.
 var relayed = []string{"elicitation", "sampling", "roots"}
 
 // relayedCapabilities returns the raw object of those capabilities that the
 // client declared and the gateway can relay for it; nil when there are none.
 func relayedCapabilities(client *Client) []byte {
-	if !client.Stateless() || len(client.Capabilities) <= len("{}") {
+	if !client.Stateless() && client.Ask == nil || len(client.Capabilities) <= len("{}") {
 		return nil
 	}
 	declared, err := rawjson.ParseObject(client.Capabilities, rawjson.Lenient)

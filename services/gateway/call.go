@@ -6,7 +6,6 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
-	"mcpgateway/services/upstream"
 )
 
 // callTool sends tools/call to the upstream server that owns the tool
@@ -27,27 +26,9 @@ func (g *Gateway) callTool(ctx context.Context, project *toolset.Snapshot, clien
 	}
 	trace.Server = tool.Server.Config.Alias
 	params.Set("name", rawjson.Quote(tool.Upstream))
-	withoutProgressToken(params)
-	response, err := g.upstreams.Call(ctx, tool.Server.Target, &upstream.Request{
-		Method: "tools/call", Params: params.Bytes(), ParamHeaders: tool.ParamHeaders,
-		Client: upstream.Client{SessionID: client.SessionID, Capabilities: relayedCapabilities(client)},
-	})
+	response, err := g.forward(ctx, client, &outgoing{server: tool.Server, method: "tools/call", params: params, headers: tool.ParamHeaders, name: tool.FullName})
 	if err != nil {
 		return nil, err
 	}
 	return g.bridgeAnswer(response, client)
-}
-
-// withoutProgressToken removes the client's progress token: the answer is one
-// JSON object, so progress would have nowhere to go.
-func withoutProgressToken(params *rawjson.Object) {
-	meta := params.Object("_meta")
-	if meta == nil || !meta.Delete("progressToken") {
-		return
-	}
-	if meta.Len() == 0 {
-		params.Delete("_meta")
-		return
-	}
-	params.Set("_meta", meta.Bytes())
 }

@@ -11,6 +11,7 @@ import (
 const (
 	MetaProtocolVersion    = "io.modelcontextprotocol/protocolVersion"
 	MetaClientCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	metaLogLevel           = "io.modelcontextprotocol/logLevel"
 	metaServerInfo         = "io.modelcontextprotocol/serverInfo"
 )
 
@@ -22,7 +23,7 @@ const listTTL = 30_000
 func (g *Gateway) discover(project *toolset.Snapshot) []byte {
 	versions, _ := json.Marshal(Versions()) // a list of constant strings
 	b := append([]byte(`{"resultType":"complete","supportedVersions":`), versions...)
-	b = append(b, `,"capabilities":{"tools":{}}`...)
+	b = appendCapabilities(append(b, `,"capabilities":`...), project)
 	b = appendInstructions(b, project)
 	return g.appendCacheHints(b, project)
 }

@@ -6,7 +6,9 @@ package gateway
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 
+	"mcpgateway/models"
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
@@ -20,19 +22,25 @@ type Caller interface {
 	Call(ctx context.Context, target *upstream.Target, request *upstream.Request) (*upstream.Response, error)
 }
 
-// Gateway answers MCP requests. It is safe for concurrent use and keeps no
-// state of its clients.
+// Gateway answers MCP requests. It is safe for concurrent use. Of its clients
+// it keeps nothing but calls that wait for their input.
 type Gateway struct {
 	upstreams Caller
 	tokens    *secrets.KeyRing
 	version   string
 	log       *slog.Logger
+	progress  atomic.Int64 // the last progress token given to an upstream
+	parked    *parkingLot
+	levels    upstreamLevels
 }
 
 // New returns a gateway. tokens seals list cursors; version is what
 // serverInfo reports.
 func New(upstreams Caller, tokens *secrets.KeyRing, version string, log *slog.Logger) *Gateway {
-	return &Gateway{upstreams: upstreams, tokens: tokens, version: version, log: log}
+	return &Gateway{
+		upstreams: upstreams, tokens: tokens, version: version, log: log,
+		parked: newParkingLot(tokens), levels: upstreamLevels{set: map[string]levelSet{}},
+	}
 }
 
 // Client is who a request comes from and how it wants to be answered.
@@ -42,9 +50,20 @@ type Client struct {
 	Version string
 	// SessionID is the client's session with the gateway, or empty.
 	SessionID string
-	// Capabilities is the raw JSON object of capabilities that a stateless
-	// client declared; nil for others.
+	// Capabilities is the raw JSON object of capabilities that the client
+	// declared, in its request or its handshake; nil when none are known.
 	Capabilities []byte
+	// LogLevel is the least severe level of log messages that the client asked
+	// for; empty when it did not ask.
+	LogLevel string
+
+	// Notify sends a notification on the request's own stream. It is nil for
+	// a client that takes nothing but the answer.
+	Notify func(method string, params []byte)
+	// Ask sends a request to the client and returns its raw result or its raw
+	// JSON-RPC error. It is nil for a client that cannot be asked: one without
+	// a session or a stream, and every stateless one.
+	Ask func(ctx context.Context, method string, params []byte) (result, rpcError []byte, err error)
 }
 
 // Stateless reports whether the client speaks revision 2026-07-28 or later.
@@ -84,17 +103,35 @@ func (g *Gateway) Handle(ctx context.Context, project *toolset.Snapshot, client 
 			return nil, fault.Invalid("params must be an object")
 		}
 	}
-	switch {
-	case method == "tools/call":
+	if client.Stateless() {
+		if method == "server/discover" {
+			return g.discover(project), nil
+		}
+	} else {
+		switch method {
+		case "initialize":
+			return g.initialize(project, p)
+		case "ping":
+			return []byte("{}"), nil
+		}
+	}
+	switch method {
+	case "tools/call":
 		return g.callTool(ctx, project, client, p, trace)
-	case method == "tools/list":
+	case "tools/list":
 		return g.listTools(project, client, p)
-	case method == "initialize" && !client.Stateless():
-		return g.initialize(project, p)
-	case method == "ping" && !client.Stateless():
-		return []byte("{}"), nil
-	case method == "server/discover" && client.Stateless():
-		return g.discover(project), nil
+	case "prompts/list":
+		return g.listOffers(project, client, p, models.ListingPrompt, "prompts")
+	case "prompts/get":
+		return g.getPrompt(ctx, project, client, p, trace)
+	case "resources/list":
+		return g.listOffers(project, client, p, models.ListingResource, "resources")
+	case "resources/templates/list":
+		return g.listOffers(project, client, p, models.ListingTemplate, "resourceTemplates")
+	case "resources/read":
+		return g.readResource(ctx, project, client, p, trace)
+	case "completion/complete":
+		return g.complete(ctx, project, client, p, trace)
 	default:
 		return nil, fault.New(fault.KindUnknownMethod, fault.CodeNotFound, "the method %q is not served here", clip(method))
 	}

@@ -53,10 +53,31 @@ func (g *Gateway) initialize(project *toolset.Snapshot, params *rawjson.Object) 
 		version = offered
 	}
 	b := append([]byte(`{"protocolVersion":`), rawjson.Quote(version)...)
-	b = append(b, `,"capabilities":{"tools":{}},"serverInfo":`...)
+	b = append(appendCapabilities(append(b, `,"capabilities":`...), project), `,"serverInfo":`...)
 	b = append(b, g.serverInfo()...)
 	b = appendInstructions(b, project)
 	return append(b, '}'), nil
+}
+
+// appendCapabilities appends the server capabilities of a project: tools, and
+// what at least one of its servers offers and the gateway passes on.
+func appendCapabilities(b []byte, project *toolset.Snapshot) []byte {
+	b = append(b, `{"tools":{"listChanged":true}`...)
+	c := project.Capabilities
+	for _, part := range []struct {
+		offered bool
+		raw     string
+	}{
+		{c.Prompts, `,"prompts":{"listChanged":true}`},
+		{c.Resources, `,"resources":{"listChanged":true}`},
+		{c.Completions, `,"completions":{}`},
+		{c.Logging, `,"logging":{}`},
+	} {
+		if part.offered {
+			b = append(b, part.raw...)
+		}
+	}
+	return append(b, '}')
 }
 
 // serverInfo returns the gateway's own implementation object.

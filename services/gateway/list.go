@@ -3,11 +3,10 @@ package gateway
 import (
 	"encoding/json"
 
+	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
-
-	"mcpgateway/models"
 )
 
 // cursorPurpose keeps list cursors apart from every other sealed token.
@@ -25,41 +24,45 @@ type listCursor struct {
 // (specification, "MCP methods"). It returns INVALID_CURSOR, with restart,
 // for a cursor of another list.
 func (g *Gateway) listTools(project *toolset.Snapshot, client *Client, params *rawjson.Object) ([]byte, error) {
-	if project.Project.ToolExposure == models.ExposeBuiltin {
-		return g.finishList([]byte(`{"tools":[]`), project, client), nil
-	}
 	era := client.era()
-	page := 0
-	if raw := params.Get("cursor"); raw != nil && rawjson.Kind(raw) != 'n' {
-		var err error
-		if page, err = g.openCursor(project, era, raw); err != nil {
-			return nil, err
-		}
+	if project.Project.ToolExposure == models.ExposeBuiltin {
+		return g.listResult(project, client, "tools", []byte("[]"), "", 0, false)
+	}
+	page, err := g.pageAsked(project, project.ListID(era), params)
+	if err != nil {
+		return nil, err
 	}
 	tools, more, ok := project.Page(era, page)
 	if !ok {
 		return nil, invalidCursor()
 	}
-	b := make([]byte, 0, len(tools)+512)
-	b = append(append(b, `{"tools":`...), tools...)
+	return g.listResult(project, client, "tools", tools, project.ListID(era), page, more)
+}
+
+// listResult returns the result that holds one page of a list.
+func (g *Gateway) listResult(project *toolset.Snapshot, client *Client, member string, items []byte, id string, page int, more bool) ([]byte, error) {
+	b := make([]byte, 0, len(items)+512)
+	b = append(rawjson.AppendString(append(b, '{'), member), ':')
+	b = append(b, items...)
 	if more {
-		token, err := json.Marshal(listCursor{Project: project.Project.ID, List: project.ListID(era), Page: page + 1})
+		token, err := json.Marshal(listCursor{Project: project.Project.ID, List: id, Page: page + 1})
 		if err != nil {
 			return nil, fault.Internal(err)
 		}
 		b = append(append(b, `,"nextCursor":`...), rawjson.Quote(g.tokens.SealToken(cursorPurpose, token))...)
 	}
-	return g.finishList(b, project, client), nil
-}
-
-func (g *Gateway) finishList(b []byte, project *toolset.Snapshot, client *Client) []byte {
 	if !client.Stateless() {
-		return append(b, '}')
+		return append(b, '}'), nil
 	}
-	return g.appendCacheHints(append(b, `,"resultType":"complete"`...), project)
+	return g.appendCacheHints(append(b, `,"resultType":"complete"`...), project), nil
 }
 
-func (g *Gateway) openCursor(project *toolset.Snapshot, era toolset.Era, raw []byte) (int, error) {
+// pageAsked returns the page that the params' cursor names, 0 without one.
+func (g *Gateway) pageAsked(project *toolset.Snapshot, id string, params *rawjson.Object) (int, error) {
+	raw := params.Get("cursor")
+	if raw == nil || rawjson.Kind(raw) == 'n' {
+		return 0, nil
+	}
 	text, ok := rawjson.String(raw)
 	if !ok {
 		return 0, fault.Invalid("cursor must be a string")
@@ -69,7 +72,7 @@ func (g *Gateway) openCursor(project *toolset.Snapshot, era toolset.Era, raw []b
 		return 0, invalidCursor()
 	}
 	var c listCursor
-	if json.Unmarshal(plain, &c) != nil || c.Project != project.Project.ID || c.List != project.ListID(era) {
+	if json.Unmarshal(plain, &c) != nil || c.Project != project.Project.ID || c.List != id {
 		return 0, invalidCursor()
 	}
 	return c.Page, nil

@@ -33,7 +33,7 @@ var ErrTooDeep = errors.New("the JSON value is nested too deeply")
 // the name and the colon.
 type member struct {
 	name       []byte // decoded; a range of raw when nothing is escaped
-	start      int // the end of the previous member, or just behind the brace
+	start      int    // the end of the previous member, or just behind the brace
 	valueStart int
 	end        int
 	value      []byte // the current value: a range of raw, or a replacement

@@ -112,7 +112,7 @@ func (d *Directory) Changed(ctx context.Context, topic notify.Topic) error {
 // build reads what one project's snapshot is made of, in one transaction, so
 // that it never mixes two states.
 func (d *Directory) build(ctx context.Context, project models.Project) (*Snapshot, error) {
-	src := Source{Project: project, Inventories: map[string]*models.Inventory{}, Tools: map[string][]models.Tool{}}
+	src := Source{Project: project, Inventories: map[string]*models.Inventory{}, Tools: map[string][]models.Tool{}, Listings: map[string][]models.Listing{}}
 	ofProject := "server_id IN (SELECT id FROM servers WHERE project_id = ?)"
 	err := d.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		var inventories []models.Inventory
@@ -128,6 +128,13 @@ func (d *Directory) build(ctx context.Context, project models.Project) (*Snapsho
 		}
 		if err := tx.Order("server_id, position, name").Find(&tools, ofProject, project.ID).Error; err != nil {
 			return err
+		}
+		var listings []models.Listing
+		if err := tx.Order("server_id, kind, position, ident").Find(&listings, ofProject, project.ID).Error; err != nil {
+			return err
+		}
+		for _, l := range listings {
+			src.Listings[l.ServerID] = append(src.Listings[l.ServerID], l)
 		}
 		for i := range inventories {
 			src.Inventories[inventories[i].ServerID] = &inventories[i]

@@ -25,7 +25,10 @@ const (
 // ready-made, and whether another page follows; ok is false when there is no
 // such page. Page 0 always exists. The caller must not change the bytes.
 func (s *Snapshot) Page(era Era, n int) (array []byte, more, ok bool) {
-	pages := s.pages[era]
+	return pageOf(s.pages[era], n)
+}
+
+func pageOf(pages [][]byte, n int) (array []byte, more, ok bool) {
 	if n < 0 || n >= len(pages) {
 		return nil, false, false
 	}
@@ -35,12 +38,12 @@ func (s *Snapshot) Page(era Era, n int) (array []byte, more, ok bool) {
 // Pages returns how many pages tools/list has for the era.
 func (s *Snapshot) Pages(era Era) int { return len(s.pages[era]) }
 
-func buildPages(tools []*Tool, bytesOf func(*Tool) []byte) [][]byte {
+func buildPages[T any](items []T, bytesOf func(T) []byte) [][]byte {
 	var pages [][]byte
 	for {
 		n, size := 0, 2
-		for n < len(tools) && n < MaxPageTools {
-			next := len(bytesOf(tools[n])) + 1
+		for n < len(items) && n < MaxPageTools {
+			next := len(bytesOf(items[n])) + 1
 			if n > 0 && size+next > MaxPageBytes {
 				break
 			}
@@ -49,18 +52,21 @@ func buildPages(tools []*Tool, bytesOf func(*Tool) []byte) [][]byte {
 		}
 		page := make([]byte, 0, size)
 		page = append(page, '[')
-		for i, t := range tools[:n] {
+		for i, item := range items[:n] {
 			if i > 0 {
 				page = append(page, ',')
 			}
-			page = append(page, bytesOf(t)...)
+			page = append(page, bytesOf(item)...)
 		}
 		pages = append(pages, append(page, ']'))
-		if tools = tools[n:]; len(tools) == 0 {
+		if items = items[n:]; len(items) == 0 {
 			return pages
 		}
 	}
 }
+
+// ToolsHash identifies the listed tools by their content.
+func (s *Snapshot) ToolsHash() string { return s.toolsHash() }
 
 // ListID identifies the listed tools of the era: it changes when any page
 // would. A cursor carries it, so that pages of two lists are never mixed.

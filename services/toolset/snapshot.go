@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
@@ -55,6 +56,7 @@ type Source struct {
 	Servers     []models.Server
 	Inventories map[string]*models.Inventory // by server id
 	Tools       map[string][]models.Tool     // by server id, in upstream order
+	Listings    map[string][]models.Listing  // by server id
 }
 
 // Snapshot is the immutable toolset of one project. Everything a call needs
@@ -63,12 +65,17 @@ type Snapshot struct {
 	Project models.Project
 	Servers []*Server // ordered by alias
 	Tools   []*Tool   // the visible ones, by alias, then in upstream order
+	Offers  *Offers
+
+	Capabilities Capabilities
 
 	all     []*Tool
 	byName  map[string]*Tool
 	byAlias map[string]*Server
 	pages   [2][][]byte
 	listID  [2]string
+
+	toolsHash func() string
 }
 
 // Targets makes the call target of a server's configuration.
@@ -103,6 +110,9 @@ func Build(src Source, target Targets) *Snapshot {
 	if slices.ContainsFunc(s.Tools, func(t *Tool) bool { return t.Handshake != nil }) {
 		s.pages[EraStateless] = buildPages(s.Tools, func(t *Tool) []byte { return t.Definition })
 	}
+	s.Offers = buildOffers(src.Project, s.Servers, src.Listings)
+	s.Capabilities = capabilitiesOf(s.Servers)
+	s.toolsHash = sync.OnceValue(func() string { return listID(s.pages[EraStateless]) })
 	for era, pages := range s.pages {
 		if len(pages) > 1 { // only a second page needs a cursor
 			s.listID[era] = listID(pages)

@@ -95,7 +95,9 @@ func TestResolveTellsNotFoundFromDisabled(t *testing.T) {
 	s := Build(Source{
 		Project: models.Project{DisabledTools: models.StringList{"on__off"}},
 		Servers: []models.Server{
-			server("1", "on", func(s *models.Server) { s.AllowedTools, s.DenyTools = models.StringList{"*"}, models.StringList{"delete_*"} }),
+			server("1", "on", func(s *models.Server) {
+				s.AllowedTools, s.DenyTools = models.StringList{"*"}, models.StringList{"delete_*"}
+			}),
 			server("2", "down", func(s *models.Server) { s.Enabled = false }),
 			server("3", "pinned", func(s *models.Server) { s.DefinitionPolicy = models.PolicyApprove }),
 			server("4", "new", nil),

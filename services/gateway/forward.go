@@ -1,0 +1,88 @@
+package gateway
+
+import (
+	"context"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolset"
+	"mcpgateway/services/upstream"
+)
+
+// maxInputRounds bounds how often an upstream may ask for more input in one
+// call of a handshake client.
+const maxInputRounds = 8
+
+// outgoing is one request on its way to an upstream.
+type outgoing struct {
+	server  *toolset.Server
+	method  string
+	params  *rawjson.Object
+	headers upstream.ParamHeaders
+	// name is what the client calls the thing, to which a parked call is bound.
+	name string
+}
+
+// forward sends a client's request to an upstream and relays what happens in
+// the middle: progress and log messages, questions of handshake upstreams,
+// and the input that stateless upstreams ask for.
+func (g *Gateway) forward(ctx context.Context, client *Client, out *outgoing) (*upstream.Response, error) {
+	if client.Stateless() {
+		if p, err := g.parked.take(client, out); p != nil || err != nil {
+			if err != nil {
+				return nil, err
+			}
+			return g.resume(ctx, client, p, out)
+		}
+	}
+	g.setUpstreamLevel(ctx, client, out.server)
+	capabilities := relayedCapabilities(client)
+	r := g.newRelay(client, out.params)
+	request := &upstream.Request{
+		Method: out.method, ParamHeaders: out.headers, Notify: r.notify,
+		Client: upstream.Client{SessionID: client.SessionID, Capabilities: capabilities},
+	}
+	if client.Notify == nil {
+		request.Notify = nil
+	}
+	if client.Stateless() && capabilities != nil {
+		request.Params = out.params.Bytes()
+		return g.callParkable(ctx, client, out, request, r)
+	}
+	if client.Ask != nil && capabilities != nil {
+		request.Serve = func(ctx context.Context, method string, params []byte) (result, rpcError []byte) {
+			return ask(ctx, client, method, params)
+		}
+	}
+	for range maxInputRounds {
+		request.Params = out.params.Bytes()
+		response, err := g.upstreams.Call(ctx, out.server.Target, request)
+		if err != nil || client.Stateless() || capabilities == nil || !response.Stateless {
+			return response, err
+		}
+		wanted := inputRequired(response)
+		if wanted == nil {
+			return response, nil
+		}
+		if err := g.collectInput(ctx, client, wanted, out.params); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "the upstream asked for input more than %d times in one call", maxInputRounds)
+}
+
+// inputRequired returns the result of a stateless upstream that asks for
+// input, or nil.
+func inputRequired(response *upstream.Response) *rawjson.Object {
+	if response.Result == nil {
+		return nil
+	}
+	o, err := rawjson.ParseObject(response.Result, rawjson.Lenient)
+	if err != nil {
+		return nil
+	}
+	if typ, _ := o.String("resultType"); typ != "input_required" {
+		return nil
+	}
+	return o
+}

@@ -1,0 +1,78 @@
+package gateway
+
+import (
+	"context"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolset"
+)
+
+// getPrompt sends prompts/get to the server that owns the prompt.
+func (g *Gateway) getPrompt(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *Trace) ([]byte, error) {
+	name, ok := params.String("name")
+	if !ok {
+		return nil, fault.Invalid("name must be the name of a prompt, as a string")
+	}
+	trace.Tool = clip(name)
+	prompt, err := project.Offers.Prompt(name)
+	if err != nil {
+		return nil, err
+	}
+	trace.Server = prompt.Server.Config.Alias
+	params.Set("name", rawjson.Quote(prompt.Upstream))
+	response, err := g.forward(ctx, client, &outgoing{server: prompt.Server, method: "prompts/get", params: params, name: prompt.FullName})
+	if err != nil {
+		return nil, err
+	}
+	return g.bridgeAnswer(response, client)
+}
+
+// complete sends completion/complete to the server that owns the prompt or
+// resource template that it is about.
+func (g *Gateway) complete(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *Trace) ([]byte, error) {
+	ref := params.Object("ref")
+	var server *toolset.Server
+	switch typ, _ := ref.String("type"); typ {
+	case "ref/prompt":
+		name, _ := ref.String("name")
+		prompt, err := project.Offers.Prompt(name)
+		if err != nil {
+			return nil, err
+		}
+		server = prompt.Server
+		ref.Set("name", rawjson.Quote(prompt.Upstream))
+		params.Set("ref", ref.Bytes())
+	case "ref/resource":
+		uri, _ := ref.String("uri")
+		owner, err := project.Offers.TemplateOwner(uri)
+		if err != nil {
+			return nil, err
+		}
+		server = owner
+	default:
+		return nil, fault.Invalid("ref must be of type ref/prompt or ref/resource")
+	}
+	trace.Server = server.Config.Alias
+	response, err := g.forward(ctx, client, &outgoing{server: server, method: "completion/complete", params: params})
+	if err != nil {
+		return nil, err
+	}
+	return g.bridgeAnswer(response, client)
+}
+
+// listOffers answers prompts/list, resources/list and resources/templates/list
+// from the snapshot. member is the result's member that holds the list.
+func (g *Gateway) listOffers(project *toolset.Snapshot, client *Client, params *rawjson.Object, kind models.ListingKind, member string) ([]byte, error) {
+	id := project.Offers.ListID(kind)
+	page, err := g.pageAsked(project, id, params)
+	if err != nil {
+		return nil, err
+	}
+	items, more, ok := project.Offers.Page(kind, page)
+	if !ok {
+		return nil, invalidCursor()
+	}
+	return g.listResult(project, client, member, items, id, page, more)
+}

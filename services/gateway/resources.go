@@ -1,0 +1,50 @@
+package gateway
+
+import (
+	"context"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolset"
+)
+
+// readResource sends resources/read to the server that answers for the URI.
+func (g *Gateway) readResource(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *Trace) ([]byte, error) {
+	uri, ok := params.String("uri")
+	if !ok {
+		return nil, fault.Invalid("uri must be the address of a resource, as a string")
+	}
+	server, err := project.Offers.ResourceOwner(uri)
+	if err != nil {
+		return nil, fault.New(fault.KindNotFound, fault.CodeResourceNotFound, "%s", fault.From(err).Message)
+	}
+	trace.Server = server.Config.Alias
+	response, err := g.forward(ctx, client, &outgoing{server: server, method: "resources/read", params: params, name: uri})
+	if err != nil {
+		return nil, err
+	}
+	result, err := g.bridgeAnswer(response, client)
+	if err != nil || !client.Stateless() || response.Stateless {
+		return result, err
+	}
+	return withCacheHints(result)
+}
+
+// withCacheHints adds what MCP 2026-07-28 requires in a cacheable result to
+// one of an older server, which is never to be reused.
+func withCacheHints(result []byte) ([]byte, error) {
+	o, err := rawjson.ParseObject(result, rawjson.Lenient)
+	if err != nil {
+		return nil, fault.Internal(err)
+	}
+	if typ, _ := o.String("resultType"); typ != "complete" {
+		return result, nil
+	}
+	if o.Get("ttlMs") == nil {
+		o.Set("ttlMs", []byte("0"))
+	}
+	if o.Get("cacheScope") == nil {
+		o.Set("cacheScope", []byte(`"private"`))
+	}
+	return o.Bytes(), nil
+}

@@ -1,0 +1,113 @@
+package gateway
+
+import (
+	"context"
+	"sync"
+
+	"mcpgateway/models"
+	"mcpgateway/services/notify"
+	"mcpgateway/services/toolset"
+)
+
+// Notification is a JSON-RPC notification for clients. Params is raw JSON or nil.
+type Notification struct {
+	Method string
+	Params []byte
+}
+
+// The notifications that clients can subscribe to.
+const (
+	NotifyToolsChanged     = "notifications/tools/list_changed"
+	NotifyPromptsChanged   = "notifications/prompts/list_changed"
+	NotifyResourcesChanged = "notifications/resources/list_changed"
+	NotifyResourceUpdated  = "notifications/resources/updated"
+)
+
+// Subscriptions tell the open streams of clients that a list of their project
+// changed.
+type Subscriptions struct {
+	projects Projects
+
+	mu   sync.Mutex
+	subs map[string]map[*subscription]bool // by project id
+	seen map[string]listState              // by project id; what subscribers know
+}
+
+// Projects finds the present snapshot of a project.
+type Projects interface {
+	ProjectByID(id string) *toolset.Snapshot
+}
+
+type subscription struct{ deliver func(Notification) }
+
+// NewSubscriptions returns subscriptions without subscribers.
+func NewSubscriptions(projects Projects) *Subscriptions {
+	return &Subscriptions{projects: projects, subs: map[string]map[*subscription]bool{}, seen: map[string]listState{}}
+}
+
+// listState identifies the lists of a snapshot by their content.
+type listState struct{ tools, prompts, resources string }
+
+func stateOf(s *toolset.Snapshot) listState {
+	if s == nil {
+		return listState{}
+	}
+	return listState{
+		tools: s.ToolsHash(), prompts: s.Offers.ListID(models.ListingPrompt),
+		resources: s.Offers.ListID(models.ListingResource) + s.Offers.ListID(models.ListingTemplate),
+	}
+}
+
+// Subscribe calls deliver with the notifications of a project until cancel is
+// called. deliver must not block: it is called while others wait.
+func (s *Subscriptions) Subscribe(projectID string, deliver func(Notification)) (cancel func()) {
+	sub := &subscription{deliver: deliver}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.subs[projectID] == nil {
+		s.subs[projectID] = map[*subscription]bool{}
+		s.seen[projectID] = stateOf(s.projects.ProjectByID(projectID))
+	}
+	s.subs[projectID][sub] = true
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.subs[projectID], sub)
+		if len(s.subs[projectID]) == 0 {
+			delete(s.subs, projectID)
+			delete(s.seen, projectID)
+		}
+	}
+}
+
+// Changed tells the subscribers of a toolset topic's project which of its
+// lists are others than they last heard of. Other topics are ignored.
+func (s *Subscriptions) Changed(_ context.Context, topic notify.Topic) error {
+	projectID, ok := topic.ToolsetOf()
+	if !ok {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.subs[projectID]) == 0 {
+		return nil
+	}
+	was, is := s.seen[projectID], stateOf(s.projects.ProjectByID(projectID))
+	s.seen[projectID] = is
+	if was.tools != is.tools {
+		s.tell(projectID, Notification{Method: NotifyToolsChanged})
+	}
+	if was.prompts != is.prompts {
+		s.tell(projectID, Notification{Method: NotifyPromptsChanged})
+	}
+	if was.resources != is.resources {
+		s.tell(projectID, Notification{Method: NotifyResourcesChanged})
+	}
+	return nil
+}
+
+func (s *Subscriptions) tell(projectID string, n Notification) {
+	for sub := range s.subs[projectID] {
+		sub.deliver(n)
+	}
+}
