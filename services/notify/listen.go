@@ -47,7 +47,7 @@ func (f *Feed) listen(ctx context.Context) error {
 	}
 	// Changes from before the LISTEN are found by the first look at all
 	// revisions.
-	checked, pinged := time.Now(), time.Time{}
+	var checked, pinged time.Time
 	for {
 		if f.due() || time.Since(checked) >= checkInterval {
 			checked = time.Now()
