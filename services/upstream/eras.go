@@ -54,39 +54,54 @@ func isRevision(v string) bool {
 	return true
 }
 
-// statelessParams returns params with the request metadata that revision
+// statelessRequest returns a request with the metadata that revision
 // 2026-07-28 asks for, and the value of the Mcp-Name header, which is empty
-// for methods that have none. Whatever else `_meta` holds stays.
-func statelessParams(method string, params, clientInfo, capabilities []byte) (out []byte, name string, err error) {
+// for methods that have none. Whatever else params and their `_meta` hold
+// stays as it is.
+func statelessRequest(id int64, method string, params, clientInfo, capabilities []byte) (body []byte, name string, err error) {
 	if params == nil {
 		params = []byte("{}")
+	}
+	if capabilities == nil {
+		capabilities = []byte("{}")
 	}
 	o, err := rawjson.ParseObject(params, rawjson.Lenient)
 	if err != nil {
 		return nil, "", invalidParams(err)
 	}
-	raw := o.Get("_meta")
-	if raw == nil {
-		raw = []byte("{}")
-	}
-	meta, err := rawjson.ParseObject(raw, rawjson.Lenient)
+	meta, err := statelessMeta(o.Get("_meta"), clientInfo, capabilities)
 	if err != nil {
-		return nil, "", fault.Invalid(`"_meta" is not an object: %v`, err)
+		return nil, "", err
 	}
-	if capabilities == nil {
-		capabilities = []byte("{}")
-	}
-	meta.Set(metaProtocolVersion, []byte(`"`+revision20260728+`"`))
-	meta.Set(metaClientInfo, clientInfo)
-	meta.Set(metaClientCapabilities, capabilities)
-	o.Set("_meta", meta.Bytes())
+	o.Set("_meta", meta)
 	switch method {
 	case "tools/call", "prompts/get":
 		name, _ = o.String("name")
 	case "resources/read":
 		name, _ = o.String("uri")
 	}
-	return o.Bytes(), name, nil
+	body = make([]byte, 0, len(params)+len(meta)+len(method)+64)
+	body = appendHead(body, id, method)
+	return append(o.AppendTo(append(body, `,"params":`...)), '}'), name, nil
+}
+
+// statelessMeta returns the `_meta` of a request with what revision 2026-07-28
+// asks for; raw is what it was, or nil.
+func statelessMeta(raw, clientInfo, capabilities []byte) ([]byte, error) {
+	if raw == nil {
+		out := make([]byte, 0, 160+len(clientInfo)+len(capabilities))
+		out = append(out, `{"`+metaProtocolVersion+`":"`+revision20260728+`","`+metaClientInfo+`":`...)
+		out = append(append(out, clientInfo...), `,"`+metaClientCapabilities+`":`...)
+		return append(append(out, capabilities...), '}'), nil
+	}
+	meta, err := rawjson.ParseObject(raw, rawjson.Lenient)
+	if err != nil {
+		return nil, fault.Invalid(`"_meta" is not an object: %v`, err)
+	}
+	meta.Set(metaProtocolVersion, []byte(`"`+revision20260728+`"`))
+	meta.Set(metaClientInfo, clientInfo)
+	meta.Set(metaClientCapabilities, capabilities)
+	return meta.Bytes(), nil
 }
 
 // handshakeParams returns params without the metadata that only revision

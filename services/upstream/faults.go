@@ -73,9 +73,6 @@ func (p place) broken(err error) error {
 	if errors.As(err, &u) {
 		err = u.Err
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {
 		return fault.Upstream(fault.CodeUpstreamTimeout, "%s could not be reached in time", p).Because(err)
@@ -91,6 +88,10 @@ func reason(err error) string {
 		errno syscall.Errno
 	)
 	switch {
+	case errors.Is(err, context.Canceled):
+		// The request was not cancelled, but another one was that net/http had
+		// given the same connection.
+		return "its connection was closed"
 	case errors.As(err, &name) && name.IsNotFound:
 		return "its host name does not exist"
 	case errors.As(err, &name):

@@ -42,7 +42,7 @@ func (c *connector) initialize(ctx context.Context) (*session, error) {
 	}
 	ss := &session{key: c.key, target: c.target, place: c.place, transport: s, header: fixed}
 	if err := c.complete(ctx, ss, r, models.TransportStreamableHTTP); err != nil {
-		c.pool.background(maxCloseTime, ss.end)
+		c.pool.end(ss)
 		return nil, err
 	}
 	return ss, nil

@@ -20,11 +20,14 @@ import (
 // everything the upstream sends, and requests are POSTed to the endpoint that
 // its first event names. All calls of a session share the stream.
 type legacySSE struct {
-	poster   // to the endpoint
-	cancel   context.CancelFunc
-	done     chan struct{} // closed when the stream has ended
-	replies  chan struct{} // one element for each reply that is being sent
-	replying sync.WaitGroup
+	poster  // to the endpoint
+	cancel  context.CancelFunc
+	done    chan struct{} // closed when the stream has ended
+	replies chan struct{} // one element for each reply that is being sent
+
+	posts    context.Context // ends with close, which waits for all POSTs
+	endPosts context.CancelFunc
+	posting  sync.WaitGroup
 
 	mu      sync.Mutex
 	waiting map[int64]*waiter
@@ -60,7 +63,9 @@ func openLegacySSE(ctx, life context.Context, p poster, header http.Header) (*le
 		cancel()
 		return nil, endedOr(ctx, err)
 	}
+	posts, endPosts := context.WithCancel(life)
 	l := &legacySSE{
+		posts: posts, endPosts: endPosts,
 		poster: poster{http: p.http, trace: p.trace, place: p.place, url: endpoint},
 		cancel: cancel, done: make(chan struct{}), replies: make(chan struct{}, maxReplies), waiting: map[int64]*waiter{},
 	}
@@ -126,7 +131,8 @@ func (l *legacySSE) notify(ctx context.Context, header http.Header, body []byte)
 func (l *legacySSE) close(context.Context, http.Header) {
 	l.cancel()
 	<-l.done
-	l.replying.Wait()
+	l.endPosts()
+	l.posting.Wait()
 }
 
 // readStream hands on what the upstream sends until the stream ends.
@@ -226,7 +232,7 @@ func (l *legacySSE) requested(ctx context.Context, header http.Header, m *messag
 	l.mu.Unlock()
 	header = maps.Clone(header)
 	header["Content-Type"] = []string{typeJSON}
-	l.replying.Go(func() {
+	l.posting.Go(func() {
 		defer func() { <-l.replies }()
 		l.answerServer(ctx, header, m, serve)
 	})
@@ -240,6 +246,7 @@ func (l *legacySSE) call(ctx context.Context, x *exchange) (reply, error) {
 		return reply{}, l.gone()
 	}
 	l.waiting[x.id] = w
+	l.posting.Add(1) // before the stream ends, so that close waits for it
 	l.mu.Unlock()
 	defer func() {
 		l.mu.Lock()
@@ -247,11 +254,18 @@ func (l *legacySSE) call(ctx context.Context, x *exchange) (reply, error) {
 		l.mu.Unlock()
 	}()
 
-	// The answer may come before the POST is answered.
-	postCtx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	// The answer may come before the POST is answered. The POST then goes on,
+	// because cancelling it would close a connection that another request may
+	// be about to use.
+	postCtx, cancel := l.postContext(ctx)
+	stop := context.AfterFunc(ctx, cancel)
+	defer stop()
 	posted := make(chan error, 1)
-	go func() { posted <- l.post(postCtx, x.header, x.body) }()
+	go func() {
+		defer l.posting.Done()
+		defer cancel()
+		posted <- l.post(postCtx, x.header, x.body)
+	}()
 	for {
 		select {
 		case m := <-w.notices:
@@ -263,7 +277,7 @@ func (l *legacySSE) call(ctx context.Context, x *exchange) (reply, error) {
 			return r, nil
 		case err := <-posted:
 			if err != nil {
-				return reply{}, endedOr(ctx, err)
+				return l.notPosted(ctx, w, err)
 			}
 			posted = nil
 		case <-l.done:
@@ -272,6 +286,26 @@ func (l *legacySSE) call(ctx context.Context, x *exchange) (reply, error) {
 			return reply{}, ctx.Err()
 		}
 	}
+}
+
+// notPosted ends a call whose POST failed. An answer that came all the same is
+// better than none.
+func (l *legacySSE) notPosted(ctx context.Context, w *waiter, err error) (reply, error) {
+	select {
+	case r := <-w.answer:
+		return r, nil
+	default:
+		return reply{}, endedOr(ctx, err)
+	}
+}
+
+// postContext returns the context of a POST, which ends at the deadline of ctx
+// but not with it.
+func (l *legacySSE) postContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	if deadline, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(l.posts, deadline)
+	}
+	return context.WithTimeout(l.posts, maxConnectTime)
 }
 
 // lost ends a call whose stream ended first. Where the upstream turned the

@@ -31,6 +31,8 @@ const (
 	// maxSessions is the number of sessions with one server. Beyond it the
 	// session that was idle for longest makes room.
 	maxSessions = 1_000
+	// maxEnding is the number of sessions that are being ended at once.
+	maxEnding = 32
 	// maxReplies is the number of requests of an upstream that are being
 	// answered at once.
 	maxReplies = 4

@@ -104,18 +104,25 @@ func errorText(rpcError []byte) string {
 
 // appendRequest appends a JSON-RPC request. Without params it has none.
 func appendRequest(dst []byte, id int64, method string, params []byte) []byte {
+	dst = appendHead(dst, id, method)
+	if params != nil {
+		dst = append(dst, `,"params":`...)
+		dst = append(dst, params...)
+	}
+	return append(dst, '}')
+}
+
+// appendHead appends a JSON-RPC request up to its params.
+func appendHead(dst []byte, id int64, method string) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
 	dst = strconv.AppendInt(dst, id, 10)
-	return appendMethod(dst, method, params)
-}
-
-// appendNotification appends a JSON-RPC notification.
-func appendNotification(dst []byte, method string, params []byte) []byte {
-	return appendMethod(append(dst, `{"jsonrpc":"2.0"`...), method, params)
-}
-
-func appendMethod(dst []byte, method string, params []byte) []byte {
 	dst = append(dst, `,"method":`...)
+	return rawjson.AppendString(dst, method)
+}
+
+// appendNotification appends a JSON-RPC notification; params may be nil.
+func appendNotification(dst []byte, method string, params []byte) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0","method":`...)
 	dst = rawjson.AppendString(dst, method)
 	if params != nil {
 		dst = append(dst, `,"params":`...)

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
@@ -29,6 +31,9 @@ type Pool struct {
 	life    context.Context // ends with the pool; streams live by it
 	endLife context.CancelFunc
 
+	// ending holds an element for each session that is being ended.
+	ending chan struct{}
+
 	mu     sync.Mutex
 	closed bool
 	work   sync.WaitGroup
@@ -41,7 +46,10 @@ type Pool struct {
 func NewPool(h *http.Client, clientVersion string) *Pool {
 	info := rawjson.AppendString([]byte(`{"name":"gateway","version":`), clientVersion)
 	life, end := context.WithCancel(context.Background())
-	p := &Pool{http: h, trace: liveness(), clientInfo: append(info, '}'), userAgent: headerValue("gateway/" + clientVersion), life: life, endLife: end}
+	p := &Pool{
+		http: h, trace: liveness(), clientInfo: append(info, '}'), userAgent: headerValue("gateway/" + clientVersion),
+		life: life, endLife: end, ending: make(chan struct{}, maxEnding),
+	}
 	p.start(p.sweep)
 	return p
 }
@@ -126,13 +134,17 @@ func (p *Pool) Close() {
 	p.mu.Unlock()
 	if !already {
 		ctx, cancel := context.WithTimeout(p.life, maxCloseTime)
-		var ending sync.WaitGroup
+		var sessions errgroup.Group
+		sessions.SetLimit(maxEnding)
 		for _, v := range p.servers.Range {
 			for _, ss := range v.(*server).takeAll() {
-				ending.Go(func() { ss.end(ctx) })
+				sessions.Go(func() error {
+					ss.end(ctx)
+					return nil
+				})
 			}
 		}
-		ending.Wait()
+		_ = sessions.Wait()
 		cancel()
 		p.endLife()
 	}
@@ -144,6 +156,9 @@ func (p *Pool) with(parent context.Context, t *Target, use func(context.Context,
 	started := time.Now()
 	ctx, cancel := context.WithTimeout(parent, t.timeout())
 	defer cancel()
+	if err := parent.Err(); err != nil {
+		return explain(parent, t, started, err)
+	}
 	s := p.server(t)
 	err := error(errDropped)
 	if s != nil {
@@ -268,6 +283,21 @@ func (p *Pool) background(limit time.Duration, work func(context.Context)) {
 		ctx, cancel := context.WithTimeout(life, limit)
 		defer cancel()
 		work(ctx)
+	})
+}
+
+// end ends a session in the background.
+func (p *Pool) end(ss *session) {
+	p.start(func(life context.Context) {
+		select {
+		case p.ending <- struct{}{}:
+			defer func() { <-p.ending }()
+		case <-life.Done(): // what the session holds here ends with the pool
+			return
+		}
+		ctx, cancel := context.WithTimeout(life, maxCloseTime)
+		defer cancel()
+		ss.end(ctx)
 	})
 }
 

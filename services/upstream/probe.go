@@ -131,14 +131,13 @@ func (c *connector) exchange(ctx context.Context, fixed http.Header, method stri
 // discover asks as revision 2026-07-28 does. No session and no error mean that
 // the upstream does not speak it.
 func (c *connector) discover(ctx context.Context) (*session, error) {
-	params, _, err := statelessParams("server/discover", nil, c.pool.clientInfo, nil)
+	fixed := c.fixedHeader()
+	fixed[headerVersion] = []string{revision20260728}
+	x, err := c.exchange(ctx, fixed, "server/discover", nil)
 	if err != nil {
 		return nil, err
 	}
-	fixed := c.fixedHeader()
-	fixed[headerVersion] = []string{revision20260728}
-	x, err := c.exchange(ctx, fixed, "server/discover", params)
-	if err != nil {
+	if x.body, _, err = statelessRequest(x.id, "server/discover", nil, c.pool.clientInfo, nil); err != nil {
 		return nil, err
 	}
 	x.stateless = true

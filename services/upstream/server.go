@@ -234,7 +234,7 @@ func (s *server) retireAll() {
 func (s *server) endRetired(ss *session) {
 	if ss.retired && ss.inflight == 0 && !ss.ended {
 		ss.ended = true
-		s.pool.background(maxCloseTime, ss.end)
+		s.pool.end(ss)
 	}
 }
 

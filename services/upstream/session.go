@@ -48,10 +48,9 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 		return nil, err
 	}
 	x := &exchange{id: p.nextID(), header: requestHeader(configured, ss.header), stateless: ss.stateless, notify: r.Notify, serve: r.Serve}
-	var params []byte
 	if ss.stateless {
 		var name string
-		if params, name, err = statelessParams(r.Method, r.Params, p.clientInfo, r.Client.Capabilities); err != nil {
+		if x.body, name, err = statelessRequest(x.id, r.Method, r.Params, p.clientInfo, r.Client.Capabilities); err != nil {
 			return nil, err
 		}
 		x.header[headerMethod] = []string{headerValue(r.Method)}
@@ -60,15 +59,16 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 		}
 		r.ParamHeaders.set(x.header, r.Params)
 	} else {
-		if params, err = handshakeParams(r.Params); err != nil {
+		params, err := handshakeParams(r.Params)
+		if err != nil {
 			return nil, err
 		}
 		if r.Notify != nil {
 			x.progressToken = progressToken(params)
 		}
+		x.body = appendRequest(make([]byte, 0, len(params)+len(r.Method)+64), x.id, r.Method, params)
 	}
 	markRepeatable(x.header, r.Method)
-	x.body = appendRequest(make([]byte, 0, len(params)+len(r.Method)+64), x.id, r.Method, params)
 	answer, err := ss.transport.call(ctx, x)
 	if err != nil {
 		if ctx.Err() != nil && !ss.stateless {

@@ -11,6 +11,12 @@ import (
 // errEventTooLarge is returned for an event beyond the reader's limit.
 var errEventTooLarge = errors.New("an event of the stream is too large")
 
+// Sizes of the read buffer; most lines are short.
+const (
+	lineBuffer     = 4 << 10
+	longLineBuffer = 64 << 10
+)
+
 // event is one server-sent event.
 type event struct {
 	name string // "message" when the stream gives none
@@ -35,7 +41,7 @@ type eventReader struct {
 }
 
 func newEventReader(src io.Reader, limit int) *eventReader {
-	return &eventReader{src: src, limit: limit, buf: make([]byte, 4096)}
+	return &eventReader{src: src, limit: limit, buf: make([]byte, lineBuffer)}
 }
 
 // next returns the next event that has data. The error is io.EOF at the end
@@ -149,6 +155,9 @@ func (r *eventReader) readLine(limit int) ([]byte, error) {
 // fill replaces the buffer, all of which has been used, with what comes next.
 func (r *eventReader) fill() error {
 	r.start, r.end = 0, 0
+	if len(r.line) >= len(r.buf) && len(r.buf) < longLineBuffer {
+		r.buf = make([]byte, longLineBuffer)
+	}
 	for range 100 {
 		n, err := r.src.Read(r.buf)
 		r.end = n

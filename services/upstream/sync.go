@@ -94,7 +94,7 @@ func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) 
 	touched := false
 	err = s.db.WithContext(store).Transaction(func(tx *gorm.DB) error {
 		var now models.Server
-		if err := tx.Clauses(lockRow(tx)...).First(&now, "id = ?", serverID).Error; err != nil {
+		if err := tx.Clauses(models.LockRow(tx)...).First(&now, "id = ?", serverID).Error; err != nil {
 			return err
 		}
 		if now.ConfigVersion != server.ConfigVersion {
@@ -134,15 +134,6 @@ func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) 
 
 // errConfigChanged ends a sync whose answer belongs to an older configuration.
 var errConfigChanged = errors.New("the configuration changed during the sync")
-
-// lockRow makes a read lock its row on PostgreSQL; a SQLite write transaction
-// is alone anyway.
-func lockRow(tx *gorm.DB) []clause.Expression {
-	if tx.Name() == "postgres" {
-		return []clause.Expression{clause.Locking{Strength: "UPDATE"}}
-	}
-	return nil
-}
 
 func (s *Syncer) report(r *SyncResult, err error) {
 	log := s.log.With("server", r.Server.Alias, "server_id", r.Server.ID, "ms", r.Duration.Milliseconds())

@@ -26,8 +26,9 @@ type Target struct {
 	SessionMode models.SessionMode
 
 	// Headers returns the credentials and extra headers of a request; it is
-	// asked for each one. Its error is returned unchanged. It may be nil. It
-	// must be safe for concurrent use, and the map it returns is only read.
+	// asked for each one, also when a session is ended in the background. Its
+	// error is returned unchanged. It may be nil. It must be safe for
+	// concurrent use, and the map it returns is only read.
 	Headers func(ctx context.Context) (http.Header, error)
 }
 

@@ -1,8 +1,6 @@
 package upstreamtest
 
 import (
-	"crypto/md5"
-	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
@@ -45,7 +43,7 @@ const (
 
 	defBase64 = `{"name":"base64","title":"Base64","description":"Encodes text as Base64 or decodes Base64 to text, with the standard or the URL-safe alphabet.","inputSchema":{"type":"object","properties":{` + textProperty + `,"direction":{"type":"string","enum":["encode","decode"]},"urlSafe":{"type":"boolean","default":false}},"required":["text","direction"],"additionalProperties":false},` + textResult + pureText
 
-	defHash = `{"name":"hash_text","title":"Hash text","description":"Calculates the hexadecimal hash of the UTF-8 bytes of a text.","inputSchema":{"type":"object","properties":{` + textProperty + `,"algorithm":{"type":"string","enum":["sha256","sha512","sha1","md5"],"default":"sha256"}},"required":["text"],"additionalProperties":false},"outputSchema":{"type":"object","properties":{"algorithm":{"type":"string"},"hash":{"type":"string"}},"required":["algorithm","hash"]},` + pureText
+	defHash = `{"name":"hash_text","title":"Hash text","description":"Calculates the hexadecimal hash of the UTF-8 bytes of a text.","inputSchema":{"type":"object","properties":{` + textProperty + `,"algorithm":{"type":"string","enum":["sha256","sha384","sha512"],"default":"sha256"}},"required":["text"],"additionalProperties":false},"outputSchema":{"type":"object","properties":{"algorithm":{"type":"string"},"hash":{"type":"string"}},"required":["algorithm","hash"]},` + pureText
 
 	defDiff = `{"name":"diff_text","title":"Compare texts","description":"Compares two texts line by line and tells which lines were removed, added or kept, in the notation of diff.","inputSchema":{"type":"object","properties":{"before":{"type":"string"},"after":{"type":"string"}},"required":["before","after"],"additionalProperties":false},"outputSchema":{"type":"object","properties":{"equal":{"type":"boolean"},"added":{"type":"integer"},"removed":{"type":"integer"},"diff":{"type":"string"}},"required":["equal","added","removed","diff"]},` + pureText
 
@@ -209,12 +207,10 @@ func hashText(in hashInput) (hashOutput, error) {
 		in.Algorithm, h = "sha256", sha256.New()
 	case "sha512":
 		h = sha512.New()
-	case "sha1":
-		h = sha1.New()
-	case "md5":
-		h = md5.New()
+	case "sha384":
+		h = sha512.New384()
 	default:
-		return hashOutput{}, fmt.Errorf("there is no algorithm %q: use sha256, sha512, sha1 or md5", in.Algorithm)
+		return hashOutput{}, fmt.Errorf("there is no algorithm %q: use sha256, sha384 or sha512", in.Algorithm)
 	}
 	h.Write([]byte(in.Text))
 	return hashOutput{in.Algorithm, hex.EncodeToString(h.Sum(nil))}, nil

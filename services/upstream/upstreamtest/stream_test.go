@@ -125,6 +125,10 @@ func TestHTTPSSEAnswersOnTheStream(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, 202)
+	id := strings.TrimPrefix(first.data, "/mcp?sessionId=")
+	check(t, exchange{url: url, body: ping, headers: []string{"Mcp-Session-Id: " + id}}, 404, "", "")
+	_, streamable, _ := strings.Cut(session(t, url), ": ")
+	check(t, exchange{url: url + "?sessionId=" + streamable, body: ping}, 404, "", "")
 	send(`{"jsonrpc":`, 400)
 	send(`[`+ping+`]`, 400)
 	send(`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"progress","arguments":{"n":1},"_meta":{"progressToken":4}}}`, 202)
@@ -159,7 +163,7 @@ func TestHTTPSSEAnswersOnTheStream(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	e.resp.Body.Close()
-	if err := s.Wait(within(t), func() bool { return s.Stats().Sessions == 0 }); err != nil {
+	if err := s.Wait(within(t), func() bool { return s.Stats().Sessions == 1 }); err != nil { // the other one
 		t.Fatal("the session outlived its stream")
 	}
 	send(ping, 404)
@@ -300,4 +304,27 @@ func TestCustomMethodsAreServedInBothKindsOfEra(t *testing.T) {
 	check(t, modern(url, "resources/read", "a:c", `"uri":"a:b"`), 400, `-32020`, "")
 	check(t, modern(url, "gone", "", ""), 404, `-32601`, "")
 	check(t, modern(url, "asks", "", ""), 200, `"result":{"resultType":"input_required","_meta":{"a":1,"io.modelcontextprotocol/serverInfo"`, "")
+}
+
+func TestAnswerModeDecidesWhatBecomesOfNotifications(t *testing.T) {
+	s, url := serve(t, upstreamtest.Options{Tools: upstreamtest.Standard(5)})
+	sid := session(t, url)
+	const params = `{"name":"progress","arguments":{"n":%},"_meta":{"progressToken":"p"}}`
+	for _, tc := range []struct {
+		mode   upstreamtest.AnswerMode
+		n      string
+		kind   string
+		events int
+	}{
+		{upstreamtest.AnswerAuto, "0", "application/json", 0},
+		{upstreamtest.AnswerAuto, "2", "text/event-stream", 3},
+		{upstreamtest.AnswerJSON, "2", "application/json", 0},
+		{upstreamtest.AnswerSSE, "0", "text/event-stream", 1},
+	} {
+		s.SetAnswer(tc.mode)
+		a := exchange{url: url, body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + strings.Replace(params, "%", tc.n, 1) + `}`, headers: []string{sid}}.do(t)
+		if got := a.header.Get("Content-Type"); got != tc.kind || strings.Count(a.body, "event: message\ndata: ") != tc.events || !strings.Contains(a.body, `"text":"sent `+tc.n+`"`) {
+			t.Errorf("mode %d with %s notifications gave %s: %s", tc.mode, tc.n, got, a.body)
+		}
+	}
 }
