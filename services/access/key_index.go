@@ -104,25 +104,34 @@ func (x *KeyIndex) find(projectID, text string) *indexedKey {
 }
 
 // SaveUse writes the moments of last use that are newer than the stored ones.
-// It is called now and then, never on the way of a request.
+// It is called now and then, never on the way of a request, and holds up
+// neither requests nor revocations while it writes.
 func (x *KeyIndex) SaveUse(ctx context.Context) error {
+	type use struct {
+		key *indexedKey
+		at  int64
+	}
+	var uses []use
 	x.rebuild.Lock()
-	defer x.rebuild.Unlock()
 	for _, keys := range *x.current.Load() {
 		for _, k := range keys {
-			used := k.used.Load()
-			if used <= k.saved {
-				continue
+			if at := k.used.Load(); at > k.saved {
+				uses = append(uses, use{k, at})
 			}
-			at := time.Unix(used, 0).UTC()
-			err := x.db.WithContext(ctx).Model(&models.Key{}).
-				Where("id = ? AND (last_used_at IS NULL OR last_used_at < ?)", k.id, at).
-				Update("last_used_at", at).Error
-			if err != nil {
-				return fault.Internal(err)
-			}
-			k.saved = used
 		}
+	}
+	x.rebuild.Unlock()
+	for _, u := range uses {
+		at := time.Unix(u.at, 0).UTC()
+		err := x.db.WithContext(ctx).Model(&models.Key{}).
+			Where("id = ? AND (last_used_at IS NULL OR last_used_at < ?)", u.key.id, at).
+			Update("last_used_at", at).Error
+		if err != nil {
+			return fault.Internal(err)
+		}
+		x.rebuild.Lock()
+		u.key.saved = max(u.key.saved, u.at)
+		x.rebuild.Unlock()
 	}
 	return nil
 }
