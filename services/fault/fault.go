@@ -23,6 +23,7 @@ const (
 	KindDisabled
 	KindUnknownMethod
 	KindMethodNotAllowed
+	KindNotAcceptable
 	KindConflict
 	KindValidation
 	KindTooLarge
@@ -40,6 +41,18 @@ const (
 	CodeInvalidParameter        Code = "INVALID_PARAMETER"
 	CodeConflictingParameters   Code = "CONFLICTING_PARAMETERS"
 	CodeInvalidCursor           Code = "INVALID_CURSOR"
+	CodeCursorStale             Code = "CURSOR_STALE"
+	CodeUnknownQualifier        Code = "UNKNOWN_QUALIFIER"
+	CodeUnsupportedQualifier    Code = "UNSUPPORTED_QUALIFIER"
+	CodeEmptyValue              Code = "EMPTY_VALUE"
+	CodeInvalidValue            Code = "INVALID_VALUE"
+	CodeUnterminatedQuote       Code = "UNTERMINATED_QUOTE"
+	CodeInvalidEscape           Code = "INVALID_ESCAPE"
+	CodeUnexpectedCharacter     Code = "UNEXPECTED_CHARACTER"
+	CodeDanglingNegation        Code = "DANGLING_NEGATION"
+	CodeQueryTooLong            Code = "QUERY_TOO_LONG"
+	CodeTooManyClauses          Code = "TOO_MANY_CLAUSES"
+	CodeInvalidUTF8             Code = "INVALID_UTF8"
 	CodeToolNotFound            Code = "TOOL_NOT_FOUND"
 	CodeToolDisabled            Code = "TOOL_DISABLED"
 	CodeResourceNotFound        Code = "RESOURCE_NOT_FOUND"
@@ -51,6 +64,7 @@ const (
 	CodeForbidden               Code = "FORBIDDEN"
 	CodeNotFound                Code = "NOT_FOUND"
 	CodeMethodNotAllowed        Code = "METHOD_NOT_ALLOWED"
+	CodeNotAcceptable           Code = "NOT_ACCEPTABLE"
 	CodeConflict                Code = "CONFLICT"
 	CodeValidationFailed        Code = "VALIDATION_FAILED"
 	CodePayloadTooLarge         Code = "PAYLOAD_TOO_LARGE"
