@@ -1,9 +1,10 @@
 package web
 
 import (
-	"encoding/json"
+	"errors"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/fault"
@@ -35,8 +36,8 @@ func JSONBody(c *fiber.Ctx) ([]byte, error) {
 }
 
 // BindJSON reads the JSON body of an administration request into dst. Unknown
-// keys, duplicates and deep nesting are refused as VALIDATION_FAILED. An
-// empty body leaves dst as it is.
+// keys, keys in another case, duplicates and deep nesting are refused as
+// VALIDATION_FAILED. An empty body leaves dst as it is.
 func BindJSON(c *fiber.Ctx, dst any) error {
 	if len(c.BodyRaw()) == 0 {
 		return nil
@@ -51,10 +52,24 @@ func BindJSON(c *fiber.Ctx, dst any) error {
 	if _, err := rawjson.ParseObject(body, rawjson.Strict); err != nil {
 		return fault.Validation(map[string]string{"(body)": "send a JSON object: " + err.Error()})
 	}
-	d := json.NewDecoder(strings.NewReader(string(body)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(dst); err != nil {
-		return fault.Validation(map[string]string{"(body)": err.Error()})
+	if err := json.Unmarshal(body, dst, json.RejectUnknownMembers(true)); err != nil {
+		return fault.Validation(unusable(err))
 	}
 	return nil
+}
+
+// unusable returns what is wrong with a body, by the path of the value.
+func unusable(err error) map[string]string {
+	var wrong *json.SemanticError
+	if !errors.As(err, &wrong) {
+		return map[string]string{"(body)": err.Error()}
+	}
+	path := strings.ReplaceAll(strings.TrimPrefix(string(wrong.JSONPointer), "/"), "/", ".")
+	switch {
+	case errors.Is(err, json.ErrUnknownName):
+		return map[string]string{path: "this key is unknown"}
+	case path == "":
+		path = "(body)"
+	}
+	return map[string]string{path: "a JSON " + wrong.JSONKind.String() + " such as this cannot be used here"}
 }

@@ -23,6 +23,8 @@ func statusOf(kind fault.Kind) int {
 		return fiber.StatusNotFound
 	case fault.KindMethodNotAllowed:
 		return fiber.StatusMethodNotAllowed
+	case fault.KindNotAcceptable:
+		return fiber.StatusNotAcceptable
 	case fault.KindConflict, fault.KindDisabled:
 		return fiber.StatusConflict
 	case fault.KindValidation:

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -22,6 +24,17 @@ type Event struct {
 	start time.Time
 	code  fault.Code
 	err   error
+
+	holds atomic.Int32 // of those that still learn something, the middleware included
+	line  requestLine
+	write func(*Event)
+}
+
+// requestLine is what the log line says of the HTTP request.
+type requestLine struct {
+	ctx              context.Context
+	method, path, ip string
+	status           int
 }
 
 // HeaderRequestID carries the id of a request in its answer.
@@ -35,8 +48,20 @@ func EventOf(c *fiber.Ctx) *Event {
 		return e
 	}
 	e := &Event{RequestID: uuid.NewString(), start: time.Now()}
+	e.holds.Store(1)
 	c.Locals(eventKey, e)
 	return e
+}
+
+// Hold delays the log line until Release, for a request that is not over when
+// its handler returns. Between the two only the holder changes the event.
+func (e *Event) Hold() { e.holds.Add(1) }
+
+// Release ends a Hold. The last one writes the log line.
+func (e *Event) Release() {
+	if e.holds.Add(-1) == 0 && e.write != nil {
+		e.write(e)
+	}
 }
 
 // Fault records how the request failed.
@@ -57,6 +82,7 @@ func (e *Event) Refused(code fault.Code) {
 
 // logRequests writes one line per request.
 func logRequests(log *slog.Logger) fiber.Handler {
+	write := func(e *Event) { e.log(log) }
 	return func(c *fiber.Ctx) error {
 		e := EventOf(c)
 		c.Set(HeaderRequestID, e.RequestID)
@@ -66,32 +92,38 @@ func logRequests(log *slog.Logger) fiber.Handler {
 				return err
 			}
 		}
-		level := slog.LevelInfo
-		status := c.Response().StatusCode()
-		switch {
-		case status >= 500 || e.err != nil:
-			level = slog.LevelError
-		case c.Path() == "/healthz" || c.Path() == "/readyz" || c.Path() == "/metrics":
-			level = slog.LevelDebug
-		}
-		if !log.Enabled(c.UserContext(), level) {
-			return nil
-		}
-		attrs := make([]slog.Attr, 0, 12)
-		attrs = append(attrs,
-			slog.String("request_id", e.RequestID), slog.String("method", c.Method()), slog.String("path", clip(c.Path(), 256)),
-			slog.Int("status", status), slog.Float64("ms", float64(time.Since(e.start).Microseconds())/1000), slog.String("ip", c.IP()))
-		for _, a := range [...]struct{ key, value string }{
-			{"project", e.Project}, {"rpc", e.Method}, {"tool", e.Tool}, {"upstream", e.Upstream}, {"code", string(e.code)},
-		} {
-			if a.value != "" {
-				attrs = append(attrs, slog.String(a.key, a.value))
-			}
-		}
-		if e.err != nil {
-			attrs = append(attrs, slog.String("error", e.err.Error()))
-		}
-		log.LogAttrs(c.UserContext(), level, "request", attrs...)
+		e.line = requestLine{ctx: c.UserContext(), method: c.Method(), path: c.Path(), ip: c.IP(), status: c.Response().StatusCode()}
+		e.write = write
+		e.Release()
 		return nil
 	}
+}
+
+// log writes the line of a request that is over.
+func (e *Event) log(log *slog.Logger) {
+	level := slog.LevelInfo
+	switch l := e.line; {
+	case l.status >= 500 || e.err != nil:
+		level = slog.LevelError
+	case l.path == "/healthz" || l.path == "/readyz" || l.path == "/metrics":
+		level = slog.LevelDebug
+	}
+	if !log.Enabled(e.line.ctx, level) {
+		return
+	}
+	attrs := make([]slog.Attr, 0, 12)
+	attrs = append(attrs,
+		slog.String("request_id", e.RequestID), slog.String("method", e.line.method), slog.String("path", clip(e.line.path, 256)),
+		slog.Int("status", e.line.status), slog.Float64("ms", float64(time.Since(e.start).Microseconds())/1000), slog.String("ip", e.line.ip))
+	for _, a := range [...]struct{ key, value string }{
+		{"project", e.Project}, {"rpc", e.Method}, {"tool", e.Tool}, {"upstream", e.Upstream}, {"code", string(e.code)},
+	} {
+		if a.value != "" {
+			attrs = append(attrs, slog.String(a.key, a.value))
+		}
+	}
+	if e.err != nil {
+		attrs = append(attrs, slog.String("error", e.err.Error()))
+	}
+	log.LogAttrs(e.line.ctx, level, "request", attrs...)
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"strings"
 
@@ -16,14 +17,35 @@ const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 
 // secureHeaders sets what every answer carries; hsts only behind https.
 func secureHeaders(https bool) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		h := &c.Response().Header
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Content-Security-Policy", contentSecurityPolicy)
-		h.Set("Referrer-Policy", "same-origin")
-		if https {
-			h.Set("Strict-Transport-Security", "max-age=31536000; includeSubDomains")
-		}
+		setSecureHeaders(c, https)
 		return c.Next()
+	}
+}
+
+func setSecureHeaders(c *fiber.Ctx, https bool) {
+	h := &c.Response().Header
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", contentSecurityPolicy)
+	h.Set("Referrer-Policy", "same-origin")
+	if https {
+		h.Set("Strict-Transport-Security", "max-age=31536000; includeSubDomains")
+	}
+}
+
+// unreadable gives the answers to requests that could not be read at all, for
+// which no middleware runs, the same headers and log line as all others.
+func unreadable(answer fiber.ErrorHandler, https bool, log *slog.Logger) fiber.ErrorHandler {
+	return func(c *fiber.Ctx, err error) error {
+		if c.Locals(eventKey) != nil {
+			return answer(c, err)
+		}
+		event := EventOf(c)
+		setSecureHeaders(c, https)
+		c.Set(HeaderRequestID, event.RequestID)
+		err = answer(c, err)
+		event.line = requestLine{ctx: c.UserContext(), method: c.Method(), path: c.Path(), ip: c.IP(), status: c.Response().StatusCode()}
+		event.log(log)
+		return err
 	}
 }
 

@@ -34,16 +34,19 @@ func New(o Options) *fiber.App {
 		proxies[i] = p.String()
 	}
 	config := fiber.Config{
-		AppName:                 "gateway",
-		BodyLimit:               MaxBody,
-		Immutable:               true,
-		DisableStartupMessage:   true,
-		ReadTimeout:             readTimeout,
-		IdleTimeout:             idleTimeout,
-		ReadBufferSize:          16 << 10, // also the limit of a request's headers
-		ErrorHandler:            errorHandler(o.ErrorPage),
-		EnableTrustedProxyCheck: true,
-		TrustedProxies:          proxies,
+		AppName:               "gateway",
+		BodyLimit:             MaxBody,
+		Immutable:             true,
+		DisableStartupMessage: true,
+		ReadTimeout:           readTimeout,
+		IdleTimeout:           idleTimeout,
+		ReadBufferSize:        16 << 10, // also the limit of a request's headers
+		CaseSensitive:         true,
+		// Bodies are JSON; nothing else is parsed before it is refused.
+		DisablePreParseMultipartForm: true,
+		ErrorHandler:                 unreadable(errorHandler(o.ErrorPage), o.HTTPS, o.Log),
+		EnableTrustedProxyCheck:      true,
+		TrustedProxies:               proxies,
 	}
 	if len(proxies) > 0 {
 		config.ProxyHeader = fiber.HeaderXForwardedFor

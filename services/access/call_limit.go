@@ -10,8 +10,8 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// callLimitIdle is how long an unused bucket is kept. By then it is full
-// again, so that forgetting it changes nothing for bursts up to this long.
+// callLimitIdle is how long an unused bucket is kept, and longer until it is
+// full again, so that forgetting it changes nothing for its caller.
 const callLimitIdle = 10 * time.Minute
 
 // CallLimits holds one token bucket for each caller of a project that limits
@@ -97,7 +97,7 @@ func (l *CallLimits) sweep(now time.Time) {
 	l.buckets.Range(func(key, v any) bool {
 		b := v.(*bucket)
 		b.mu.Lock()
-		idle := now.Sub(b.used) >= callLimitIdle
+		idle := now.Sub(b.used) >= callLimitIdle && b.TokensAt(now) >= float64(b.burst)
 		b.mu.Unlock()
 		if idle {
 			l.buckets.CompareAndDelete(key, v)

@@ -59,12 +59,8 @@ func (k *Keys) Create(ctx context.Context, projectID, name string, lifetime time
 	var row models.Key
 	var text secrets.Value
 	err := k.change(ctx, projectID, func(tx *gorm.DB) error {
-		var usable int64
-		if err := k.usable(tx).Where("project_id = ?", projectID).Count(&usable).Error; err != nil {
+		if err := k.room(tx, projectID); err != nil {
 			return err
-		}
-		if usable >= MaxKeys {
-			return fault.Conflict("the project already has %d usable keys: revoke some first", usable)
 		}
 		row, text = k.newRow(projectID, name)
 		if lifetime > 0 {
@@ -105,7 +101,8 @@ func (k *Keys) Get(ctx context.Context, id string) (models.Key, error) {
 // Rotate creates the successor of a key and lets the old one work for grace
 // longer (0 ends it at once, and no grace outlasts the key's own end). The
 // successor lives as long after its creation as the old key was given. It
-// returns NOT_FOUND for an unknown key and CONFLICT for one that has ended.
+// returns NOT_FOUND for an unknown key, CONFLICT for one that has ended, and
+// CONFLICT when a grace would leave the project with too many usable keys.
 func (k *Keys) Rotate(ctx context.Context, projectID, id string, grace time.Duration) (models.Key, secrets.Value, error) {
 	if grace < 0 || grace > MaxKeyGrace {
 		return models.Key{}, secrets.Value{}, fault.Validation(map[string]string{"grace": "use 0 to 720h"})
@@ -128,6 +125,9 @@ func (k *Keys) Rotate(ctx context.Context, projectID, id string, grace time.Dura
 		}
 		end := map[string]any{"revoked_at": now}
 		if grace > 0 {
+			if err := k.room(tx, projectID); err != nil {
+				return err
+			}
 			ends := now.Add(grace)
 			if old.ExpiresAt != nil && old.ExpiresAt.Before(ends) {
 				ends = *old.ExpiresAt
@@ -165,8 +165,18 @@ func (k *Keys) get(tx *gorm.DB, projectID, id string) (models.Key, error) {
 	return row, err
 }
 
-func (k *Keys) usable(tx *gorm.DB) *gorm.DB {
-	return tx.Model(&models.Key{}).Where("revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)", k.now())
+// room returns CONFLICT when the project may not have another usable key.
+func (k *Keys) room(tx *gorm.DB, projectID string) error {
+	var usable int64
+	err := tx.Model(&models.Key{}).
+		Where("project_id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)", projectID, k.now()).Count(&usable).Error
+	if err != nil {
+		return err
+	}
+	if usable >= MaxKeys {
+		return fault.Conflict("the project already has %d usable keys: revoke some first", usable)
+	}
+	return nil
 }
 
 func (k *Keys) newRow(projectID, name string) (models.Key, secrets.Value) {
@@ -180,10 +190,19 @@ func (k *Keys) newRow(projectID, name string) (models.Key, secrets.Value) {
 
 // change runs write in a transaction that also raises the project's keys
 // topic, and announces it once committed: when change returns, this process
-// already judges by the new state.
+// already judges by the new state. The changes of one project wait for each
+// other, so that two rotations never both succeed an old key. It returns
+// NOT_FOUND for an unknown project.
 func (k *Keys) change(ctx context.Context, projectID string, write func(*gorm.DB) error) error {
 	topic := notify.Keys(projectID)
 	err := k.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		err := tx.Clauses(models.LockRow(tx)...).Select("id").First(&models.Project{}, "id = ?", projectID).Error
+		if errors.Is(err, gorm.ErrRecordNotFound) {
+			return fault.NotFound("project", projectID)
+		}
+		if err != nil {
+			return err
+		}
 		if err := write(tx); err != nil {
 			return err
 		}

@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,6 +39,7 @@ type variables struct {
 	AllowedHosts   string        `env:"GATEWAY_ALLOWED_HOSTS"`
 	AllowedOrigins string        `env:"GATEWAY_ALLOWED_ORIGINS"`
 	AllowHTTP      bool          `env:"GATEWAY_ALLOW_HTTP"`
+	MaxStreams     int           `env:"GATEWAY_MAX_STREAMS" envDefault:"5000"`
 	MaxStaleness   time.Duration `env:"GATEWAY_MAX_STALENESS" envDefault:"5m"`
 	TrustedProxies string        `env:"GATEWAY_TRUSTED_PROXIES"`
 	LogFormat      string        `env:"GATEWAY_LOG_FORMAT"`
@@ -54,6 +58,7 @@ type Config struct {
 	Environment      *secrets.Environment
 	AllowedHosts     []string
 	AllowedOrigins   []string
+	MaxStreams       int // open at once, of all clients
 	MaxStaleness     time.Duration
 	TrustedProxies   []netip.Prefix
 	LogJSON          *bool // nil decides by the terminal
@@ -73,7 +78,7 @@ func Load(environ []string, addr string) (*Config, error) {
 		vars.Addr = addr
 	}
 	c := &Config{
-		Addr: vars.Addr, DatabaseURL: vars.DatabaseURL, MaxStaleness: vars.MaxStaleness, LogLevel: vars.LogLevel,
+		Addr: vars.Addr, DatabaseURL: vars.DatabaseURL, MaxStreams: vars.MaxStreams, MaxStaleness: vars.MaxStaleness, LogLevel: vars.LogLevel,
 		AdminToken: secrets.NewValue(vars.AdminToken), AllowedHosts: split(vars.AllowedHosts), AllowedOrigins: split(vars.AllowedOrigins),
 		TrustedProxies: r.prefixes("GATEWAY_TRUSTED_PROXIES", vars.TrustedProxies),
 		Environment:    secrets.NewEnvironment(split(vars.EnvAllow), lookup),
@@ -92,7 +97,7 @@ func Load(environ []string, addr string) (*Config, error) {
 	if n := len(vars.AdminToken); n > 0 && n < minAdminToken {
 		r.mistake("GATEWAY_ADMIN_TOKEN: use at least %d characters", minAdminToken)
 	}
-	if vars.MaxStaleness < time.Second {
+	if vars.MaxStaleness < time.Second && !r.told("GATEWAY_MAX_STALENESS") {
 		r.mistake("GATEWAY_MAX_STALENESS: use at least 1s")
 	}
 	c.LogJSON = r.logFormat(vars.LogFormat)
@@ -109,6 +114,11 @@ func (r *reader) mistake(format string, args ...any) {
 	r.mistakes = append(r.mistakes, fmt.Errorf(format, args...))
 }
 
+// told reports whether a mistake in the variable is known already.
+func (r *reader) told(name string) bool {
+	return slices.ContainsFunc(r.mistakes, func(err error) bool { return strings.HasPrefix(err.Error(), name+":") })
+}
+
 // variables reads the environment with every NAME_FILE resolved. lookup
 // finds any variable, for references in credentials.
 func (r *reader) variables(environ []string) (vars variables, lookup func(string) (string, bool)) {
@@ -119,7 +129,8 @@ func (r *reader) variables(environ []string) (vars variables, lookup func(string
 			own[name] = value
 		}
 	}
-	for name, path := range own {
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		path := own[name]
 		target, isFile := strings.CutSuffix(name, "_FILE")
 		if !isFile {
 			continue
@@ -161,9 +172,12 @@ func describe(err error) string {
 
 func (r *reader) listener(addr string) (loopback bool) {
 	host, port, err := net.SplitHostPort(addr)
-	if err != nil || port == "" {
+	if err != nil {
 		r.mistake("GATEWAY_ADDR: %q is not HOST:PORT", addr)
 		return false
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		r.mistake("GATEWAY_ADDR: the port of %q is not a number from 0 to 65535", addr)
 	}
 	if host == "localhost" {
 		return true
@@ -175,10 +189,17 @@ func (r *reader) listener(addr string) (loopback bool) {
 func (r *reader) publicURL(vars variables, loopback bool) *url.URL {
 	text := vars.PublicURL
 	if text == "" {
+		if r.told("GATEWAY_ADDR") {
+			return &url.URL{} // one mistake is told once
+		}
 		text = "http://" + vars.Addr
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" || u.User != nil || strings.Trim(u.Path, "/") != "" {
+	if err == nil && vars.PublicURL == "" && u.Hostname() == "" {
+		r.mistake("GATEWAY_PUBLIC_URL: set it to the address under which clients reach this listener, because GATEWAY_ADDR names no host")
+		return &url.URL{}
+	}
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" || u.User != nil || strings.Trim(u.Path, "/") != "" {
 		r.mistake("GATEWAY_PUBLIC_URL: %q is not an origin such as https://gateway.example.com", text)
 		return &url.URL{}
 	}

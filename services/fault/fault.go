@@ -60,6 +60,7 @@ const (
 	CodeUpstreamTimeout         Code = "UPSTREAM_TIMEOUT"
 	CodeUpstreamUnauthorized    Code = "UPSTREAM_UNAUTHORIZED"
 	CodeUpstreamInvalidResponse Code = "UPSTREAM_INVALID_RESPONSE"
+	CodeCodeModeDisabled        Code = "CODE_MODE_DISABLED"
 	CodeUnauthorized            Code = "UNAUTHORIZED"
 	CodeForbidden               Code = "FORBIDDEN"
 	CodeNotFound                Code = "NOT_FOUND"

@@ -51,12 +51,28 @@ type ApplyOptions struct{ Prune, DryRun bool }
 // errDryRun rolls the transaction of a dry run back.
 var errDryRun = errors.New("dry run")
 
+// applyLock is the PostgreSQL advisory lock of an apply: "gwapply" in ASCII.
+const applyLock = 0x67776170706c79
+
+// lockApply makes applies on PostgreSQL wait for each other, so that replicas
+// which start with the same file create its projects once. A SQLite write
+// transaction is alone anyway.
+func lockApply(tx *gorm.DB) error {
+	if tx.Name() != "postgres" {
+		return nil
+	}
+	return tx.Exec("SELECT pg_advisory_xact_lock(?)", applyLock).Error
+}
+
 // Apply makes the stored state match the declaration, in one transaction, and
 // returns the plan. It returns VALIDATION_FAILED with the path of every field
 // that cannot be used; then nothing was written.
 func (s *Store) Apply(ctx context.Context, d *Declaration, opts ApplyOptions) (Plan, error) {
 	a := &applier{store: s, problems: map[string]string{}, topics: map[notify.Topic]bool{}}
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		if err := lockApply(tx); err != nil {
+			return err
+		}
 		a.tx = tx
 		for _, slug := range slices.Sorted(maps.Keys(d.Projects)) {
 			if err := a.project(slug, d.Projects[slug], opts.Prune); err != nil {
@@ -101,7 +117,7 @@ func (a *applier) note(action Action, project, server string, fields []string) {
 
 func (a *applier) project(slug string, d *ProjectDeclaration, prune bool) error {
 	var row models.Project
-	err := a.tx.First(&row, "slug = ?", slug).Error
+	err := a.tx.Clauses(models.LockRow(a.tx)...).First(&row, "slug = ?", slug).Error
 	found := err == nil
 	if err != nil && !errors.Is(err, gorm.ErrRecordNotFound) {
 		return err

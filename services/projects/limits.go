@@ -6,11 +6,11 @@ const (
 	MaxDeclarationSize = 4 << 20
 	MaxName            = 100  // characters
 	MaxDescription     = 2000 // characters
-	MaxURL             = 2048 // bytes
+	MaxURL             = 2048 // characters
 	MaxPatterns        = 500  // per filter list
 	MaxPattern         = 256  // bytes
 	MaxHeaders         = 32
-	MaxHeaderValue     = 8192 // bytes
+	MaxHeaderValue     = 8192 // characters
 	MaxScopes          = 100
 	MaxDisabledTools   = 10_000
 	MinTimeoutMS       = 100

@@ -1,6 +1,7 @@
 package projects
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -100,10 +101,15 @@ func (s *Store) mergeHeaders(changed *[]string, problems map[string]string, row 
 	if headers == nil {
 		headers = models.StringMap{}
 	}
+	seen := map[string]string{}
 	for _, given := range slices.Sorted(maps.Keys(declared)) {
 		name, value := http.CanonicalHeaderKey(given), declared[given]
 		field := "headers." + given
+		other, twice := seen[name]
+		seen[name] = given
 		switch {
+		case twice:
+			problems[field] = fmt.Sprintf("header names are the same ignoring case, and %q is there too", other)
 		case !httpguts.ValidHeaderFieldName(given):
 			problems[field] = "this is not a header name"
 		case slices.Contains(ownHeaders, name) || strings.HasPrefix(name, "Mcp-Param-"):

@@ -112,15 +112,17 @@ func (s *Store) SetTool(ctx context.Context, slug, name string, enabled, approve
 	alias, tool, _ := toolset.SplitName(name)
 	topic := notify.Toolset(project.ID)
 	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		// Held from other writers, because the list of disabled tools is one value.
+		err := tx.Clauses(models.LockRow(tx)...).First(&project, "id = ?", project.ID).Error
+		if err := notFound(err, "project", slug); err != nil {
+			return err
+		}
 		var row models.Tool
-		err := tx.First(&row, "name = ? AND server_id = (SELECT id FROM servers WHERE project_id = ? AND alias = ?)", tool, project.ID, alias).Error
+		err = tx.First(&row, "name = ? AND server_id = (SELECT id FROM servers WHERE project_id = ? AND alias = ?)", tool, project.ID, alias).Error
 		if err := notFound(err, "tool", name); err != nil {
 			return err
 		}
 		if enabled != nil {
-			if err := tx.First(&project, "id = ?", project.ID).Error; err != nil {
-				return err
-			}
 			off := without(project.DisabledTools, name)
 			if !*enabled {
 				off = sorted(append(off, name))

@@ -1,0 +1,91 @@
+package api_test
+
+import (
+	"strings"
+	"testing"
+
+	"mcpgateway/routes/routestest"
+	"mcpgateway/web/webtest"
+)
+
+// administration lists every route that needs the administration token.
+var administration = [][2]string{
+	{"GET", "/api/projects"}, {"GET", "/api/projects/p"}, {"GET", "/api/projects/p/servers"}, {"GET", "/api/servers/x"}, {"POST", "/api/servers/x/sync"},
+	{"GET", "/api/projects/p/tools"}, {"PATCH", "/api/projects/p/tools/up__echo"}, {"GET", "/api/projects/p/keys"}, {"POST", "/api/projects/p/keys"},
+	{"POST", "/api/keys/x/rotate"}, {"DELETE", "/api/keys/x"},
+}
+
+func TestAdministrationNeedsItsToken(t *testing.T) {
+	a := onSQLite(t)
+	a.project(t, "p", "api_key", "")
+	_, key := a.Key(t, "p", 0)
+	for _, route := range administration {
+		for _, authorization := range []string{"", "Bearer", "Bearer wrong", "Bearer " + key, "Basic " + routestest.AdminToken, routestest.AdminToken, "Bearer " + routestest.AdminToken + "x"} {
+			answer := webtest.Send(t, a.App.App, webtest.Case{Method: route[0], Path: route[1], Header: map[string]string{"Authorization": authorization}})
+			webtest.Check(t, webtest.Case{
+				Status: 401, WantJSON: `{"code":"UNAUTHORIZED","message":"valid credentials are required","restart":false}`,
+				WantHeader: map[string]string{"WWW-Authenticate": `Bearer realm="gateway administration"`, "Cache-Control": "no-store"},
+			}, answer)
+		}
+		if answer := a.send(t, route[0], route[1]+"?token="+routestest.AdminToken+"&access_token="+routestest.AdminToken, "", ""); answer.Status != 401 {
+			t.Errorf("%v: a token in the query gave %d", route, answer.Status)
+		}
+		if answer := a.send(t, route[0], route[1], routestest.AdminToken, ""); answer.Status == 401 || answer.Status == 403 {
+			t.Errorf("%v: the right token gave %d %s", route, answer.Status, answer.Body)
+		}
+	}
+	if strings.Contains(a.Log.String(), routestest.AdminToken) {
+		t.Error("the log holds the administration token")
+	}
+}
+
+func TestAdministrationWithoutAConfiguredTokenIsClosed(t *testing.T) {
+	a := onSQLite(t, "GATEWAY_ADMIN_TOKEN=")
+	for _, route := range administration {
+		for _, token := range []string{"", "x", routestest.AdminToken, "[redacted]"} {
+			if answer := a.send(t, route[0], route[1], token, ""); answer.Status != 401 {
+				t.Errorf("%v with %q: %d %s", route, token, answer.Status, answer.Body)
+			}
+		}
+		answer := webtest.Send(t, a.App.App, webtest.Case{Method: route[0], Path: route[1], Header: map[string]string{"Authorization": "Bearer "}})
+		if answer.Status != 401 {
+			t.Errorf("%v with an empty token: %d", route, answer.Status)
+		}
+	}
+}
+
+func TestEveryAPIRouteIsInTheTables(t *testing.T) {
+	known := map[string]bool{}
+	for _, route := range administration {
+		path := strings.NewReplacer("up__echo", ":name", "projects/p", "projects/:projectSlug", "/x", "/:id").Replace(route[1])
+		known[route[0]+" "+path] = true
+	}
+	public := map[string]bool{"GET /api/registry": true, "GET /api/templates": true, "GET /api/openapi.json": true}
+	seen := 0
+	for _, route := range onSQLite(t).GetRoutes(true) {
+		line := route.Method + " " + route.Path
+		if strings.HasPrefix(route.Path, "/api/") && !known[line] && !public[line] {
+			t.Errorf("%s is in no table of who may call it", line)
+		}
+		if known[line] {
+			seen++
+		}
+	}
+	if seen != len(administration) {
+		t.Errorf("%d of %d routes of the table exist", seen, len(administration))
+	}
+}
+
+func TestProbes(t *testing.T) {
+	a := onSQLite(t)
+	webtest.Run(t, a.App.App, []webtest.Case{
+		{Name: "live", Path: "/healthz", Status: 200, WantJSON: `{"status":"ok"}`},
+		{Name: "ready", Path: "/readyz", Status: 200, WantJSON: `{"status":"ready"}`},
+		{Name: "by address", Path: "/readyz", Header: map[string]string{"Host": "10.1.2.3:8080"}, Status: 200},
+	})
+	a.Services.Drain()
+	webtest.Run(t, a.App.App, []webtest.Case{
+		{Name: "live while draining", Path: "/healthz", Status: 200},
+		{Name: "ready while draining", Path: "/readyz", Status: 503, WantBody: []string{`"code":"UNAVAILABLE"`}, NotBody: []string{"shutting"}},
+	})
+}

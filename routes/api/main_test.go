@@ -1,0 +1,119 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"mcpgateway/models/modelstest"
+	"mcpgateway/routes/routestest"
+	"mcpgateway/services/upstream/upstreamtest"
+	"mcpgateway/web/webtest"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		// A server's cleaner wakes up every ten seconds to see that it ended, and the clock of all servers never ends.
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"))
+}
+
+// app is a whole application with an upstream behind it.
+type app struct {
+	*routestest.App
+	up  *upstreamtest.Server
+	url string // of the upstream
+}
+
+func newApp(t *testing.T, dsn string, settings ...string) *app {
+	t.Helper()
+	a := &app{App: routestest.New(t, dsn, settings...), up: upstreamtest.New(upstreamtest.Options{Name: "up", Tools: upstreamtest.Standard(2)})}
+	a.url = a.up.Start(t)
+	return a
+}
+
+// each runs f on both kinds of database.
+func each(t *testing.T, f func(t *testing.T, a *app)) {
+	t.Helper()
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) { f(t, newApp(t, dsn)) })
+}
+
+// onSQLite returns the application for tests of what no database decides.
+func onSQLite(t *testing.T, settings ...string) *app {
+	t.Helper()
+	return newApp(t, modelstest.SQLite(t), settings...)
+}
+
+// project applies a project with the server up and reads its tools.
+func (a *app) project(t *testing.T, slug, mode, server string) {
+	t.Helper()
+	a.Apply(t, fmt.Sprintf(`{"projects":{%q:{"authMode":%q,"mcpServers":{"up":{"url":%q%s}}}}}`, slug, mode, a.url, server))
+	a.Sync(t, slug, "up")
+}
+
+// send sends a request with an Authorization header, which may be empty.
+func (a *app) send(t *testing.T, method, path, token, body string) webtest.Answer {
+	t.Helper()
+	c := webtest.Case{Method: method, Path: path, Body: body}
+	if token != "" {
+		c.Header = map[string]string{"Authorization": "Bearer " + token}
+	}
+	return webtest.Send(t, a.App.App, c)
+}
+
+// admin sends a request of the administrator and decodes the answer, which
+// must have the status.
+func (a *app) admin(t *testing.T, method, path, body string, status int, into any) webtest.Answer {
+	t.Helper()
+	answer := a.send(t, method, path, routestest.AdminToken, body)
+	if answer.Status != status {
+		t.Fatalf("%s %s: %d, want %d; %s", method, path, answer.Status, status, answer.Body)
+	}
+	if into != nil {
+		if err := json.Unmarshal([]byte(answer.Body), into); err != nil {
+			t.Fatalf("%s %s: %v; %s", method, path, err, answer.Body)
+		}
+	}
+	return answer
+}
+
+// rpc sends a JSON-RPC request to a project and returns the answer.
+func (a *app) rpc(t *testing.T, slug, key, method, params string) webtest.Answer {
+	t.Helper()
+	return a.send(t, "POST", "/v1/mcp/"+slug+"/request", key, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params))
+}
+
+func (a *app) callEcho(t *testing.T, slug, key, tool string) webtest.Answer {
+	t.Helper()
+	return a.rpc(t, slug, key, "tools/call", `{"name":"`+tool+`","arguments":{"text":"hi"}}`)
+}
+
+// errorCode returns the number of a JSON-RPC error, or 0.
+func errorCode(t *testing.T, a webtest.Answer) int {
+	t.Helper()
+	var body struct{ Error struct{ Code int } }
+	if err := json.Unmarshal([]byte(a.Body), &body); err != nil {
+		t.Fatalf("%v: %d %s", err, a.Status, a.Body)
+	}
+	return body.Error.Code
+}
+
+// listedTools returns the tools of tools/list, with spaces between.
+func (a *app) listedTools(t *testing.T, slug, key string) string {
+	t.Helper()
+	answer := a.rpc(t, slug, key, "tools/list", "{}")
+	var body struct {
+		Result struct{ Tools []struct{ Name string } }
+	}
+	if err := json.Unmarshal([]byte(answer.Body), &body); err != nil || answer.Status != 200 {
+		t.Fatalf("%d %s: %v", answer.Status, answer.Body, err)
+	}
+	names := make([]string, 0, 8)
+	for _, tool := range body.Result.Tools {
+		names = append(names, tool.Name)
+	}
+	return strings.Join(names, " ")
+}

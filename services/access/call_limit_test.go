@@ -1,0 +1,230 @@
+package access_test
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
+)
+
+func rated(perSecond float64, burst int) *models.Project {
+	p := project("p", models.AuthNone)
+	p.RatePerSecond, p.RateBurst = perSecond, burst
+	return p
+}
+
+// anonymous returns the principal of a project without authentication.
+func anonymous(t *testing.T, p *models.Project) access.Principal {
+	t.Helper()
+	principal, err := access.NewProjectAuth(access.NewKeyIndex(nil, time.Now), time.Now, time.Minute, time.Now).Authenticate(p, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return principal
+}
+
+func TestBurstIsAllowedAndNoMore(t *testing.T) {
+	for _, burst := range []int{1, 2, 5} {
+		for _, n := range []int{burst - 1, burst, burst + 1} {
+			t.Run(fmt.Sprintf("%d of %d", n, burst), func(t *testing.T) {
+				c := newClock()
+				limits, p := access.NewCallLimits(c.Now), rated(1, burst)
+				for i := range n {
+					err := limits.Allow(p, anonymous(t, p), 1)
+					if i < burst {
+						if err != nil {
+							t.Fatalf("call %d is refused: %v", i+1, err)
+						}
+						continue
+					}
+					if f := want(t, err, fault.CodeRateLimited); f.Kind != fault.KindRateLimited || f.RetryAfter != time.Second {
+						t.Errorf("call %d: %+v", i+1, f)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestTokensComeBackWithTime(t *testing.T) {
+	c := newClock()
+	limits, p := access.NewCallLimits(c.Now), rated(2, 1)
+	who := anonymous(t, p)
+	if err := limits.Allow(p, who, 1); err != nil {
+		t.Fatal(err)
+	}
+	c.Advance(499 * time.Millisecond)
+	if f := want(t, limits.Allow(p, who, 1), fault.CodeRateLimited); f.RetryAfter <= 0 || f.RetryAfter > 2*time.Millisecond {
+		t.Errorf("to wait: %s, want 1ms", f.RetryAfter)
+	}
+	c.Advance(time.Millisecond)
+	if err := limits.Allow(p, who, 1); err != nil {
+		t.Errorf("after half a second: %v", err)
+	}
+	c.Advance(time.Hour) // never more than the burst
+	if err := limits.Allow(p, who, 1); err != nil {
+		t.Error(err)
+	}
+	want(t, limits.Allow(p, who, 1), fault.CodeRateLimited)
+}
+
+func TestRefusedCallsCostNothing(t *testing.T) {
+	c := newClock()
+	limits, p := access.NewCallLimits(c.Now), rated(1, 3)
+	who := anonymous(t, p)
+	if err := limits.Allow(p, who, 2); err != nil {
+		t.Fatal(err)
+	}
+	for range 10 {
+		if f := want(t, limits.Allow(p, who, 2), fault.CodeRateLimited); f.RetryAfter != time.Second {
+			t.Errorf("to wait: %s", f.RetryAfter)
+		}
+	}
+	if err := limits.Allow(p, who, 1); err != nil {
+		t.Errorf("the refused calls took the last token: %v", err)
+	}
+}
+
+func TestBatchBeyondTheBurstIsRefused(t *testing.T) {
+	c := newClock()
+	limits, p := access.NewCallLimits(c.Now), rated(1000, 5)
+	who := anonymous(t, p)
+	want(t, limits.Allow(p, who, 6), fault.CodeRateLimited)
+	if err := limits.Allow(p, who, 5); err != nil {
+		t.Errorf("a batch of the burst: %v", err)
+	}
+	c.Advance(time.Second)
+	if err := limits.Allow(p, who, 4); err != nil {
+		t.Errorf("a batch below the burst: %v", err)
+	}
+}
+
+func TestProjectWithoutARateAllowsEverything(t *testing.T) {
+	limits := access.NewCallLimits(newClock().Now)
+	for _, perSecond := range []float64{0, -1} {
+		p := rated(perSecond, 1)
+		for range 1000 {
+			if err := limits.Allow(p, anonymous(t, p), 50); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestRateWithoutABurstAllowsOneCall(t *testing.T) {
+	limits, p := access.NewCallLimits(newClock().Now), rated(1, 0)
+	if err := limits.Allow(p, anonymous(t, p), 1); err != nil {
+		t.Error(err)
+	}
+	want(t, limits.Allow(p, anonymous(t, p), 1), fault.CodeRateLimited)
+}
+
+func TestChangedRateHoldsAtOnce(t *testing.T) {
+	c := newClock()
+	limits, slow, fast := access.NewCallLimits(c.Now), rated(0.001, 1), rated(100, 2)
+	who := anonymous(t, slow)
+	if err := limits.Allow(slow, who, 1); err != nil {
+		t.Fatal(err)
+	}
+	want(t, limits.Allow(slow, who, 1), fault.CodeRateLimited)
+	for range 2 {
+		if err := limits.Allow(fast, who, 1); err != nil {
+			t.Errorf("after the change: %v", err)
+		}
+	}
+	if f := want(t, limits.Allow(fast, who, 1), fault.CodeRateLimited); f.RetryAfter > 10*time.Millisecond {
+		t.Errorf("to wait: %s", f.RetryAfter)
+	}
+}
+
+func TestCallersAndProjectsHaveTheirOwnRates(t *testing.T) {
+	w := onSQLite(t)
+	limits := access.NewCallLimits(w.Now)
+	p, q := rated(1, 1), rated(1, 1)
+	p.AuthMode, q.ID = models.AuthAPIKey, "q"
+	for range 2 {
+		_, key := w.create(t, 0)
+		who, err := w.auth.Authenticate(p, "Bearer "+key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := limits.Allow(p, who, 1); err != nil {
+			t.Errorf("another key of the project: %v", err)
+		}
+		want(t, limits.Allow(p, who, 1), fault.CodeRateLimited)
+	}
+	for _, project := range []*models.Project{rated(1, 1), q} {
+		if err := limits.Allow(project, anonymous(t, project), 1); err != nil {
+			t.Errorf("another project: %v", err)
+		}
+	}
+}
+
+func TestIdleCallersAreForgottenOnlyWhenFullAgain(t *testing.T) {
+	c := newClock()
+	limits, hourly := access.NewCallLimits(c.Now), rated(1.0/3600, 1)
+	who := anonymous(t, hourly)
+	if err := limits.Allow(hourly, who, 1); err != nil {
+		t.Fatal(err)
+	}
+	other := rated(1, 1)
+	other.ID = "other"
+	for range 5 { // 50 minutes, with calls of others that make it forget
+		c.Advance(10 * time.Minute)
+		if err := limits.Allow(other, anonymous(t, other), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(t, limits.Allow(hourly, who, 1), fault.CodeRateLimited)
+	c.Advance(10 * time.Minute)
+	if err := limits.Allow(hourly, who, 1); err != nil {
+		t.Errorf("after an hour: %v", err)
+	}
+}
+
+func TestManyCallersAtOnceGetTheBurst(t *testing.T) {
+	c := newClock()
+	limits, p := access.NewCallLimits(c.Now), rated(1, 40)
+	who := anonymous(t, p)
+	var allowed atomic.Int64
+	var calling sync.WaitGroup
+	for range 8 {
+		calling.Go(func() {
+			for range 20 {
+				if limits.Allow(p, who, 1) == nil {
+					allowed.Add(1)
+				}
+			}
+		})
+	}
+	calling.Wait()
+	if allowed.Load() != 40 {
+		t.Errorf("%d calls were allowed, want 40", allowed.Load())
+	}
+}
+
+func TestRateMayChangeWhileCalled(t *testing.T) {
+	c := newClock()
+	limits := access.NewCallLimits(c.Now)
+	rates := []*models.Project{rated(1, 1), rated(2, 2), rated(3, 3)}
+	who := anonymous(t, rates[0])
+	var calling sync.WaitGroup
+	for i := range 6 {
+		calling.Go(func() {
+			for range 200 {
+				_ = limits.Allow(rates[i%3], who, 1)
+				c.Advance(time.Second)
+			}
+		})
+	}
+	calling.Wait()
+	c.Advance(time.Hour)
+	if err := limits.Allow(rates[0], who, 1); err != nil {
+		t.Errorf("after the storm: %v", err)
+	}
+}

@@ -1,0 +1,176 @@
+package access_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcpgateway/models"
+	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/secrets"
+)
+
+func TestAuthenticateByMode(t *testing.T) {
+	w := onSQLite(t)
+	id, key := w.create(t, 0)
+	for _, tc := range []struct {
+		name   string
+		mode   models.AuthMode
+		header string
+		want   string // the principal's id; empty is refused
+	}{
+		{"none needs no header", models.AuthNone, "", "anonymous"},
+		{"none looks at no header", models.AuthNone, "Bearer nonsense", "anonymous"},
+		{"api_key with the key", models.AuthAPIKey, "Bearer " + key, "key:" + id},
+		{"the scheme's case does not matter", models.AuthAPIKey, "bEaReR " + key, "key:" + id},
+		{"several spaces", models.AuthAPIKey, "Bearer   " + key, "key:" + id},
+		{"api_key without a header", models.AuthAPIKey, "", ""},
+		{"oauth admits nobody", models.AuthOAuth, "Bearer " + key, ""},
+		{"an unknown mode admits nobody", models.AuthMode("open"), "Bearer " + key, ""},
+		{"an empty mode admits nobody", models.AuthMode(""), "Bearer " + key, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			principal, err := w.auth.Authenticate(project("p", tc.mode), tc.header)
+			if tc.want == "" {
+				want(t, err, fault.CodeUnauthorized)
+				if principal.Known() || principal.ID() != "" || principal.ProjectID() != "" {
+					t.Errorf("a refused caller is %+v", principal)
+				}
+				return
+			}
+			if err != nil || !principal.Known() || principal.ID() != tc.want || principal.ProjectID() != "p" {
+				t.Errorf("got %q of project %q, %v", principal.ID(), principal.ProjectID(), err)
+			}
+		})
+	}
+}
+
+func TestZeroPrincipalIsNobody(t *testing.T) {
+	var p access.Principal
+	if p.Known() || p.ID() != "" || p.ProjectID() != "" {
+		t.Errorf("the zero principal is somebody: %q of %q", p.ID(), p.ProjectID())
+	}
+}
+
+func TestEveryBadKeyGivesTheSameFault(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		_, good := w.create(t, 0)
+		_, expired := w.create(t, time.Hour)
+		revokedID, revoked := w.create(t, 0)
+		if err := w.keys.Revoke(t.Context(), "p", revokedID); err != nil {
+			t.Fatal(err)
+		}
+		_, foreign, err := w.keys.Create(t.Context(), "q", "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, unknown := w.create(t, 0)
+		if err := w.db.Where("prefix <> ''").Delete(&models.Key{}, "hash = ?", hashOf(t, w, unknown)).Error; err != nil {
+			t.Fatal(err)
+		}
+		if err := w.index.Load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.Advance(time.Hour)
+		if !w.admits(t, good) || !w.admitsTo(t, "q", foreign.Reveal()) {
+			t.Fatal("the good keys are refused")
+		}
+		first := fault.Unauthorized()
+		for name, header := range map[string]string{
+			"missing":         "",
+			"scheme alone":    "Bearer",
+			"empty token":     "Bearer ",
+			"blank token":     "Bearer    ",
+			"other scheme":    "Basic " + good,
+			"no scheme":       good,
+			"malformed":       "Bearer gwk_nonsense",
+			"changed":         "Bearer " + good[:len(good)-1] + string('a'+(good[len(good)-1]+1)%2),
+			"space behind":    "Bearer " + good + " ",
+			"two tokens":      "Bearer " + good + "," + good,
+			"unknown":         "Bearer " + unknown,
+			"foreign project": "Bearer " + foreign.Reveal(),
+			"expired":         "Bearer " + expired,
+			"revoked":         "Bearer " + revoked,
+			"very long":       "Bearer " + strings.Repeat("gwk_", 4096),
+		} {
+			principal, err := w.auth.Authenticate(project("p", models.AuthAPIKey), header)
+			if principal.Known() {
+				t.Errorf("%s: admitted as %s", name, principal.ID())
+			}
+			if d := cmp.Diff(*first, want(t, err, fault.CodeUnauthorized)); d != "" {
+				t.Errorf("%s: the fault tells what was wrong (-want +got):\n%s", name, d)
+			}
+		}
+	})
+}
+
+// hashOf returns the stored hash of a key's text.
+func hashOf(t *testing.T, w *world, text string) []byte {
+	t.Helper()
+	var rows []models.Key
+	if err := w.db.Find(&rows).Error; err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		if string(row.Hash) == string(sha(text)) {
+			return row.Hash
+		}
+	}
+	t.Fatal("the key is not stored by its SHA-256")
+	return nil
+}
+
+func TestAdminTokenMatchesItselfOnly(t *testing.T) {
+	token := access.NewAdminToken(secrets.NewValue("a-token-of-an-admin"))
+	for given, want := range map[string]bool{
+		"a-token-of-an-admin": true, "": false, "a-token-of-an-admi": false, "a-token-of-an-admin ": false, "A-token-of-an-admin": false,
+	} {
+		if token.Matches(given) != want {
+			t.Errorf("%q: got %v", given, !want)
+		}
+	}
+	for _, none := range []access.AdminToken{{}, access.NewAdminToken(secrets.Value{})} {
+		if none.Matches("") || none.Matches("[redacted]") {
+			t.Error("without a token something matches")
+		}
+	}
+}
+
+func TestProjectsCloseWhenRevocationsMayBeUnheard(t *testing.T) {
+	w := onSQLite(t)
+	_, key := w.create(t, 0)
+	heard, maxStale := w.Now(), 5*time.Minute
+	auth := access.NewProjectAuth(w.index, func() time.Time { return heard }, maxStale, w.Now)
+	for _, tc := range []struct {
+		since  time.Duration
+		closed bool
+	}{{0, false}, {maxStale - 1, false}, {maxStale, false}, {maxStale + 1, true}, {24 * time.Hour, true}} {
+		w.Set(heard.Add(tc.since))
+		for _, token := range []string{key, "gwk_nonsense", ""} {
+			principal, err := auth.Authenticate(project("p", models.AuthAPIKey), "Bearer "+token)
+			switch {
+			case tc.closed:
+				if f := want(t, err, fault.CodeUnavailable); f.Kind != fault.KindUnavailable {
+					t.Errorf("after %s: kind %d", tc.since, f.Kind)
+				}
+			case token != key:
+				want(t, err, fault.CodeUnauthorized)
+			case err != nil:
+				t.Errorf("after %s: %v", tc.since, err)
+			}
+			if principal.Known() != (err == nil) {
+				t.Errorf("after %s: the principal is %q with the error %v", tc.since, principal.ID(), err)
+			}
+		}
+		if _, err := auth.Authenticate(project("p", models.AuthNone), ""); err != nil {
+			t.Errorf("after %s a project without access control is closed: %v", tc.since, err)
+		}
+	}
+	heard = w.Now()
+	if _, err := auth.Authenticate(project("p", models.AuthAPIKey), "Bearer "+key); err != nil {
+		t.Errorf("after it heard again: %v", err)
+	}
+}

@@ -1,0 +1,80 @@
+package projects_test
+
+import (
+	"testing"
+
+	"mcpgateway/models"
+	"mcpgateway/services/projects"
+)
+
+func TestBareFileIsTheDefaultProject(t *testing.T) {
+	d := parse(t, `{"mcpServers":{"a":{"url":"https://a.example"},"b":{"url":"https://b.example","allowedTools":["x"]}}}`)
+	if len(d.Projects) != 1 || len(d.Projects["default"].Servers) != 2 || d.Projects["default"].AuthMode != nil {
+		t.Errorf("read as %+v", d.Projects)
+	}
+	_, err := projects.ParseDeclaration([]byte(`{"mcpServers":{"a":{"url":"https://a.example"}},"inputs":[]}`))
+	wantProblem(t, err, "unknown", "inputs")
+}
+
+func TestBareFileUnderstandsClientSpellings(t *testing.T) {
+	const url = "https://up.example/mcp"
+	for _, tc := range []struct {
+		entry string
+		want  models.Transport // empty: nothing said
+	}{
+		{`"url":"` + url + `"`, ""},
+		{`"serverUrl":"` + url + `"`, ""},
+		{`"httpUrl":"` + url + `"`, ""},
+		{`"url":"` + url + `","type":"http"`, models.TransportStreamableHTTP},
+		{`"url":"` + url + `","type":"streamable-http"`, models.TransportStreamableHTTP},
+		{`"url":"` + url + `","type":"streamableHttp"`, models.TransportStreamableHTTP},
+		{`"url":"` + url + `","type":"sse"`, models.TransportSSE},
+		{`"type":"sse","serverUrl":"` + url + `"`, models.TransportSSE},
+		{`"url":"` + url + `","transport":"sse"`, models.TransportSSE},
+		{`"url":"` + url + `","headers":{"Authorization":"Bearer ${MCP_UPSTREAM_X}"}`, ""},
+	} {
+		t.Run(tc.entry, func(t *testing.T) {
+			s := parse(t, `{"mcpServers":{"a":{`+tc.entry+`}}}`).Projects["default"].Servers["a"]
+			if s.URL == nil || *s.URL != url {
+				t.Errorf("url is %v", s.URL)
+			}
+			switch {
+			case tc.want == "" && s.Transport != nil:
+				t.Errorf("transport is %s", *s.Transport)
+			case tc.want != "" && (s.Transport == nil || *s.Transport != tc.want):
+				t.Errorf("transport is %v, want %s", s.Transport, tc.want)
+			}
+		})
+	}
+}
+
+func TestLocalServersAreRefused(t *testing.T) {
+	const says = "local servers are not run here"
+	for _, tc := range []struct{ file, path string }{
+		{`{"mcpServers":{"fs":{"command":"npx","args":["-y","x"],"env":{}}}}`, "mcpServers.fs.command"},
+		{`{"mcpServers":{"fs":{"command":null}}}`, "mcpServers.fs.command"},
+		{`{"mcpServers":{"fs":{"url":"https://a.example","command":"x"}}}`, "mcpServers.fs.command"},
+		{`{"mcpServers":{"fs":{"type":"stdio"}}}`, "mcpServers.fs.type"},
+		{inProject(`"mcpServers":{"fs":{"command":"npx"}}`), "projects.p.mcpServers.fs.command"},
+	} {
+		t.Run(tc.file, func(t *testing.T) {
+			_, err := projects.ParseDeclaration([]byte(tc.file))
+			wantProblem(t, err, says, tc.path)
+		})
+	}
+}
+
+func TestBareFileMistakes(t *testing.T) {
+	for _, tc := range []struct{ entry, path, says string }{
+		{`"url":"https://a.example","serverUrl":"https://b.example"`, "mcpServers.a.serverUrl", "twice"},
+		{`"httpUrl":"https://a.example","url":"https://b.example"`, "mcpServers.a.url", "twice"},
+		{`"url":"https://a.example","type":"websocket"`, "mcpServers.a.type", "streamable-http"},
+		{`"url":"https://a.example","type":7`, "mcpServers.a.type", "streamable-http"},
+		{`"url":"https://a.example","autoApprove":[]`, "mcpServers.a.autoApprove", "unknown"},
+	} {
+		t.Run(tc.entry, func(t *testing.T) {
+			_, err := projects.ParseDeclaration([]byte(`{"mcpServers":{"a":{` + tc.entry + `}}}`))
+			wantProblem(t, err, tc.says, tc.path)
+		})
+	}
+}

@@ -1,0 +1,83 @@
+package web_test
+
+import (
+	"bytes"
+	"log/slog"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/a-h/templ"
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/web"
+)
+
+// logged keeps what the application logged.
+type logged struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// page renders what an error page is given.
+func page(status int, message, requestID string) templ.Component {
+	return templ.Raw("<p>" + strings.Repeat("!", status/100) + templ.EscapeString(message) + " " + requestID + "</p>")
+}
+
+// newApp returns a server for https://gateway.example on a loopback listener,
+// and its log.
+func newApp(t *testing.T, edits ...func(*web.Options)) (*fiber.App, *logged) {
+	t.Helper()
+	log := &logged{}
+	o := web.Options{
+		Names: names(t, "https://gateway.example", nil, nil, true), HTTPS: true, ErrorPage: page,
+		Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+	for _, edit := range edits {
+		edit(&o)
+	}
+	return web.New(o), log
+}
+
+func names(t *testing.T, public string, hosts, origins []string, loopback bool) *web.Names {
+	t.Helper()
+	u, err := url.Parse(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return web.NewNames(u, hosts, origins, loopback)
+}
+
+// serve listens on a loopback port until the test ends and returns its address.
+func serve(t *testing.T, app *fiber.App) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- app.Listener(listener) }()
+	t.Cleanup(func() {
+		if err := app.Shutdown(); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return listener.Addr().String()
+}

@@ -1,0 +1,183 @@
+package web_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/web"
+	"mcpgateway/web/webtest"
+)
+
+var always = map[string]string{
+	"X-Content-Type-Options":    "nosniff",
+	"Referrer-Policy":           "same-origin",
+	"Strict-Transport-Security": "max-age=31536000; includeSubDomains",
+	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
+		"base-uri 'none'; object-src 'none'; frame-ancestors 'none'; form-action 'self'",
+}
+
+func TestEveryAnswerCarriesTheSecurityHeaders(t *testing.T) {
+	app, _ := newApp(t)
+	app.Get("/ok", func(c *fiber.Ctx) error { return c.SendString("x") })
+	app.Get("/fault", func(*fiber.Ctx) error { return fault.Conflict("no") })
+	app.Get("/panic", func(*fiber.Ctx) error { panic("no") })
+	var cases []webtest.Case
+	for path, status := range map[string]int{"/ok": 200, "/fault": 409, "/panic": 500, "/unknown": 404} {
+		for _, accept := range []string{"", "text/html"} {
+			cases = append(cases, webtest.Case{Name: path + " " + accept, Path: path, Header: map[string]string{"Accept": accept}, Status: status, WantHeader: always})
+		}
+	}
+	cases = append(cases,
+		webtest.Case{Name: "foreign host", Path: "/ok", Header: map[string]string{"Host": "evil.example"}, Status: 403, WantHeader: always},
+		webtest.Case{Name: "wrong method", Method: "POST", Path: "/ok", Status: 405, WantHeader: always})
+	webtest.Run(t, app, cases)
+	plain, _ := newApp(t, func(o *web.Options) { o.HTTPS = false })
+	webtest.Run(t, plain, []webtest.Case{{Name: "no HSTS over http", Path: "/", Status: 404, WantHeader: map[string]string{"Strict-Transport-Security": "", "X-Content-Type-Options": "nosniff"}}})
+}
+
+func TestUnreadableRequestsAreAnsweredAndLoggedLikeOthers(t *testing.T) {
+	app, log := newApp(t)
+	app.Post("/x", func(c *fiber.Ctx) error { return c.SendString("x") })
+	addr := serve(t, app)
+	for name, tc := range map[string]struct {
+		request string
+		status  int
+		code    string
+	}{
+		"a body over the limit":    {"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1048577\r\n\r\n", 413, "PAYLOAD_TOO_LARGE"},
+		"headers over the limit":   {"GET /x HTTP/1.1\r\nHost: localhost\r\nX-Big: " + strings.Repeat("x", 20<<10) + "\r\n\r\n", 400, "INVALID_PARAMETER"},
+		"not HTTP":                 {"NONSENSE\r\n\r\n", 400, "INVALID_PARAMETER"},
+		"no host":                  {"GET /x HTTP/1.1\r\n\r\n", 400, "INVALID_PARAMETER"},
+		"two lengths of the body":  {"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx", 400, "INVALID_PARAMETER"},
+		"a length that is no size": {"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n", 400, "INVALID_PARAMETER"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := io.WriteString(conn, tc.request); err != nil {
+				t.Fatal(err)
+			}
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := resp.Header.Get("X-Request-Id")
+			webtest.Check(t, webtest.Case{Status: tc.status, WantHeader: always, WantBody: []string{`"code":"` + tc.code + `"`, `"requestId":"` + id + `"`}},
+				webtest.Answer{Status: resp.StatusCode, Header: resp.Header, Body: string(body)})
+			if id == "" || strings.Count(log.String(), id) != 1 {
+				t.Errorf("the log holds %d lines of request %q", strings.Count(log.String(), id), id)
+			}
+		})
+	}
+}
+
+func TestPanicsShowNothing(t *testing.T) {
+	app, log := newApp(t)
+	app.Get("/panic", func(c *fiber.Ctx) error {
+		switch c.Query("kind") {
+		case "nil":
+			var p *web.Event
+			p.RequestID = "x"
+		case "index":
+			s := []int{}
+			_ = s[len(c.Query("kind"))]
+		}
+		panic("password is hunter2")
+	})
+	for _, kind := range []string{"nil", "index", "text"} {
+		for _, accept := range []string{"", "text/html"} {
+			a := webtest.Send(t, app, webtest.Case{Path: "/panic?kind=" + kind, Header: map[string]string{"Accept": accept}})
+			webtest.Check(t, webtest.Case{Status: 500, WantBody: []string{"something went wrong on our side"}, NotBody: []string{"hunter2", "panic", "goroutine", ".go"}}, a)
+		}
+	}
+	if !strings.Contains(log.String(), "hunter2") || !strings.Contains(log.String(), "server_test.go") {
+		t.Errorf("the log does not say what happened: %s", log)
+	}
+	webtest.Run(t, app, []webtest.Case{{Name: "it goes on", Path: "/unknown", Status: 404}})
+}
+
+func TestOneLinePerRequest(t *testing.T) {
+	app, log := newApp(t)
+	app.Get("/ok", func(c *fiber.Ctx) error {
+		e := web.EventOf(c)
+		e.Project, e.Method, e.Tool, e.Upstream = "p", "tools/call", "a__b", "a"
+		return c.SendString("x")
+	})
+	app.Get("/fault", func(*fiber.Ctx) error { return fault.Conflict("no").Because(io.ErrUnexpectedEOF) })
+	app.Get("/healthz", func(c *fiber.Ctx) error { return nil })
+	for _, tc := range []struct {
+		path string
+		want map[string]any
+	}{
+		{"/ok?key=s3cret", map[string]any{"level": "INFO", "msg": "request", "method": "GET", "path": "/ok", "status": 200.0, "project": "p", "rpc": "tools/call", "tool": "a__b", "upstream": "a", "code": nil, "error": nil}},
+		{"/fault", map[string]any{"level": "ERROR", "status": 409.0, "code": "CONFLICT", "error": "unexpected EOF", "project": nil}},
+		{"/healthz", map[string]any{"level": "DEBUG", "status": 200.0}},
+		{"/%0Aforged", map[string]any{"level": "INFO", "status": 404.0, "code": "NOT_FOUND"}},
+	} {
+		before := len(log.String())
+		a := webtest.Send(t, app, webtest.Case{Path: tc.path})
+		line := log.String()[before:]
+		var got map[string]any
+		if err := json.Unmarshal([]byte(line), &got); err != nil || strings.Count(line, "\n") != 1 {
+			t.Fatalf("%s: logged %q, %v", tc.path, line, err)
+		}
+		if got["request_id"] != a.Header.Get("X-Request-Id") {
+			t.Errorf("%s: request id %v", tc.path, got["request_id"])
+		}
+		for key, want := range tc.want {
+			if got[key] != want {
+				t.Errorf("%s: %s is %v, want %v", tc.path, key, got[key], want)
+			}
+		}
+		if strings.Contains(line, "s3cret") {
+			t.Errorf("the query is logged: %s", line)
+		}
+	}
+}
+
+func TestForwardedAddressIsBelievedFromProxiesOnly(t *testing.T) {
+	for name, tc := range map[string]struct {
+		proxies []netip.Prefix
+		want    string
+	}{
+		"nobody is trusted":  {nil, "127.0.0.1"},
+		"another is trusted": {[]netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, "127.0.0.1"},
+		"trusted":            {[]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, "203.0.113.7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			app, _ := newApp(t, func(o *web.Options) { o.TrustedProxies = tc.proxies })
+			app.Get("/ip", func(c *fiber.Ctx) error { return c.SendString(c.IP()) })
+			r, err := http.NewRequest(http.MethodGet, "http://"+serve(t, app)+"/ip", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("X-Forwarded-For", "203.0.113.7")
+			r.Close = true
+			resp, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if got, err := io.ReadAll(resp.Body); err != nil || string(got) != tc.want {
+				t.Errorf("got %s, %v", got, err)
+			}
+		})
+	}
+}
