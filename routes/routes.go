@@ -3,6 +3,7 @@ package routes
 
 import (
 	"log/slog"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -63,7 +64,10 @@ func New(s *services.Services, log *slog.Logger) *fiber.App {
 }
 
 func table(s *services.Services, names *web.Names, assets layout.Assets) []route {
-	endpoint := mcp.NewEndpoint(s.Directory, s.ProjectAuth, s.Gateway, mcp.NewSessions(s.Config.Keys), names, s.CallLimits)
+	endpoint := mcp.NewEndpoint(mcp.Options{
+		Projects: s.Directory, Auth: s.ProjectAuth, Gateway: s.Gateway, Sessions: mcp.NewSessions(s.Config.Keys, s.EndedSessions, time.Now),
+		Names: names, Limits: s.CallLimits, Subscriptions: s.Subscriptions, MaxStreams: s.Config.MaxStreams,
+	})
 	health := api.NewHealth(s.Ready)
 	projects := api.NewProjects(s.Projects)
 	servers := api.NewServers(s.Projects)
@@ -73,6 +77,7 @@ func table(s *services.Services, names *web.Names, assets layout.Assets) []route
 	home := public.NewHome(assets, s.Config.PublicURL)
 	return []route{
 		{anyone, "/v1/mcp/:projectSlug/request", endpoint.Request, project},
+		{anyone, "/v1/mcp/:projectSlug/sse", endpoint.SSE, project},
 
 		{get, "/api/projects", projects.List, admin},
 		{get, "/api/projects/:projectSlug", projects.Get, admin},

@@ -23,8 +23,11 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/notify"
+	"mcpgateway/services/page"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/secrets"
+	"mcpgateway/services/sessions"
+	"mcpgateway/services/toolsearch"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
 )
@@ -44,8 +47,12 @@ type Services struct {
 	Syncer      *upstream.Syncer
 	Gateway     *gateway.Gateway
 
+	Subscriptions *gateway.Subscriptions
+	EndedSessions *sessions.Ended
+
 	keyIndex *access.KeyIndex
 	clients  *egress.Clients
+	search   *toolsearch.Searcher
 	pool     *upstream.Pool
 	feed     *notify.Feed
 	log      *slog.Logger
@@ -89,11 +96,15 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.Projects = projects.NewStore(db, resolver, checkURL(guard), feed, now)
 	s.keyIndex = access.NewKeyIndex(db, now)
 	s.Keys = access.NewKeys(db, feed, now)
-	s.ProjectAuth = access.NewProjectAuth(s.keyIndex)
+	s.ProjectAuth = access.NewProjectAuth(s.keyIndex, feed.Fresh, c.MaxStaleness, now)
 	s.CallLimits = access.NewCallLimits(now)
 	s.Directory = toolset.NewDirectory(db, target)
 	s.Syncer = upstream.NewSyncer(db, s.pool, target, toolset.HashDefinition, feed, now, log)
-	s.Gateway = gateway.New(s.pool, c.Keys, version, log)
+	s.search = toolsearch.NewSearcher(page.NewCursors(c.Keys), log)
+	s.Subscriptions = gateway.NewSubscriptions(s.Directory, s.pool)
+	s.Syncer.OnResourceUpdated(s.Subscriptions.ResourceUpdated)
+	s.EndedSessions = sessions.NewEnded(db, feed, sessions.MaxEnded, now)
+	s.Gateway = gateway.New(s.pool, s.search, c.Keys, version, log)
 	return s, nil
 }
 
@@ -122,20 +133,22 @@ func checkURL(guard *egress.Guard) func(string) error {
 func now() time.Time { return time.Now().UTC() }
 
 // Run loads what requests are answered from and then keeps it true until the
-// context ends: it hears of changes, syncs upstream servers and stores when
-// keys were used. ready is called once requests can be served.
+// context ends: it hears of changes, also from upstream servers, syncs these
+// and stores when keys were used. ready is called once requests can be served.
 func (s *Services) Run(ctx context.Context, ready func()) error {
 	s.feed.Subscribe(s.Directory.Changed)
 	s.feed.Subscribe(s.keyIndex.Changed)
 	s.feed.Subscribe(s.Syncer.Changed)
-	s.feed.Subscribe(s.dropSessions)
+	s.feed.Subscribe(s.forget)
+	s.feed.Subscribe(s.Subscriptions.Changed)
+	s.feed.Subscribe(s.EndedSessions.Changed)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var running sync.WaitGroup
 	defer running.Wait()
 	feedEnd := make(chan error, 1)
 	running.Go(func() { feedEnd <- s.feed.Run(ctx) })
-	for _, load := range []func(context.Context) error{s.Directory.Load, s.keyIndex.Load, s.Syncer.Plan} {
+	for _, load := range []func(context.Context) error{s.Directory.Load, s.keyIndex.Load, s.EndedSessions.Load, s.Syncer.Plan} {
 		if err := load(ctx); err != nil {
 			cancel()
 			return err
@@ -155,14 +168,16 @@ func (s *Services) Run(ctx context.Context, ready func()) error {
 	}
 }
 
-// dropSessions ends the upstream sessions of servers that are gone or off.
-func (s *Services) dropSessions(_ context.Context, topic notify.Topic) error {
+// forget ends the upstream sessions of servers that are off and drops the
+// search index of a project that is gone.
+func (s *Services) forget(_ context.Context, topic notify.Topic) error {
 	projectID, ok := topic.ToolsetOf()
 	if !ok {
 		return nil
 	}
 	project := s.Directory.ProjectByID(projectID)
 	if project == nil {
+		s.search.Forget(projectID)
 		return nil
 	}
 	for _, server := range project.Servers {
@@ -220,6 +235,7 @@ func (s *Services) Ready(ctx context.Context) error {
 
 // Close ends upstream sessions and closes the database.
 func (s *Services) Close() error {
+	s.Subscriptions.Close()
 	s.pool.Close()
 	s.clients.Close()
 	return closeDB(s.DB)

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"sync"
 
 	"github.com/gofiber/fiber/v2"
@@ -33,6 +34,11 @@ func (e *Endpoint) answerBatch(c *fiber.Ctx, project *toolset.Snapshot, client *
 			slots <- struct{}{}
 			running.Go(func() {
 				defer func() { <-slots }()
+				ctx, cancel := context.WithCancel(ctx)
+				defer cancel()
+				if client.SessionID != "" {
+					defer e.running(client, m, cancel)()
+				}
 				result, err := e.handle(ctx, project, client, m, nil)
 				if err != nil {
 					answers[i] = errorAnswer(err, client, m.id).append(nil, requestID)

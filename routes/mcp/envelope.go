@@ -15,15 +15,23 @@ import (
 // maxBatch bounds the messages of one batch (contract, "Limits").
 const maxBatch = 50
 
+// messageEvent is the name of the event that carries a JSON-RPC message.
+const messageEvent = "message"
+
 // message is one JSON-RPC message of a client. Its parts are raw.
 type message struct {
-	id     []byte // nil for notifications and responses
+	id     []byte // nil for notifications
 	method string // "" for responses
 	params []byte // nil when absent
-	err    *rpcAnswer
+
+	result, rpcError []byte // of responses; one is nil
+
+	err *rpcAnswer
 }
 
 func (m *message) isRequest() bool { return m.method != "" && m.id != nil }
+
+func (m *message) isResponse() bool { return m.result != nil || m.rpcError != nil }
 
 // parseBody reads the body of a POST: one message, or a batch of at most
 // maxBatch. Invalid messages of a batch carry their own error.
@@ -80,8 +88,8 @@ func parseMessage(raw []byte) (*message, *rpcAnswer) {
 		return nil, invalidRequest(m.id, `jsonrpc must be "2.0"`)
 	}
 	raw = o.Get("method")
-	if raw == nil && m.id != nil && (o.Get("result") != nil || o.Get("error") != nil) {
-		return &message{}, nil // a response; nothing was asked
+	if result, rpcError := o.Get("result"), o.Get("error"); raw == nil && m.id != nil && (result != nil) != (rpcError != nil) {
+		return &message{id: m.id, result: result, rpcError: rpcError}, nil
 	}
 	method, ok := rawjson.String(raw)
 	if !ok || method == "" {
@@ -98,6 +106,24 @@ func appendResult(dst, id, result []byte) []byte {
 	}
 	dst = append(append(append(dst, `{"jsonrpc":"2.0","id":`...), id...), `,"result":`...)
 	return append(append(dst, result...), '}')
+}
+
+// appendNotification appends a notification; params is raw or nil.
+func appendNotification(dst []byte, method string, params []byte) []byte {
+	return appendParams(append(dst, `{"jsonrpc":"2.0"`...), method, params)
+}
+
+// appendRequest appends a request of ours; params is raw or nil.
+func appendRequest(dst, id []byte, method string, params []byte) []byte {
+	return appendParams(append(append(dst, `{"jsonrpc":"2.0","id":`...), id...), method, params)
+}
+
+func appendParams(dst []byte, method string, params []byte) []byte {
+	dst = rawjson.AppendString(append(dst, `,"method":`...), method)
+	if params != nil {
+		dst = append(append(dst, `,"params":`...), params...)
+	}
+	return append(dst, '}')
 }
 
 // rpcAnswer is a JSON-RPC error on its way to the client.
@@ -118,6 +144,7 @@ type errorData struct {
 	RequestID string      `json:"requestId,omitempty"`
 	Supported []string    `json:"supported,omitempty"` // of MCP 2026-07-28's -32022
 	Requested string      `json:"requested,omitempty"`
+	URI       string      `json:"uri,omitempty"` // of a resource that was not found
 }
 
 func (a *rpcAnswer) append(dst []byte, requestID string) []byte {
@@ -126,8 +153,13 @@ func (a *rpcAnswer) append(dst []byte, requestID string) []byte {
 		id = []byte("null")
 	}
 	dst = append(append(append(dst, `{"jsonrpc":"2.0","id":`...), id...), `,"error":`...)
+	return append(a.appendError(dst, requestID), '}')
+}
+
+// appendError appends the error object alone.
+func (a *rpcAnswer) appendError(dst []byte, requestID string) []byte {
 	if a.raw != nil {
-		return append(append(dst, a.raw...), '}')
+		return append(dst, a.raw...)
 	}
 	dst = append(dst, `{"code":`...)
 	dst = strconv.AppendInt(dst, int64(a.number), 10)
@@ -137,7 +169,7 @@ func (a *rpcAnswer) append(dst []byte, requestID string) []byte {
 	if data, err := json.Marshal(a.data); err == nil {
 		dst = append(append(dst, `,"data":`...), data...)
 	}
-	return append(dst, `}}`...)
+	return append(dst, '}')
 }
 
 func (a *rpcAnswer) answer(c *fiber.Ctx) error {

@@ -20,6 +20,7 @@ const (
 	codeInternal           = -32603
 	codeToolNotFound       = -32002
 	codeToolDisabled       = -32003
+	codeResourceNotFound   = -32002 // MCP up to 2025-11-25
 	codeHeaderMismatch     = -32020
 	codeUnsupportedVersion = -32022
 )
@@ -31,13 +32,18 @@ func errorAnswer(err error, client *gateway.Client, id []byte) *rpcAnswer {
 	var upstream *gateway.RPCError
 	if errors.As(err, &upstream) {
 		a.raw = upstream.Raw
+		if client.Stateless() {
+			a.status = statelessStatus(upstream.Number())
+		}
 		return a
 	}
 	f := fault.From(err)
-	a.message, a.data = f.Message, errorData{Code: f.Code, Restart: f.Restart, Span: f.Span}
+	a.message, a.data = f.Message, errorData{Code: f.Code, Restart: f.Restart, Span: f.Span, URI: f.Fields["uri"]}
 	switch {
 	case f.Code == fault.CodeToolNotFound && !client.Stateless():
 		a.number = codeToolNotFound
+	case f.Code == fault.CodeResourceNotFound && !client.Stateless():
+		a.number = codeResourceNotFound
 	case f.Kind == fault.KindDisabled && !client.Stateless():
 		a.number = codeToolDisabled
 	case f.Kind == fault.KindUnknownMethod:
@@ -51,4 +57,17 @@ func errorAnswer(err error, client *gateway.Client, id []byte) *rpcAnswer {
 		a.number = codeInternal
 	}
 	return a
+}
+
+// statelessStatus returns the HTTP status that revision 2026-07-28 asks for
+// with an error of an upstream.
+func statelessStatus(number int) int {
+	switch {
+	case number == codeMethodNotFound:
+		return fiber.StatusNotFound
+	case codeUnsupportedVersion <= number && number <= codeHeaderMismatch:
+		return fiber.StatusBadRequest
+	default:
+		return fiber.StatusOK
+	}
 }

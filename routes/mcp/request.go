@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -31,33 +32,130 @@ type Limiter interface {
 	Allow(project *models.Project, principal access.Principal, calls int) error
 }
 
-// Endpoint serves the JSON-RPC endpoint of every project.
+// Handler answers one request; gateway.Gateway says how.
+type Handler interface {
+	Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.Trace) ([]byte, error)
+}
+
+// Subscriptions call deliver, which does not block, with what clients want to
+// hear, until they are told to stop; gateway.Subscriptions says how.
+type Subscriptions interface {
+	// Subscribe is for the lists of a project.
+	Subscribe(projectID string, deliver func(gateway.Notification)) (cancel func())
+	// SubscribeResources is for the resources that can be watched, and returns these.
+	SubscribeResources(ctx context.Context, project *toolset.Snapshot, uris []string, deliver func(gateway.Notification)) (agreed []string, cancel func())
+	// Attach is for the resources that a session subscribed to.
+	Attach(sessionID string, deliver func(gateway.Notification)) (detach func())
+	// Handle answers a session's resources/subscribe and resources/unsubscribe.
+	Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.Trace) ([]byte, error)
+	// End forgets what a session subscribed to.
+	End(sessionID string)
+}
+
+// Options are what an Endpoint works with. All but the last two must be set.
+type Options struct {
+	Projects      Projects
+	Auth          Authenticator
+	Gateway       Handler
+	Sessions      *Sessions
+	Names         *web.Names
+	Limits        Limiter
+	Subscriptions Subscriptions
+	MaxStreams    int // open at once, of all clients
+
+	Hold      time.Duration // of an answer before it becomes a stream; 0 is 15 s
+	KeepAlive time.Duration // between comments on an idle stream; 0 is 15 s
+}
+
+// Endpoint serves the endpoints of every project.
 type Endpoint struct {
-	projects Projects
-	auth     Authenticator
-	gateway  *gateway.Gateway
-	sessions *Sessions
-	names    *web.Names
-	limits   Limiter
+	Options
+	slots  *slots
+	live   *liveSessions
+	levels *logLevels
+	posted *postedSessions
 }
 
 // NewEndpoint returns the endpoint.
-func NewEndpoint(projects Projects, auth Authenticator, g *gateway.Gateway, sessions *Sessions, names *web.Names, limits Limiter) *Endpoint {
-	return &Endpoint{projects: projects, auth: auth, gateway: g, sessions: sessions, names: names, limits: limits}
+func NewEndpoint(o Options) *Endpoint {
+	if o.Hold == 0 {
+		o.Hold = hold
+	}
+	return &Endpoint{Options: o, slots: newSlots(o.MaxStreams), live: newLiveSessions(), levels: newLogLevels(), posted: newPostedSessions()}
 }
+
+// Methods of the endpoint, for Allow headers.
+const (
+	requestMethods = "POST, GET, DELETE"
+	sseMethods     = "GET, POST"
+)
 
 // Request serves /v1/mcp/:projectSlug/request (specification, "JSON-RPC
 // endpoint") for plain JSON clients and every revision of Streamable HTTP. The
 // checks are made in the order of the contract.
 func (e *Endpoint) Request(c *fiber.Ctx) error {
-	project, principal, err := e.admit(c)
+	project, err := e.locate(c)
 	if err != nil {
 		return err
 	}
-	if c.Method() != fiber.MethodPost {
-		c.Set(fiber.HeaderAllow, fiber.MethodPost)
-		return fault.New(fault.KindMethodNotAllowed, fault.CodeMethodNotAllowed, "send JSON-RPC requests with POST")
+	if c.Method() == fiber.MethodOptions {
+		return preflight(c, requestMethods)
 	}
+	principal, err := e.authenticate(c, project)
+	if err != nil {
+		return err
+	}
+	switch c.Method() {
+	case fiber.MethodPost:
+		return e.post(c, project, principal)
+	case fiber.MethodGet:
+		return e.listenForSession(c, project, principal)
+	case fiber.MethodDelete:
+		return e.endSession(c, project, principal)
+	default:
+		return notAllowed(c, requestMethods, "send JSON-RPC requests with POST")
+	}
+}
+
+// locate makes the checks that need no credentials.
+func (e *Endpoint) locate(c *fiber.Ctx) (*toolset.Snapshot, error) {
+	slug := c.Params("projectSlug")
+	project, err := e.Projects.Project(slug)
+	if err != nil {
+		return nil, err
+	}
+	web.EventOf(c).Project = slug
+	if err := e.Names.CheckHost(c); err != nil {
+		return nil, err
+	}
+	if err := e.Names.CheckOrigin(c); err != nil {
+		return nil, err
+	}
+	shareWithOrigin(c)
+	return project, nil
+}
+
+func (e *Endpoint) authenticate(c *fiber.Ctx, project *toolset.Snapshot) (access.Principal, error) {
+	principal, err := e.Auth.Authenticate(&project.Project, c.Get(fiber.HeaderAuthorization))
+	if err == nil && !principal.Known() {
+		err = fault.Unauthorized()
+	}
+	if err != nil {
+		if fault.Is(err, fault.CodeUnauthorized) {
+			c.Set(fiber.HeaderWWWAuthenticate, `Bearer realm="gateway"`)
+		}
+		return access.Principal{}, err
+	}
+	return principal, nil
+}
+
+func notAllowed(c *fiber.Ctx, methods, format string, args ...any) error {
+	c.Set(fiber.HeaderAllow, methods)
+	return fault.New(fault.KindMethodNotAllowed, fault.CodeMethodNotAllowed, format, args...)
+}
+
+// post answers what a client posted.
+func (e *Endpoint) post(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) error {
 	body, err := web.JSONBody(c)
 	if err != nil {
 		return err
@@ -66,35 +164,6 @@ func (e *Endpoint) Request(c *fiber.Ctx) error {
 	if problem != nil {
 		return problem.answer(c)
 	}
-	return e.answer(c, project, principal, messages, batch)
-}
-
-// admit makes the checks that come before a request is read.
-func (e *Endpoint) admit(c *fiber.Ctx) (*toolset.Snapshot, access.Principal, error) {
-	slug := c.Params("projectSlug")
-	project, err := e.projects.Project(slug)
-	if err != nil {
-		return nil, access.Principal{}, err
-	}
-	web.EventOf(c).Project = slug
-	if err := e.names.CheckHost(c); err != nil {
-		return nil, access.Principal{}, err
-	}
-	if err := e.names.CheckOrigin(c); err != nil {
-		return nil, access.Principal{}, err
-	}
-	principal, err := e.auth.Authenticate(&project.Project, c.Get(fiber.HeaderAuthorization))
-	if err == nil && !principal.Known() {
-		err = fault.Unauthorized()
-	}
-	if err != nil {
-		c.Set(fiber.HeaderWWWAuthenticate, `Bearer realm="gateway"`)
-		return nil, access.Principal{}, err
-	}
-	return project, principal, nil
-}
-
-func (e *Endpoint) answer(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal, messages []*message, batch bool) error {
 	client, problem, err := e.client(c, project, principal, messages, batch)
 	if err != nil {
 		return err
@@ -105,6 +174,7 @@ func (e *Endpoint) answer(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 	if err := e.allow(project, client, messages); err != nil {
 		return err
 	}
+	e.hear(client, messages)
 	if batch {
 		return e.answerBatch(c, project, client, messages)
 	}
@@ -115,24 +185,87 @@ func (e *Endpoint) answer(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 	if !m.isRequest() {
 		return accepted(c)
 	}
-	event := web.EventOf(c)
-	event.Method = m.method
-	var trace gateway.Trace
-	result, err := e.handle(c.UserContext(), project, client, m, &trace)
-	event.Tool, event.Upstream = trace.Tool, trace.Server
-	if err != nil {
-		event.Fault(err)
-		return errorAnswer(err, client, m.id).answer(c)
+	web.EventOf(c).Method = m.method
+	switch {
+	case m.method == "initialize" && !client.Stateless():
+		return e.initialize(c, project, client, m)
+	case m.method == "subscriptions/listen" && client.Stateless():
+		return e.listen(c, project, client, m)
 	}
-	if m.method == "initialize" {
-		id, err := e.sessions.Mint(project.Project.ID, principal, gateway.NegotiatedVersion(m.params))
-		if err != nil {
-			return err
-		}
-		c.Set(HeaderSession, id)
+	named, only := web.AcceptsEventStream(c.Get(fiber.HeaderAccept))
+	if named && streams(m.method) {
+		return e.answerLazily(c, project, client, m, only)
+	}
+	return e.answerJSON(c, project, client, m)
+}
+
+// streams reports whether answering a method can take long or send anything
+// before its answer. The others are answered from memory.
+func streams(method string) bool {
+	switch method {
+	case "initialize", "ping", "server/discover", "logging/setLevel", "tools/list", "prompts/list", "resources/list", "resources/templates/list":
+		return false
+	default:
+		return true
+	}
+}
+
+// answerJSON answers a request with one JSON object.
+func (e *Endpoint) answerJSON(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message) error {
+	ctx := c.UserContext()
+	switch {
+	case !streams(m.method):
+	case client.Stateless():
+		// To go away is how a stateless client cancels (MCP 2026-07-28, "Cancellation").
+		cancellable, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer web.WatchDisconnect(c, cancel)()
+		ctx = cancellable
+	case client.SessionID != "":
+		cancellable, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer e.running(client, m, cancel)()
+		ctx = cancellable
+	}
+	event := web.EventOf(c)
+	var trace gateway.Trace
+	result, err := e.handle(ctx, project, client, m, &trace)
+	event.Tool, event.Upstream = trace.Tool, trace.Server
+	return answer(c, client, m, result, err)
+}
+
+// answer answers with a result, or with the error of a request.
+func answer(c *fiber.Ctx, client *gateway.Client, m *message, result []byte, err error) error {
+	if err != nil {
+		web.EventOf(c).Fault(err)
+		return errorAnswer(err, client, m.id).answer(c)
 	}
 	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
 	return c.Send(appendResult(nil, m.id, result))
+}
+
+// running notes the request for notifications/cancelled until done is called.
+func (e *Endpoint) running(client *gateway.Client, m *message, cancel context.CancelFunc) (done func()) {
+	session := e.live.enter(client.SessionID)
+	call := session.begin(m.id, cancel)
+	return func() {
+		session.done(m.id, call)
+		session.leave()
+	}
+}
+
+// initialize answers a handshake and gives the client its session.
+func (e *Endpoint) initialize(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message) error {
+	result, err := e.handle(c.UserContext(), project, client, m, nil)
+	if err != nil {
+		return answer(c, client, m, nil, err)
+	}
+	id, err := e.Sessions.Mint(project.Project.ID, client.Principal, gateway.NegotiatedVersion(m.params), declaredCapabilities(m.params))
+	if err != nil {
+		return err
+	}
+	c.Set(HeaderSession, id)
+	return answer(c, client, m, result, nil)
 }
 
 // accepted answers what needs no answer: 202 without a body.
@@ -149,7 +282,30 @@ func (e *Endpoint) handle(ctx context.Context, project *toolset.Snapshot, client
 			err = fault.Internal(fmt.Errorf("panic: %v\n%s", r, debug.Stack()))
 		}
 	}()
-	return e.gateway.Handle(ctx, project, client, m.method, m.params, trace)
+	switch {
+	case client.Stateless():
+	case m.method == "logging/setLevel":
+		return e.setLevel(client, m.params)
+	case m.method == "resources/subscribe", m.method == "resources/unsubscribe":
+		return e.Subscriptions.Handle(ctx, project, client, m.method, m.params, trace)
+	}
+	return e.Gateway.Handle(ctx, project, client, m.method, m.params, trace)
+}
+
+// hear takes the messages that concern requests under way: responses to what
+// the gateway asked, and cancellations.
+func (e *Endpoint) hear(client *gateway.Client, messages []*message) {
+	if client.SessionID == "" {
+		return
+	}
+	for _, m := range messages {
+		switch {
+		case m.isResponse():
+			e.live.find(client.SessionID).hear(m)
+		case m.method == "notifications/cancelled":
+			e.live.find(client.SessionID).cancel(cancelledID(m.params))
+		}
+	}
 }
 
 // allow asks the limiter for the tool calls among the messages.
@@ -163,5 +319,5 @@ func (e *Endpoint) allow(project *toolset.Snapshot, client *gateway.Client, mess
 	if calls == 0 {
 		return nil
 	}
-	return e.limits.Allow(&project.Project, client.Principal, calls)
+	return e.Limits.Allow(&project.Project, client.Principal, calls)
 }

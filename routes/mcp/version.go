@@ -22,6 +22,9 @@ const (
 	headerName    = "Mcp-Name"
 )
 
+// metaLogLevel is where a stateless request asks for log messages.
+const metaLogLevel = "io.modelcontextprotocol/logLevel"
+
 // client finds out which revision the request speaks and makes the checks
 // that the revision asks for. A request is of 2026-07-28 when its header or
 // its _meta says so; everything else is of the handshake revisions.
@@ -34,6 +37,9 @@ func (e *Endpoint) client(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 		meta = metaOf(first.params)
 	}
 	declared, _ := meta.String(gateway.MetaProtocolVersion)
+	if header != "" && declared != "" && header != declared {
+		return nil, badStateless(first.id, codeHeaderMismatch, "MCP-Protocol-Version and params._meta name different revisions"), nil
+	}
 	for _, version := range []string{header, declared} {
 		if version != "" && !slices.Contains(gateway.Versions(), version) {
 			return nil, unsupportedVersion(first.id, version), nil
@@ -42,7 +48,10 @@ func (e *Endpoint) client(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 	switch {
 	case header >= gateway.VersionStateless || declared >= gateway.VersionStateless:
 		client.Version = gateway.VersionStateless
-		if problem := checkStateless(c, client, first, meta, header, declared, batch); problem != nil {
+		if problem := checkStateless(c, client, first, meta, header, batch); problem != nil {
+			return nil, problem, nil
+		}
+		if problem := checkParamHeaders(c, project, first); problem != nil {
 			return nil, problem, nil
 		}
 		return client, nil, nil
@@ -53,11 +62,12 @@ func (e *Endpoint) client(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 		return nil, invalidRequest(nil, "revision "+header+" has no batches: send one message"), nil
 	}
 	if id := c.Get(HeaderSession); id != "" && first.method != "initialize" {
-		session, err := e.sessions.Open(id, project.Project.ID, principal)
+		session, err := e.Sessions.Open(id, project.Project.ID, principal)
 		if err != nil {
 			return nil, nil, err
 		}
-		client.SessionID = id
+		client.SessionID, client.Capabilities = session.Key(), session.Capabilities
+		client.LogLevel = e.levels.of(client.SessionID)
 		if header == "" {
 			client.Version = session.Version
 		}
@@ -68,7 +78,7 @@ func (e *Endpoint) client(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 // checkStateless makes the checks of MCP 2026-07-28, "Streamable HTTP": the
 // headers must be there and agree with the body, and the request must say
 // what its client can do.
-func checkStateless(c *fiber.Ctx, client *gateway.Client, m *message, meta *rawjson.Object, header, declared string, batch bool) *rpcAnswer {
+func checkStateless(c *fiber.Ctx, client *gateway.Client, m *message, meta *rawjson.Object, header string, batch bool) *rpcAnswer {
 	switch {
 	case batch:
 		return invalidRequest(nil, "revision "+gateway.VersionStateless+" has no batches: send one message")
@@ -78,8 +88,6 @@ func checkStateless(c *fiber.Ctx, client *gateway.Client, m *message, meta *rawj
 		return badStateless(m.id, codeInvalidParams, "params._meta needs "+gateway.MetaProtocolVersion)
 	case header == "":
 		return badStateless(m.id, codeHeaderMismatch, "the header MCP-Protocol-Version is missing")
-	case header != declared:
-		return badStateless(m.id, codeHeaderMismatch, "MCP-Protocol-Version and params._meta name different revisions")
 	}
 	if got := c.Get(headerMethod); got != m.method {
 		return badStateless(m.id, codeHeaderMismatch, "the header Mcp-Method must be "+m.method)
@@ -97,7 +105,57 @@ func checkStateless(c *fiber.Ctx, client *gateway.Client, m *message, meta *rawj
 		return badStateless(m.id, codeInvalidParams, "params._meta needs "+gateway.MetaClientCapabilities+", an object")
 	}
 	client.Capabilities = capabilities
+	client.LogLevel, _ = meta.String(metaLogLevel)
 	return nil
+}
+
+// checkParamHeaders checks that the Mcp-Param headers of a tools/call repeat
+// its arguments as the tool's schema asks (MCP 2026-07-28, SEP-2243).
+func checkParamHeaders(c *fiber.Ctx, project *toolset.Snapshot, m *message) *rpcAnswer {
+	if m.method != "tools/call" {
+		return nil
+	}
+	params, err := rawjson.ParseObject(m.params, rawjson.Strict)
+	if err != nil {
+		return nil // refused as such later
+	}
+	name, _ := params.String("name")
+	tool, err := project.Resolve(name)
+	if err != nil {
+		return nil
+	}
+	header := func(name string) (string, bool) {
+		v := c.Get(name)
+		if v == "" {
+			return "", false
+		}
+		text, ok := decodeHeader(v)
+		return text, ok
+	}
+	if wrong := tool.ParamHeaders.Disagreement(header, params); wrong != "" {
+		return badStateless(m.id, codeHeaderMismatch, wrong)
+	}
+	return nil
+}
+
+// declaredCapabilities returns the raw capabilities of initialize's params,
+// or nil.
+func declaredCapabilities(params []byte) []byte {
+	o, err := rawjson.ParseObject(params, rawjson.Lenient)
+	if err != nil {
+		return nil
+	}
+	return o.Get("capabilities")
+}
+
+// cancelledID returns the raw id that the params of notifications/cancelled
+// name, or nil.
+func cancelledID(params []byte) []byte {
+	o, err := rawjson.ParseObject(params, rawjson.Lenient)
+	if err != nil {
+		return nil
+	}
+	return o.Get("requestId")
 }
 
 // namedBy returns the parameter that Mcp-Name repeats for a method, or "".

@@ -105,7 +105,9 @@ func repairResult(r *upstream.Response) ([]byte, error) {
 	}
 	if structured := o.Get("structuredContent"); structured != nil && rawjson.Kind(structured) != '{' {
 		o.Delete("structuredContent")
-		content, changed = append(content, textBlock(structured)), true
+		if rawjson.Kind(structured) != 'n' { // null says as much as its absence
+			content, changed = append(content, textBlock(structured)), true
+		}
 	}
 	if changed {
 		o.Set("content", append(append([]byte{'['}, bytes.Join(content, []byte{','})...), ']'))
@@ -146,11 +148,12 @@ func bridgeError(raw []byte, client *Client) ([]byte, error) {
 		}
 	case strconv.Itoa(upstream.CodeURLElicitationRequired):
 		if client.Version != VersionLatestHandshake {
-			message := o.Get("message")
-			if message == nil {
-				message = rawjson.Quote("the tool needs you to visit a URL first")
+			message, ok := o.String("message")
+			if !ok {
+				message = "the tool needs you to visit a URL first"
 			}
-			result := append(append([]byte(`{"content":[{"type":"text","text":`), message...), `}],"isError":true`...)
+			result := rawjson.AppendString([]byte(`{"content":[{"type":"text","text":`), message)
+			result = append(result, `}],"isError":true`...)
 			if client.Stateless() {
 				result = append(result, `,"resultType":"complete"`...)
 			}

@@ -8,10 +8,31 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// callTool sends tools/call to the upstream server that owns the tool
+// callTool answers tools/call: a built-in tool here, every other by the server
+// that owns it.
+func (g *Gateway) callTool(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *Trace) ([]byte, error) {
+	name, ok := params.String("name")
+	if !ok {
+		return nil, fault.Invalid("name must be the name of a tool, as a string")
+	}
+	trace.Tool = clip(name)
+	if a := params.Get("arguments"); a != nil && rawjson.Kind(a) != '{' && rawjson.Kind(a) != 'n' {
+		return nil, fault.Invalid("arguments must be an object")
+	}
+	switch name {
+	case ToolSearch:
+		return g.searchTools(ctx, project, client, params)
+	case ToolExecute:
+		return g.executeTool(ctx, project, client, params, trace)
+	default:
+		return g.callUpstreamTool(ctx, project, client, params, trace)
+	}
+}
+
+// callUpstreamTool sends tools/call to the upstream server that owns the tool
 // (specification, "MCP methods"). Arguments and result pass through as raw
 // bytes; a tool's own failure stays a result.
-func (g *Gateway) callTool(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *Trace) ([]byte, error) {
+func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *Trace) ([]byte, error) {
 	name, ok := params.String("name")
 	if !ok {
 		return nil, fault.Invalid("name must be the name of a tool, as a string")

@@ -6,6 +6,8 @@ package gateway
 import (
 	"context"
 	"log/slog"
+	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"mcpgateway/models"
@@ -26,6 +28,7 @@ type Caller interface {
 // it keeps nothing but calls that wait for their input.
 type Gateway struct {
 	upstreams Caller
+	search    Search
 	tokens    *secrets.KeyRing
 	version   string
 	log       *slog.Logger
@@ -34,11 +37,11 @@ type Gateway struct {
 	levels    upstreamLevels
 }
 
-// New returns a gateway. tokens seals list cursors; version is what
-// serverInfo reports.
-func New(upstreams Caller, tokens *secrets.KeyRing, version string, log *slog.Logger) *Gateway {
+// New returns a gateway. tokens seals cursors and request states; version is
+// what serverInfo reports.
+func New(upstreams Caller, search Search, tokens *secrets.KeyRing, version string, log *slog.Logger) *Gateway {
 	return &Gateway{
-		upstreams: upstreams, tokens: tokens, version: version, log: log,
+		upstreams: upstreams, search: search, tokens: tokens, version: version, log: log,
 		parked: newParkingLot(tokens), levels: upstreamLevels{set: map[string]levelSet{}},
 	}
 }
@@ -85,6 +88,19 @@ type Trace struct {
 // RPCError is a JSON-RPC error of an upstream that the client gets as it is,
 // but for numbers that the client's revision forbids.
 type RPCError struct{ Raw []byte }
+
+// Number returns the error's code, or 0 when it has none.
+func (e *RPCError) Number() int {
+	o, err := rawjson.ParseObject(e.Raw, rawjson.Lenient)
+	if err != nil {
+		return 0
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(o.Get("code"))))
+	if err != nil {
+		return 0
+	}
+	return n
+}
 
 // Error returns the raw error object.
 func (e *RPCError) Error() string { return string(e.Raw) }

@@ -64,12 +64,16 @@ func (g *Gateway) initialize(project *toolset.Snapshot, params *rawjson.Object) 
 func appendCapabilities(b []byte, project *toolset.Snapshot) []byte {
 	b = append(b, `{"tools":{"listChanged":true}`...)
 	c := project.Capabilities
+	resources := `,"resources":{"listChanged":true}`
+	if c.Subscribe {
+		resources = `,"resources":{"listChanged":true,"subscribe":true}`
+	}
 	for _, part := range []struct {
 		offered bool
 		raw     string
 	}{
 		{c.Prompts, `,"prompts":{"listChanged":true}`},
-		{c.Resources, `,"resources":{"listChanged":true}`},
+		{c.Resources, resources},
 		{c.Completions, `,"completions":{}`},
 		{c.Logging, `,"logging":{}`},
 	} {
@@ -98,11 +102,11 @@ func appendInstructions(b []byte, project *toolset.Snapshot) []byte {
 			continue
 		}
 		part := "## " + server.Config.Alias + "\n\n" + server.Inventory.Instructions + "\n"
+		if text.Len() > 0 {
+			part = "\n" + part
+		}
 		if text.Len()+len(part) > maxInstructions {
 			continue
-		}
-		if text.Len() > 0 {
-			text.WriteByte('\n')
 		}
 		text.WriteString(part)
 	}

@@ -26,7 +26,7 @@ type listCursor struct {
 func (g *Gateway) listTools(project *toolset.Snapshot, client *Client, params *rawjson.Object) ([]byte, error) {
 	era := client.era()
 	if project.Project.ToolExposure == models.ExposeBuiltin {
-		return g.listResult(project, client, "tools", []byte("[]"), "", 0, false)
+		return g.listResult(project, client, list{member: "tools", items: []byte("[]"), last: builtinDefinitions})
 	}
 	page, err := g.pageAsked(project, project.ListID(era), params)
 	if err != nil {
@@ -36,16 +36,37 @@ func (g *Gateway) listTools(project *toolset.Snapshot, client *Client, params *r
 	if !ok {
 		return nil, invalidCursor()
 	}
-	return g.listResult(project, client, "tools", tools, project.ListID(era), page, more)
+	l := list{member: "tools", items: tools, id: project.ListID(era), page: page, more: more}
+	if !more {
+		l.last = builtinDefinitions
+	}
+	return g.listResult(project, client, l)
+}
+
+// list is one page of a list on its way to a client.
+type list struct {
+	member string // of the result, which holds the page
+	items  []byte // a raw JSON array
+	last   string // raw elements that stand behind the items; may be empty
+	id     string
+	page   int
+	more   bool
 }
 
 // listResult returns the result that holds one page of a list.
-func (g *Gateway) listResult(project *toolset.Snapshot, client *Client, member string, items []byte, id string, page int, more bool) ([]byte, error) {
-	b := make([]byte, 0, len(items)+512)
-	b = append(rawjson.AppendString(append(b, '{'), member), ':')
-	b = append(b, items...)
-	if more {
-		token, err := json.Marshal(listCursor{Project: project.Project.ID, List: id, Page: page + 1})
+func (g *Gateway) listResult(project *toolset.Snapshot, client *Client, l list) ([]byte, error) {
+	b := make([]byte, 0, len(l.items)+len(l.last)+512)
+	b = append(rawjson.AppendString(append(b, '{'), l.member), ':')
+	b = append(b, l.items[:len(l.items)-1]...)
+	if l.last != "" {
+		if len(l.items) > len("[]") {
+			b = append(b, ',')
+		}
+		b = append(b, l.last...)
+	}
+	b = append(b, ']')
+	if l.more {
+		token, err := json.Marshal(listCursor{Project: project.Project.ID, List: l.id, Page: l.page + 1})
 		if err != nil {
 			return nil, fault.Internal(err)
 		}

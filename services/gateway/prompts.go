@@ -74,5 +74,5 @@ func (g *Gateway) listOffers(project *toolset.Snapshot, client *Client, params *
 	if !ok {
 		return nil, invalidCursor()
 	}
-	return g.listResult(project, client, member, items, id, page, more)
+	return g.listResult(project, client, list{member: member, items: items, id: id, page: page, more: more})
 }

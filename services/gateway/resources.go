@@ -16,7 +16,9 @@ func (g *Gateway) readResource(ctx context.Context, project *toolset.Snapshot, c
 	}
 	server, err := project.Offers.ResourceOwner(uri)
 	if err != nil {
-		return nil, fault.New(fault.KindNotFound, fault.CodeResourceNotFound, "%s", fault.From(err).Message)
+		f := fault.New(fault.KindNotFound, fault.CodeResourceNotFound, "%s", fault.From(err).Message)
+		f.Fields = map[string]string{"uri": uri}
+		return nil, f
 	}
 	trace.Server = server.Config.Alias
 	response, err := g.forward(ctx, client, &outgoing{server: server, method: "resources/read", params: params, name: uri})

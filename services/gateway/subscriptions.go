@@ -7,6 +7,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/upstream"
 )
 
 // Notification is a JSON-RPC notification for clients. Params is raw JSON or nil.
@@ -17,20 +18,23 @@ type Notification struct {
 
 // The notifications that clients can subscribe to.
 const (
-	NotifyToolsChanged     = "notifications/tools/list_changed"
-	NotifyPromptsChanged   = "notifications/prompts/list_changed"
-	NotifyResourcesChanged = "notifications/resources/list_changed"
-	NotifyResourceUpdated  = "notifications/resources/updated"
+	NotifyToolsChanged     = upstream.ToolsListChanged
+	NotifyPromptsChanged   = upstream.PromptsListChanged
+	NotifyResourcesChanged = upstream.ResourcesListChanged
+	NotifyResourceUpdated  = upstream.ResourceUpdated
 )
 
 // Subscriptions tell the open streams of clients that a list of their project
-// changed.
+// or a resource that they subscribed to changed.
 type Subscriptions struct {
-	projects Projects
+	projects  Projects
+	resources ResourceSubscriber
 
-	mu   sync.Mutex
-	subs map[string]map[*subscription]bool // by project id
-	seen map[string]listState              // by project id; what subscribers know
+	mu       sync.Mutex
+	subs     map[string]map[*subscription]bool      // by project id
+	seen     map[string]listState                   // by project id; what subscribers know
+	sessions map[string]*holder                     // by session id
+	holders  map[string]map[string]map[*holder]bool // by server id and URI
 }
 
 // Projects finds the present snapshot of a project.
@@ -40,9 +44,13 @@ type Projects interface {
 
 type subscription struct{ deliver func(Notification) }
 
-// NewSubscriptions returns subscriptions without subscribers.
-func NewSubscriptions(projects Projects) *Subscriptions {
-	return &Subscriptions{projects: projects, subs: map[string]map[*subscription]bool{}, seen: map[string]listState{}}
+// NewSubscriptions returns subscriptions without subscribers. What upstreams
+// say of the resources that clients subscribe to comes in by ResourceUpdated.
+func NewSubscriptions(projects Projects, resources ResourceSubscriber) *Subscriptions {
+	return &Subscriptions{
+		projects: projects, resources: resources, subs: map[string]map[*subscription]bool{}, seen: map[string]listState{},
+		sessions: map[string]*holder{}, holders: map[string]map[string]map[*holder]bool{},
+	}
 }
 
 // listState identifies the lists of a snapshot by their content.

@@ -5,6 +5,7 @@ import "strings"
 const (
 	toolsetPrefix = "toolset:"
 	keysPrefix    = "keys:"
+	sessionsTopic = "sessions"
 )
 
 // Toolset returns the topic of everything a project's tools depend on: its
@@ -23,3 +24,9 @@ func (t Topic) ToolsetOf() (projectID string, ok bool) {
 func (t Topic) KeysOf() (projectID string, ok bool) {
 	return strings.CutPrefix(string(t), keysPrefix)
 }
+
+// Sessions returns the topic of the client sessions that were ended.
+func Sessions() Topic { return sessionsTopic }
+
+// IsSessions reports whether t is the topic that Sessions returns.
+func (t Topic) IsSessions() bool { return t == sessionsTopic }

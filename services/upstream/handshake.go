@@ -40,7 +40,7 @@ func (c *connector) initialize(ctx context.Context) (*session, error) {
 		fixed[headerSession] = []string{id}
 		s.session = true
 	}
-	ss := &session{key: c.key, target: c.target, place: c.place, transport: s, header: fixed}
+	ss := c.session(s, fixed)
 	if err := c.complete(ctx, ss, r, models.TransportStreamableHTTP); err != nil {
 		c.pool.end(ss)
 		return nil, err
@@ -55,11 +55,11 @@ func (c *connector) openLegacy(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := openLegacySSE(ctx, c.pool.life, c.poster, requestHeader(configured, fixed))
+	l, err := openLegacySSE(ctx, c.pool.life, c.poster, requestHeader(configured, fixed), c.heard)
 	if err != nil {
 		return nil, err
 	}
-	ss := &session{key: c.key, target: c.target, place: c.place, transport: l, header: fixed}
+	ss := c.session(l, fixed)
 	x, err := c.exchange(ctx, fixed, "initialize", c.initializeParams())
 	if err == nil {
 		var r reply

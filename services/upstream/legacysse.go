@@ -25,6 +25,8 @@ type legacySSE struct {
 	done    chan struct{} // closed when the stream has ended
 	replies chan struct{} // one element for each reply that is being sent
 
+	heard func(method string, params []byte)
+
 	posts    context.Context // ends with close, which waits for all POSTs
 	endPosts context.CancelFunc
 	posting  sync.WaitGroup
@@ -43,8 +45,9 @@ type waiter struct {
 }
 
 // openLegacySSE opens the stream and waits for its endpoint. The stream lives
-// until close or the end of life; ctx bounds the opening only.
-func openLegacySSE(ctx, life context.Context, p poster, header http.Header) (*legacySSE, error) {
+// until close or the end of life; ctx bounds the opening only. heard takes the
+// notifications that belong to no call.
+func openLegacySSE(ctx, life context.Context, p poster, header http.Header, heard func(string, []byte)) (*legacySSE, error) {
 	streamCtx, cancel := context.WithCancel(life)
 	stop := context.AfterFunc(ctx, cancel)
 	header = maps.Clone(header)
@@ -68,6 +71,7 @@ func openLegacySSE(ctx, life context.Context, p poster, header http.Header) (*le
 		posts: posts, endPosts: endPosts,
 		poster: poster{http: p.http, trace: p.trace, place: p.place, url: endpoint},
 		cancel: cancel, done: make(chan struct{}), replies: make(chan struct{}, maxReplies), waiting: map[int64]*waiter{},
+		heard: heard,
 	}
 	go l.readStream(streamCtx, resp.Body, events, header)
 	return l, nil
@@ -191,9 +195,10 @@ func (l *legacySSE) answered(m *message) {
 }
 
 // notified hands a progress notification to the call whose token it carries.
-// Others cannot be told apart on a shared stream and reach nobody.
+// Which call others belong to cannot be told on a shared stream.
 func (l *legacySSE) notified(m message) {
 	if m.method != "notifications/progress" {
+		l.heard(m.method, m.params)
 		return
 	}
 	o, err := rawjson.ParseObject(m.params, rawjson.Lenient)

@@ -17,12 +17,16 @@ const (
 	// maxTokenBytes bounds a session id and an event id.
 	maxTokenBytes = 1 << 10
 
-	// maxTools is the number of tools of one server; the rest is left out.
-	maxTools = 5_000
-	// maxToolPages is the number of pages of one tools/list.
-	maxToolPages = 500
-	// maxListBytes bounds all definitions of one server together.
+	// maxListed is the number of tools of one server, and of prompts, of
+	// resources and of resource templates; the rest is left out.
+	maxListed = 5_000
+	// maxListPages is the number of pages of one list.
+	maxListPages = 500
+	// maxListBytes bounds all definitions of one list together.
 	maxListBytes = 32 << 20
+	// maxIdentBytes bounds what identifies a prompt, resource or template, so
+	// that it fits an index of either database.
+	maxIdentBytes = 2_000
 	// maxWarnings bounds the warnings of one listing.
 	maxWarnings = 100
 	// maxSchemaDepth is how deep header annotations are looked for.
@@ -45,6 +49,12 @@ const (
 	// maxSendAttempts is how often a request is sent anew because the kept
 	// connection it was to take had ended.
 	maxSendAttempts = 3
+	// maxSubscribed is the number of resources of one server that are watched
+	// for clients.
+	maxSubscribed = 1_000
+	// maxSettleRounds is how often in a row an upstream is told of one
+	// resource.
+	maxSettleRounds = 10
 	// maxDrainBytes is read behind an answer in an event stream, so that its
 	// connection can be used again.
 	maxDrainBytes = 64 << 10
@@ -73,7 +83,12 @@ const (
 	// sessions may be when its tools are listed.
 	maxDescriptionAge = time.Minute
 
-	defaultRetryTime = time.Second            // before a broken stream is resumed
-	minRetryTime     = 100 * time.Millisecond // whatever the upstream asks for
-	maxRetryTime     = 30 * time.Second
+	// steadyTime is how long a stream without events must hold to count as
+	// one that works.
+	steadyTime = 10 * time.Second
+
+	defaultRetryTime  = time.Second            // before a broken stream is resumed
+	minRetryTime      = 100 * time.Millisecond // whatever the upstream asks for
+	maxRetryTime      = 30 * time.Second
+	maxWatchRetryTime = time.Minute // between attempts to hear an upstream
 )

@@ -175,12 +175,7 @@ func (p ParamHeaders) set(h http.Header, params []byte) {
 	}
 	arguments := o.Object("arguments")
 	for i := range p {
-		at := arguments
-		path := p[i].path
-		for _, name := range path[:len(path)-1] {
-			at = at.Object(name)
-		}
-		if value, ok := p[i].value(at.Get(path[len(path)-1])); ok {
+		if value, ok := p[i].argument(arguments); ok {
 			h[p[i].header] = []string{headerValue(value)}
 		}
 	}
@@ -210,4 +205,46 @@ func integer(raw []byte) (string, bool) {
 		return "", false
 	}
 	return strconv.FormatInt(int64(f), 10), true
+}
+
+// Disagreement returns in what the headers of a tools/call differ from its
+// arguments, or "" when every annotated argument is repeated as it is. header
+// returns the decoded value of a header and whether it is there.
+func (p ParamHeaders) Disagreement(header func(name string) (string, bool), params *rawjson.Object) string {
+	if len(p) == 0 {
+		return ""
+	}
+	arguments := params.Object("arguments")
+	for i := range p {
+		want, given := p[i].argument(arguments)
+		got, sent := header(p[i].header)
+		switch {
+		case given && !sent:
+			return "the header " + p[i].header + " is missing or cannot be read"
+		case !given && sent:
+			return "the header " + p[i].header + " repeats no argument"
+		case given && !p[i].same(got, want):
+			return "the header " + p[i].header + " is not the same as its argument"
+		}
+	}
+	return ""
+}
+
+// argument returns the text of the annotated argument, and whether it is there
+// in a form that a header repeats.
+func (p *paramHeader) argument(arguments *rawjson.Object) (string, bool) {
+	at := arguments
+	for _, name := range p.path[:len(p.path)-1] {
+		at = at.Object(name)
+	}
+	return p.value(at.Get(p.path[len(p.path)-1]))
+}
+
+// same compares a header with its argument: integers by value, all else by text.
+func (p *paramHeader) same(header, argument string) bool {
+	if p.kind == "integer" {
+		digits, ok := integer([]byte(header))
+		return ok && digits == argument
+	}
+	return header == argument
 }

@@ -26,6 +26,7 @@ type Pool struct {
 	clientInfo []byte
 	userAgent  string
 	ids        atomic.Int64
+	listens    atomic.Int64
 	servers    sync.Map // server id to *server
 
 	life    context.Context // ends with the pool; streams live by it
@@ -264,6 +265,9 @@ func (t *Target) headers(ctx context.Context) (http.Header, error) {
 }
 
 func (p *Pool) nextID() int64 { return p.ids.Add(1) }
+
+// nextListenID returns an id far from those of calls, which stay consecutive.
+func (p *Pool) nextListenID() int64 { return 1<<50 + p.listens.Add(1) }
 
 // start runs work that Close waits for; its context ends with the pool. It
 // reports false when the pool is closed.

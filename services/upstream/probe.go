@@ -35,10 +35,11 @@ type connector struct {
 	target *Target
 	key    sessionKey
 	known  eraKind
+	heard  func(method string, params []byte)
 }
 
-func newConnector(p *Pool, t *Target, key sessionKey, known era) (*connector, error) {
-	c := &connector{poster: poster{http: p.http, trace: p.trace, place: t.place()}, pool: p, target: t, key: key}
+func newConnector(p *Pool, t *Target, key sessionKey, known era, heard func(string, []byte)) (*connector, error) {
+	c := &connector{poster: poster{http: p.http, trace: p.trace, place: t.place()}, pool: p, target: t, key: key, heard: heard}
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, c.place.unavailable("has an unusable URL: it must begin with http:// or https:// and name a host")
@@ -170,9 +171,16 @@ func (c *connector) discover(ctx context.Context) (*session, error) {
 	} else if !describeStateless(about, r.result) {
 		return nil, nil
 	}
-	return &session{
-		target: c.target, place: c.place, stateless: true, transport: s, header: fixed, about: about, opened: time.Now(),
-	}, nil
+	ss := c.session(s, fixed)
+	ss.key, ss.stateless, ss.about, ss.opened = sessionKey{}, true, about, time.Now()
+	return ss, nil
+}
+
+// session returns a session over the transport, which is yet to begin.
+func (c *connector) session(t transport, fixed http.Header) *session {
+	ss := &session{key: c.key, target: c.target, place: c.place, transport: t, header: fixed, heard: c.heard}
+	ss.inUse, ss.retire = context.WithCancel(context.Background())
+	return ss
 }
 
 // supported reports whether a -32022 error offers revision 2026-07-28 after

@@ -19,6 +19,12 @@ const (
 	syncRetry    = 15 * time.Second // after the first failure; doubles up to the interval
 	syncParallel = 8
 	storeTimeout = 30 * time.Second
+
+	offersTimeout = 10 * time.Second       // of the lists beside the tools
+	soonDelay     = 100 * time.Millisecond // after a change was announced, for further ones to come
+	soonSpacing   = time.Second            // between announced syncs; doubles while they find nothing
+	soonMaxFactor = 6                      // how often it doubles
+	firstLook     = 10 * time.Second       // after a stream was opened, for what changed in between
 )
 
 // schedule knows when each server is to be synced next. It holds no timers:
@@ -35,6 +41,11 @@ type scheduled struct {
 	version  int64 // of the configuration that was synced or is being synced
 	failures int
 	running  bool
+
+	soon      time.Time      // when to sync because of an announcement; zero without one
+	announced time.Time      // when the latest such sync began
+	fruitless int            // how many of them in a row found nothing
+	watched   *models.Server // to be watched; nil before its configuration was synced
 }
 
 func newSchedule(now func() time.Time) *schedule {
@@ -59,6 +70,7 @@ func (s *schedule) keep(want map[string]bool) {
 	for id := range s.entries {
 		if !want[id] {
 			delete(s.entries, id)
+			s.poke() // its watch is to end
 		}
 	}
 }
@@ -66,7 +78,10 @@ func (s *schedule) keep(want map[string]bool) {
 func (s *schedule) forget(serverID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.entries, serverID)
+	if s.entries[serverID] != nil {
+		delete(s.entries, serverID)
+		s.poke()
+	}
 }
 
 // due makes a server due at once.
@@ -120,16 +135,79 @@ func (s *schedule) take(max int) (ids []string, wait time.Duration) {
 	now := s.now()
 	wait = SyncInterval
 	for id, e := range s.entries {
-		switch left := e.next.Sub(now); {
+		due := e.next
+		if !e.soon.IsZero() && e.soon.Before(due) {
+			due = e.soon
+		}
+		switch left := due.Sub(now); {
 		case e.running:
 		case left > 0:
 			wait = min(wait, left)
 		case len(ids) < max: // the others go when a sync ends
 			e.running = true
+			if !e.soon.IsZero() {
+				e.soon, e.announced = time.Time{}, now
+			}
 			ids = append(ids, id)
 		}
 	}
 	return ids, wait
+}
+
+// announce makes a server due soon, because it said that something changed.
+// One such sync waits at most; one that is running may have read too early.
+func (s *schedule) announce(serverID string, delay time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.entries[serverID]
+	if e == nil {
+		return
+	}
+	at := s.now().Add(delay)
+	if earliest := e.announced.Add(soonSpacing << min(e.fruitless, soonMaxFactor)); at.Before(earliest) {
+		at = earliest
+	}
+	if e.soon.IsZero() || at.Before(e.soon) {
+		e.soon = at
+		s.poke()
+	}
+}
+
+// heeded notes whether a sync found anything. Servers that announce changes
+// without making any are listened to less and less.
+func (s *schedule) heeded(serverID string, changed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch e := s.entries[serverID]; {
+	case e == nil:
+	case changed:
+		e.fruitless = 0
+	case !e.announced.IsZero():
+		e.fruitless++
+	}
+}
+
+// watch makes a server one to be watched, because it was synced.
+func (s *schedule) watch(server models.Server) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.entries[server.ID]; e != nil && e.version == server.ConfigVersion {
+		e.watched = &server
+		s.poke()
+	}
+}
+
+// watched returns the servers to be watched, by id.
+func (s *schedule) watched() map[string]*models.Server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make(map[string]*models.Server, len(s.entries))
+	for id, e := range s.entries {
+		if e.watched != nil {
+			all[id] = e.watched
+		}
+	}
+	return all
 }
 
 func (s *schedule) finished(serverID string) {
@@ -175,19 +253,23 @@ func (s *Syncer) Plan(ctx context.Context) error {
 	return nil
 }
 
-// Run syncs every planned server when it is due, a few at a time, until the
-// context ends; then it waits for the syncs under way.
+// Run syncs every planned server when it is due, a few at a time, and hears
+// what those that were synced say on their own, until the context ends; then it ends the syncs under way and waits for them. It runs once.
 func (s *Syncer) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
+	defer s.finish()
+	watches := newWatches(s)
+	defer watches.end()
 	slots := make(chan struct{}, syncParallel)
 	for ctx.Err() == nil {
+		watches.follow(ctx, s.schedule.watched())
 		ids, wait := s.schedule.take(syncParallel - len(slots))
 		for _, id := range ids {
 			slots <- struct{}{}
 			running.Go(func() {
 				defer func() { <-slots; s.schedule.finished(id) }()
-				_, _ = s.Sync(ctx, id) // the outcome is stored and logged
+				s.syncPlanned(ctx, id)
 			})
 		}
 		timer := time.NewTimer(max(wait, time.Millisecond))

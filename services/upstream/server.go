@@ -21,6 +21,10 @@ type server struct {
 	sessions  map[sessionKey]*session
 	flights   map[sessionKey]*flight
 	health    Health
+	target    *Target // the newest
+	watchers  map[*watcher]bool
+	resources map[string]*resource // by URI, those that clients subscribed to
+	settling  map[string]bool      // URIs about which the upstream is being told
 }
 
 // flight is one attempt to connect, which all who need the session wait for.
@@ -41,7 +45,10 @@ var (
 )
 
 func newServer(p *Pool, version int64) *server {
-	return &server{pool: p, version: version, sessions: map[sessionKey]*session{}, flights: map[sessionKey]*flight{}}
+	return &server{
+		pool: p, version: version, sessions: map[sessionKey]*session{}, flights: map[sessionKey]*flight{},
+		watchers: map[*watcher]bool{}, resources: map[string]*resource{}, settling: map[string]bool{},
+	}
 }
 
 // acquire returns a session for the target and client, which must be given
@@ -59,7 +66,9 @@ func (s *server) acquire(ctx context.Context, t *Target, key sessionKey) (*sessi
 	case t.Version > s.version:
 		s.version = t.Version
 		s.retireAll()
+		s.wakeWatchers()
 	}
+	s.target = t
 	if ss := s.find(key); ss != nil {
 		ss.inflight++
 		s.mu.Unlock()
@@ -101,7 +110,7 @@ func (s *server) find(key sessionKey) *session {
 // takeOff starts to connect. The context lends its values only, because other
 // calls may come to wait for the same session.
 func (s *server) takeOff(ctx context.Context, t *Target, key sessionKey) (*flight, error) {
-	c, err := newConnector(s.pool, t, key, s.era)
+	c, err := newConnector(s.pool, t, key, s.era, s.heard)
 	if err != nil {
 		return nil, err
 	}
@@ -143,17 +152,18 @@ func (s *server) land(f *flight, key sessionKey, t *Target, ss *session, found e
 	ss.inflight, ss.lastUsed = f.waiters, time.Now()
 	switch {
 	case !current || f.waiters == 0 || key.alone && !ss.stateless:
-		ss.retired = true
+		ss.takeOut()
 	case ss.stateless:
 		s.stateless, s.era = ss, found
 	case !s.makeRoom():
-		ss.retired = true
+		ss.takeOut()
 		ss.inflight = 0
 		f.session, f.err = nil, ss.place.unavailable("has %d sessions in use, which is as many as the gateway opens", maxSessions)
 	default:
 		s.sessions[key], s.era = ss, found
 	}
 	s.endRetired(ss)
+	s.wakeWatchers()
 }
 
 // leave is for a caller that cannot wait for a flight any longer.
@@ -217,8 +227,14 @@ func (s *server) remove(ss *session) {
 	if s.sessions[ss.key] == ss {
 		delete(s.sessions, ss.key)
 	}
-	ss.retired = true
+	ss.takeOut()
 	s.endRetired(ss)
+}
+
+// takeOut marks a session as out of use.
+func (ss *session) takeOut() {
+	ss.retired = true
+	ss.retire()
 }
 
 func (s *server) retireAll() {
@@ -285,6 +301,8 @@ func (s *server) drop() {
 	defer s.mu.Unlock()
 	s.dropped = true
 	s.retireAll()
+	s.forgetResources()
+	s.wakeWatchers()
 }
 
 // takeAll drops the server and returns the sessions that were not ended yet,
@@ -295,13 +313,19 @@ func (s *server) takeAll() []*session {
 	s.dropped = true
 	var all []*session
 	for _, ss := range s.sessions {
+		ss.takeOut()
 		if !ss.ended {
 			ss.ended = true
 			all = append(all, ss)
 		}
 	}
-	s.stateless = nil
+	if s.stateless != nil {
+		s.stateless.takeOut()
+		s.stateless = nil
+	}
 	clear(s.sessions)
+	s.forgetResources()
+	s.wakeWatchers()
 	return all
 }
 

@@ -33,12 +33,19 @@ type session struct {
 	header    http.Header // what the protocol fixes in every request
 	about     *Description
 	opened    time.Time
+	// heard takes what the upstream says, which may concern others than the
+	// call on whose stream it came.
+	heard func(method string, params []byte)
+	// inUse ends when the session is taken out of use.
+	inUse  context.Context
+	retire context.CancelFunc
 
 	// Guarded by the server's mutex.
-	inflight int
-	lastUsed time.Time
-	retired  bool // ends when its last call has
-	ended    bool
+	inflight   int
+	lastUsed   time.Time
+	retired    bool // ends when its last call has
+	ended      bool
+	subscribed map[string]bool // the resources that the upstream watches for it
 }
 
 // call sends one request. The error is the context's, a refusal or a fault.
@@ -47,7 +54,10 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 	if err != nil {
 		return nil, err
 	}
-	x := &exchange{id: p.nextID(), header: requestHeader(configured, ss.header), stateless: ss.stateless, notify: r.Notify, serve: r.Serve}
+	x := &exchange{
+		id: p.nextID(), header: requestHeader(configured, ss.header), stateless: ss.stateless,
+		notify: r.Notify, heard: ss.heard, serve: r.Serve,
+	}
 	if ss.stateless {
 		var name string
 		if x.body, name, err = statelessRequest(x.id, r.Method, r.Params, p.clientInfo, r.Client.Capabilities); err != nil {

@@ -36,6 +36,7 @@ type eventReader struct {
 	skipLF     bool   // the last line ended with CR, so a LF belongs to it
 	begun      bool
 
+	count  int           // of the events returned
 	lastID string        // of the last complete event with an id
 	retry  time.Duration // what the stream asked for, or 0
 }
@@ -64,6 +65,7 @@ func (r *eventReader) next() (event, error) {
 				r.lastID = string(id)
 			}
 			if hasData {
+				r.count++
 				return e, nil
 			}
 			e.name, id, hasID, size = "message", nil, false, 0

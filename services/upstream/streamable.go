@@ -241,6 +241,9 @@ func (s *streamable) receiveMessage(ctx context.Context, x *exchange, data []byt
 	}
 	switch {
 	case !m.isRequest():
+		if x.heard != nil {
+			x.heard(m.method, m.params)
+		}
 		if x.notify != nil {
 			x.notify(m.method, m.params)
 		}

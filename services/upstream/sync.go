@@ -3,18 +3,16 @@ package upstream
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/singleflight"
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
-	"mcpgateway/services/rawjson"
 )
 
 // Publisher tells this process and others of committed changes.
@@ -32,9 +30,13 @@ type SyncResult struct {
 	Total    int
 	Duration time.Duration
 	Warnings []string
+
+	began   time.Time
+	touched bool // something changed that clients or pages see
 }
 
-// Syncer reads the tools of upstream servers into the database.
+// Syncer reads what upstream servers offer into the database, and hears from
+// them when that changed.
 type Syncer struct {
 	db     *gorm.DB
 	pool   *Pool
@@ -46,24 +48,41 @@ type Syncer struct {
 
 	flight   singleflight.Group
 	schedule *schedule
+	updated  func(serverID, uri string)
+
+	life context.Context // ends when Run does, and every run with it
+	end  context.CancelFunc
+	mu   sync.Mutex // guards that no run begins after the end
+	runs sync.WaitGroup
 }
 
 // NewSyncer returns a syncer. target makes the call target of a server and
 // hash the identity of a definition.
 func NewSyncer(db *gorm.DB, pool *Pool, target func(models.Server) *Target, hash func([]byte) string, feed Publisher, now func() time.Time, log *slog.Logger) *Syncer {
-	return &Syncer{db: db, pool: pool, target: target, hash: hash, feed: feed, now: now, log: log, schedule: newSchedule(now)}
+	s := &Syncer{db: db, pool: pool, target: target, hash: hash, feed: feed, now: now, log: log, schedule: newSchedule(now)}
+	s.updated = func(string, string) {}
+	s.life, s.end = context.WithCancel(context.Background())
+	return s
 }
 
-// Sync reads the tools of the server with the id and stores them; callers at
-// the same time share one run. It returns NOT_FOUND for an unknown server and
+// Sync reads what the server with the id offers and stores it: tools, prompts,
+// resources and resource templates. Callers at the same time share one run. A
+// list other than that of the tools may fail; what is stored of it then stays,
+// and a warning says so. It returns NOT_FOUND for an unknown server and
 // UPSTREAM_ faults when the upstream fails, in which case the stored tools
-// stay and the failure is recorded.
+// stay and the failure is recorded. Once Run has ended it returns UNAVAILABLE.
 func (s *Syncer) Sync(ctx context.Context, serverID string) (SyncResult, error) {
 	// The shared run outlives the caller who happened to start it.
 	run := s.flight.DoChan(serverID, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), SyncTimeout)
-		defer cancel()
-		return s.sync(ctx, serverID)
+		ctx, done, ok := s.begin(ctx)
+		if !ok {
+			return SyncResult{}, errEnding()
+		}
+		defer done()
+		began := time.Now()
+		result, err := s.sync(ctx, serverID)
+		result.began = began
+		return result, err
 	})
 	select {
 	case r := <-run:
@@ -72,6 +91,32 @@ func (s *Syncer) Sync(ctx context.Context, serverID string) (SyncResult, error) 
 	case <-ctx.Done():
 		return SyncResult{}, ctx.Err()
 	}
+}
+
+// begin returns the context of a run, which Run waits for at its end; ok is
+// false after it.
+func (s *Syncer) begin(ctx context.Context) (run context.Context, done func(), ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.life.Err() != nil {
+		return nil, nil, false
+	}
+	s.runs.Add(1)
+	run, cancel := context.WithTimeout(context.WithoutCancel(ctx), SyncTimeout)
+	stop := context.AfterFunc(s.life, cancel)
+	return run, func() { stop(); cancel(); s.runs.Done() }, true
+}
+
+// finish ends the runs under way and waits for them.
+func (s *Syncer) finish() {
+	s.mu.Lock()
+	s.end()
+	s.mu.Unlock()
+	s.runs.Wait()
+}
+
+func errEnding() *fault.Fault {
+	return fault.New(fault.KindUnavailable, fault.CodeUnavailable, "the gateway shuts down: sync again when it is back")
 }
 
 func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) {
@@ -85,13 +130,21 @@ func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) 
 		s.schedule.failed(serverID)
 		return SyncResult{}, fault.Internal(err)
 	}
-	start := time.Now()
-	tools, description, warnings, listErr := s.pool.ListTools(ctx, s.target(server))
+	start, target := time.Now(), s.target(server)
+	tools, description, warnings, listErr := s.pool.ListTools(ctx, target)
+	var offers map[models.ListingKind][]models.Listing
+	if listErr == nil {
+		var more []string
+		offers, more = s.listOffers(ctx, target)
+		warnings = append(warnings, more...)
+	}
+	if listErr != nil && s.life.Err() != nil {
+		return SyncResult{}, errEnding().Because(listErr) // which says nothing about the upstream
+	}
 	result := SyncResult{Server: server, Duration: time.Since(start), Warnings: warnings, Total: len(tools)}
 	// The outcome is stored even when it took the whole of the time-out.
 	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	touched := false
 	err = s.db.WithContext(store).Transaction(func(tx *gorm.DB) error {
 		var now models.Server
 		if err := tx.Clauses(models.LockRow(tx)...).First(&now, "id = ?", serverID).Error; err != nil {
@@ -102,11 +155,11 @@ func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) 
 		}
 		var err error
 		if listErr != nil {
-			touched, err = s.storeFailure(tx, serverID, fault.From(listErr))
+			result.touched, err = s.storeFailure(tx, serverID, fault.From(listErr))
 		} else {
-			touched, err = s.storeTools(tx, &result, tools, description)
+			err = s.storeInventory(tx, &result, tools, description, offers)
 		}
-		if err != nil || !touched {
+		if err != nil || !result.touched {
 			return err
 		}
 		return notify.Touch(tx, notify.Toolset(server.ProjectID))
@@ -123,13 +176,45 @@ func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) 
 		return result, fault.Internal(err)
 	}
 	s.schedule.done(serverID, server.ConfigVersion, listErr == nil)
+	if listErr == nil {
+		s.schedule.watch(server)
+	}
 	s.report(&result, listErr)
-	if touched {
+	if result.touched {
 		if err := s.feed.Published(store, notify.Toolset(server.ProjectID)); err != nil {
 			return result, err
 		}
 	}
 	return result, listErr
+}
+
+// listOffers reads the lists other than that of the tools, all at once. A list
+// that fails is not among them.
+func (s *Syncer) listOffers(ctx context.Context, t *Target) (offers map[models.ListingKind][]models.Listing, warnings []string) {
+	ctx, cancel := context.WithTimeout(ctx, offersTimeout)
+	defer cancel()
+	type list struct {
+		listings []models.Listing
+		warnings []string
+		err      error
+	}
+	kinds := []models.ListingKind{models.ListingPrompt, models.ListingResource, models.ListingTemplate}
+	lists := make([]list, len(kinds))
+	var reading sync.WaitGroup
+	for i, kind := range kinds {
+		reading.Go(func() { lists[i].listings, lists[i].warnings, lists[i].err = s.pool.ListOffers(ctx, t, kind) })
+	}
+	reading.Wait()
+	offers = map[models.ListingKind][]models.Listing{}
+	for i, l := range lists {
+		if l.err != nil {
+			warnings = append(warnings, "the list of "+offerKind(kinds[i]).many+" could not be read and stays as it was: "+fault.From(l.err).Message)
+			continue
+		}
+		offers[kinds[i]] = l.listings
+		warnings = append(warnings, l.warnings...)
+	}
+	return offers, warnings
 }
 
 // errConfigChanged ends a sync whose answer belongs to an older configuration.
@@ -143,107 +228,4 @@ func (s *Syncer) report(r *SyncResult, err error) {
 		return
 	}
 	log.Info("synced", "tools", r.Total, "added", len(r.Added), "changed", len(r.Changed), "removed", len(r.Removed), "warnings", len(r.Warnings))
-}
-
-// storeFailure records a failed attempt and leaves the tools as they are. It
-// reports whether anything that clients or pages see changed.
-func (s *Syncer) storeFailure(tx *gorm.DB, serverID string, f *fault.Fault) (bool, error) {
-	old, err := inventoryOf(tx, serverID)
-	if err != nil {
-		return false, err
-	}
-	next := models.Inventory{ServerID: serverID}
-	if old != nil {
-		next = *old
-	}
-	next.AttemptedAt, next.ErrorCode, next.ErrorMessage = s.now(), string(f.Code), f.Message
-	touched := old == nil || old.ErrorCode != next.ErrorCode || old.ErrorMessage != next.ErrorMessage
-	return touched, saveInventory(tx, &next)
-}
-
-// storeTools replaces the stored tools by the listed ones and fills in what
-// changed. It reports whether anything that clients or pages see changed.
-func (s *Syncer) storeTools(tx *gorm.DB, result *SyncResult, tools [][]byte, d *Description) (bool, error) {
-	serverID, now := result.Server.ID, s.now()
-	var rows []models.Tool
-	if err := tx.Find(&rows, "server_id = ?", serverID).Error; err != nil {
-		return false, err
-	}
-	stored := make(map[string]models.Tool, len(rows))
-	for _, row := range rows {
-		stored[row.Name] = row
-	}
-	touched := false
-	var upserts []models.Tool
-	for position, raw := range tools {
-		o, err := rawjson.ParseObject(raw, rawjson.Lenient)
-		if err != nil {
-			return false, fmt.Errorf("a listed tool is not an object: %w", err)
-		}
-		name, _ := o.String("name")
-		row, known := stored[name]
-		delete(stored, name)
-		next := models.Tool{
-			ServerID: serverID, Name: name, Position: position, Definition: string(raw), DefinitionHash: s.hash(raw),
-			ApprovedHash: row.ApprovedHash, FirstSeenAt: row.FirstSeenAt, ChangedAt: row.ChangedAt,
-		}
-		switch {
-		case !known:
-			next.FirstSeenAt, next.ChangedAt = now, now
-			result.Added = append(result.Added, name)
-		case row.DefinitionHash != next.DefinitionHash:
-			next.ChangedAt = now
-			result.Changed = append(result.Changed, name)
-		case row.Position == position:
-			continue
-		}
-		upserts = append(upserts, next)
-	}
-	if len(upserts) > 0 {
-		touched = true
-		if err := tx.Clauses(clause.OnConflict{UpdateAll: true}).CreateInBatches(upserts, 200).Error; err != nil {
-			return false, err
-		}
-	}
-	for _, row := range rows {
-		if _, gone := stored[row.Name]; !gone {
-			continue
-		}
-		touched = true
-		result.Removed = append(result.Removed, row.Name)
-		if err := tx.Delete(&models.Tool{}, "server_id = ? AND name = ?", serverID, row.Name).Error; err != nil {
-			return false, err
-		}
-	}
-	old, err := inventoryOf(tx, serverID)
-	if err != nil {
-		return false, err
-	}
-	next := models.Inventory{
-		ServerID: serverID, SyncedAt: &now, AttemptedAt: now, Warnings: result.Warnings,
-		ProtocolVersion: d.ProtocolVersion, TransportUsed: d.Transport,
-		ServerInfo: string(d.ServerInfo), Capabilities: string(d.Capabilities), Instructions: d.Instructions,
-	}
-	touched = touched || !sameInventory(old, &next)
-	return touched, saveInventory(tx, &next)
-}
-
-// sameInventory compares everything but the times.
-func sameInventory(old, next *models.Inventory) bool {
-	return old != nil && old.SyncedAt != nil && old.ErrorCode == "" &&
-		fmt.Sprint(old.Warnings) == fmt.Sprint(next.Warnings) && old.ProtocolVersion == next.ProtocolVersion && old.TransportUsed == next.TransportUsed &&
-		old.ServerInfo == next.ServerInfo && old.Capabilities == next.Capabilities && old.Instructions == next.Instructions
-}
-
-func inventoryOf(tx *gorm.DB, serverID string) (*models.Inventory, error) {
-	var row models.Inventory
-	err := tx.First(&row, "server_id = ?", serverID).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return nil, nil
-	}
-	return &row, err
-}
-
-func saveInventory(tx *gorm.DB, row *models.Inventory) error {
-	return tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(row).Error
 }

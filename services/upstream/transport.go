@@ -39,6 +39,7 @@ type exchange struct {
 
 	progressToken []byte // raw; only where calls share a stream
 	notify        func(method string, params []byte)
+	heard         func(method string, params []byte) // is told of every notification first
 	serve         func(ctx context.Context, method string, params []byte) (result, rpcError []byte)
 }
 

@@ -148,14 +148,14 @@ func (s *Server) listen(ctx context.Context, w http.ResponseWriter, m *message) 
 	}
 	agreed = withMeta(append(agreed, '}', '}'), metaSubscription, m.id)
 
+	t := s.openStream(ctx, nil, l) // before the client can know of it
+	defer s.closeStream(t)
 	startEvents(w)
 	ack := frame{head: notification("notifications/subscriptions/acknowledged", agreed)}
 	rc := http.NewResponseController(w)
 	if ack.writeEvent(w, "") != nil || rc.Flush() != nil {
 		return
 	}
-	t := s.openStream(ctx, nil, l)
-	defer s.closeStream(t)
 	if l.tools || l.prompts || l.resources || len(l.uris) > 0 {
 		if !s.pump(w, t) {
 			return

@@ -268,12 +268,12 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) serveStream(w http.ResponseWriter, r *http.Request, v *session) {
+	t := s.openStream(r.Context(), v, nil) // before the client can know of it
+	defer s.closeStream(t)
 	startEvents(w)
 	if http.NewResponseController(w).Flush() != nil {
 		return
 	}
-	t := s.openStream(r.Context(), v, nil)
-	defer s.closeStream(t)
 	s.pump(w, t)
 }
 

@@ -1,0 +1,156 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync/atomic"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway"
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolset"
+	"mcpgateway/web"
+)
+
+// metaSubscriptionID is where the notifications of a subscription carry the
+// id of the request that opened it (MCP 2026-07-28, "Subscriptions").
+const metaSubscriptionID = "io.modelcontextprotocol/subscriptionId"
+
+// subscribed are the notifications that a client wants, as it names them in
+// subscriptions/listen.
+type subscribed struct {
+	ToolsListChanged      bool     `json:"toolsListChanged,omitempty"`
+	PromptsListChanged    bool     `json:"promptsListChanged,omitempty"`
+	ResourcesListChanged  bool     `json:"resourcesListChanged,omitempty"`
+	ResourceSubscriptions []string `json:"resourceSubscriptions,omitzero"`
+}
+
+// has reports whether the client wants notifications of the method.
+func (s *subscribed) has(method string) bool {
+	switch method {
+	case gateway.NotifyToolsChanged:
+		return s.ToolsListChanged
+	case gateway.NotifyPromptsChanged:
+		return s.PromptsListChanged
+	case gateway.NotifyResourcesChanged:
+		return s.ResourcesListChanged
+	case gateway.NotifyResourceUpdated:
+		return true // it comes for the agreed resources only
+	default:
+		return false
+	}
+}
+
+// any reports whether any notification can come at all.
+func (s *subscribed) any() bool {
+	return s.ToolsListChanged || s.PromptsListChanged || s.ResourcesListChanged || len(s.ResourceSubscriptions) > 0
+}
+
+// listen answers subscriptions/listen (MCP 2026-07-28, "Subscriptions") with
+// a stream: it first says which of the wanted notifications will come, then
+// sends those until either side ends it. A wish for nothing that can come
+// ends at once.
+func (e *Endpoint) listen(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message) error {
+	if accept := c.Get(fiber.HeaderAccept); accept != "" && !strings.Contains(accept, "*/*") {
+		if named, _ := web.AcceptsEventStream(accept); !named {
+			return invalidRequest(m.id, "subscriptions/listen is answered with a stream: send Accept: text/event-stream").answer(c)
+		}
+	}
+	wanted, err := wantedSubscriptions(m.params)
+	if err != nil {
+		return answer(c, client, m, nil, err)
+	}
+	free, err := e.slots.take(streamOwner(c, client.Principal))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.UserContext(), listenTimeout)
+	defer cancel()
+	unsubscribe, release, unwatch := func() {}, func() {}, func() {}
+	var stream *web.Stream
+	stream = web.NewStream(c, web.StreamOptions{
+		KeepAlive: e.KeepAlive,
+		Alive:     e.stillAdmitted(c, project, client.Principal),
+		Stop:      func() { stream.EndWith(messageEvent, appendResult(nil, m.id, listenResult(m.id))) },
+		Closed: func() {
+			unsubscribe()
+			release()
+			unwatch()
+			free()
+		},
+	})
+	unwatch = web.WatchDisconnect(c, func() {
+		cancel()
+		stream.Break()
+	})
+	var acknowledged atomic.Bool // nothing may come before the acknowledgment
+	deliver := func(n gateway.Notification) {
+		if acknowledged.Load() && wanted.has(n.Method) {
+			stream.Send(messageEvent, appendNotification(nil, n.Method, withSubscription(n.Params, m.id)))
+		}
+	}
+	if len(wanted.ResourceSubscriptions) > 0 {
+		agreed, stop := e.Subscriptions.SubscribeResources(ctx, project, wanted.ResourceSubscriptions, deliver)
+		release, wanted.ResourceSubscriptions = stop, append([]string{}, agreed...)
+	}
+	unsubscribe = e.Subscriptions.Subscribe(project.Project.ID, deliver)
+	agreed, err := json.Marshal(wanted)
+	if err != nil {
+		stream.Discard()
+		return fault.Internal(err)
+	}
+	params := append(append([]byte(`{"notifications":`), agreed...), '}')
+	stream.Send(messageEvent, appendNotification(nil, "notifications/subscriptions/acknowledged", withSubscription(params, m.id)))
+	acknowledged.Store(true)
+	if !wanted.any() {
+		stream.EndWith(messageEvent, appendResult(nil, m.id, listenResult(m.id)))
+	}
+	return stream.Answer(c)
+}
+
+// wantedSubscriptions returns the wishes of subscriptions/listen. It returns
+// INVALID_PARAMETER for params without readable wishes.
+func wantedSubscriptions(params []byte) (*subscribed, error) {
+	o, err := rawjson.ParseObject(params, rawjson.Strict)
+	if err != nil {
+		return nil, fault.Invalid("subscriptions/listen needs params")
+	}
+	raw := o.Get("notifications")
+	wanted := &subscribed{}
+	if rawjson.Kind(raw) != '{' || json.Unmarshal(raw, wanted) != nil {
+		return nil, fault.Invalid("params.notifications must be an object that says which notifications are wanted")
+	}
+	return wanted, nil
+}
+
+// withSubscription returns the params of a notification, which may be nil,
+// tagged with the subscription's raw id.
+func withSubscription(params, id []byte) []byte {
+	if params == nil {
+		params = []byte("{}")
+	}
+	o, err := rawjson.ParseObject(params, rawjson.Lenient)
+	if err != nil {
+		return params
+	}
+	meta := o.Object("_meta")
+	if meta == nil {
+		o.Set("_meta", subscriptionMeta(id))
+		return o.Bytes()
+	}
+	meta.Set(metaSubscriptionID, id)
+	o.Set("_meta", meta.Bytes())
+	return o.Bytes()
+}
+
+func subscriptionMeta(id []byte) []byte {
+	return append(append([]byte(`{"`+metaSubscriptionID+`":`), id...), '}')
+}
+
+// listenResult returns the result that ends a subscription in peace.
+func listenResult(id []byte) []byte {
+	return append(append([]byte(`{"resultType":"complete","_meta":`), subscriptionMeta(id)...), '}')
+}

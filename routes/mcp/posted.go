@@ -1,0 +1,215 @@
+package mcp
+
+import (
+	"context"
+	"crypto/rand"
+	"sync"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway"
+	"mcpgateway/services/toolset"
+	"mcpgateway/web"
+)
+
+// postedSessions are the open sessions of the HTTP+SSE transport (MCP
+// 2024-11-05, "HTTP with SSE"). Each lives as long as its stream, in the
+// process that holds it.
+type postedSessions struct {
+	mu   sync.Mutex
+	open map[string]*postedSession // by the id in its address
+}
+
+func newPostedSessions() *postedSessions {
+	return &postedSessions{open: map[string]*postedSession{}}
+}
+
+// postedSession is one stream that answers what is posted to its address.
+type postedSession struct {
+	id        string
+	projectID string
+	principal string
+	stream    *web.Stream
+	live      *liveSession
+	ctx       context.Context // ends with the stream
+	slots     chan struct{}   // a token for each running request
+
+	mu           sync.Mutex
+	version      string
+	capabilities []byte
+}
+
+func (p *postedSessions) add(s *postedSession) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open[s.id] = s
+}
+
+func (p *postedSessions) remove(s *postedSession) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.open, s.id)
+}
+
+// find returns the session of the principal. It returns NOT_FOUND for an
+// unknown id and for somebody else's.
+func (p *postedSessions) find(id, projectID string, principal access.Principal) (*postedSession, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.open[id]
+	if s == nil || s.projectID != projectID || s.principal != principal.ID() {
+		return nil, fault.New(fault.KindNotFound, fault.CodeNotFound, "this session has ended: open the stream again")
+	}
+	return s, nil
+}
+
+// openPosted answers a GET with a stream, whose first event says where the
+// client is to post.
+func (e *Endpoint) openPosted(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) error {
+	free, err := e.slots.take(streamOwner(c, principal))
+	if err != nil {
+		return err
+	}
+	web.EventOf(c).Method = "stream"
+	s := &postedSession{
+		id: rand.Text(), projectID: project.Project.ID, principal: principal.ID(),
+		slots: make(chan struct{}, maxPosted), version: gateway.VersionAssumed,
+	}
+	ctx, cancel := context.WithCancel(c.UserContext())
+	s.ctx, s.live = ctx, e.live.enter(s.id)
+	unsubscribe, unwatch := func() {}, func() {}
+	s.stream = web.NewStream(c, web.StreamOptions{
+		KeepAlive: e.KeepAlive,
+		Alive:     e.stillAdmitted(c, project, principal),
+		Stop:      func() {}, // its protocol has no last words
+		Closed: func() {
+			e.posted.remove(s)
+			unsubscribe()
+			unwatch()
+			cancel()
+			free()
+			s.live.leave()
+			e.levels.forget(s.id)
+			e.Subscriptions.End(s.id)
+		},
+	})
+	s.stream.Send("endpoint", []byte("/v1/mcp/"+project.Project.Slug+"/sse?"+querySession+"="+s.id))
+	e.posted.add(s)
+	unsubscribe = e.subscribe(project, s.id, s.stream)
+	unwatch = web.WatchDisconnect(c, s.stream.Break)
+	return s.stream.Answer(c)
+}
+
+// postToStream takes what a client posts to the address of its stream. What
+// it asks is answered there.
+func (e *Endpoint) postToStream(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) error {
+	s, err := e.posted.find(c.Query(querySession), project.Project.ID, principal)
+	if err != nil {
+		return err
+	}
+	body, err := web.JSONBody(c)
+	if err != nil {
+		return err
+	}
+	messages, _, problem := parseBody(body)
+	if problem != nil {
+		return problem.answer(c)
+	}
+	client := s.client(e, principal)
+	if err := e.allow(project, client, messages); err != nil {
+		return err
+	}
+	if err := s.reserve(messages); err != nil {
+		return err
+	}
+	e.hear(client, messages)
+	event := web.EventOf(c)
+	requestID := event.RequestID
+	for _, m := range messages {
+		switch {
+		case m.err != nil:
+			s.stream.Send(messageEvent, m.err.append(nil, requestID))
+		case m.isRequest() && len(messages) == 1:
+			event.Method = m.method
+			event.Hold()
+			go func() {
+				defer event.Release()
+				var trace gateway.Trace
+				if err := e.answerPosted(s, project, client, m, requestID, &trace); err != nil {
+					event.Fault(err)
+				}
+				event.Tool, event.Upstream = trace.Tool, trace.Server
+			}()
+		case m.isRequest():
+			event.Method = "batch"
+			go func() { _ = e.answerPosted(s, project, client, m, requestID, nil) }() // told to the client
+		}
+	}
+	return accepted(c)
+}
+
+// client returns the client as it declared itself so far.
+func (s *postedSession) client(e *Endpoint, principal access.Principal) *gateway.Client {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &gateway.Client{
+		Principal: principal, Version: s.version, SessionID: s.id, Capabilities: s.capabilities, LogLevel: e.levels.of(s.id),
+		Notify: func(method string, params []byte) { sendNotification(s.stream, method, params) },
+		Ask: func(ctx context.Context, method string, params []byte) (result, rpcError []byte, err error) {
+			return s.live.ask(ctx, s.stream, func() {}, method, params)
+		},
+	}
+}
+
+// reserve takes a slot for every request among the messages. It returns
+// RATE_LIMITED when there are too few.
+func (s *postedSession) reserve(messages []*message) error {
+	taken := 0
+	for _, m := range messages {
+		if !m.isRequest() {
+			continue
+		}
+		select {
+		case s.slots <- struct{}{}:
+			taken++
+		default:
+			for range taken {
+				<-s.slots
+			}
+			f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "%d requests run for this session already", maxPosted)
+			f.RetryAfter = streamRetry
+			return f
+		}
+	}
+	return nil
+}
+
+// answerPosted answers one request on the session's stream and frees its
+// slot. It returns the error that the client got.
+func (e *Endpoint) answerPosted(s *postedSession, project *toolset.Snapshot, client *gateway.Client, m *message, requestID string, trace *gateway.Trace) error {
+	defer func() { <-s.slots }()
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	call := s.live.begin(m.id, cancel)
+	result, err := e.handle(ctx, project, client, m, trace)
+	cancelled := s.live.done(m.id, call)
+	switch {
+	case err == nil:
+		if m.method == "initialize" {
+			s.settle(gateway.NegotiatedVersion(m.params), declaredCapabilities(m.params))
+		}
+		s.stream.SendWhenRoom(messageEvent, appendResult(nil, m.id, result))
+	case !cancelled:
+		s.stream.SendWhenRoom(messageEvent, errorAnswer(err, client, m.id).append(nil, requestID))
+	}
+	return err
+}
+
+// settle keeps what the handshake agreed on.
+func (s *postedSession) settle(version string, capabilities []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.version, s.capabilities = version, capabilities
+}

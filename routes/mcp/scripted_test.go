@@ -1,0 +1,369 @@
+package mcp_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"go.uber.org/goleak"
+
+	"mcpgateway/routes/mcp"
+	"mcpgateway/routes/routestest"
+	"mcpgateway/services/gateway"
+	"mcpgateway/services/toolset"
+	"mcpgateway/web"
+)
+
+// call is what a scripted tools/call gets.
+type call struct {
+	context.Context
+	*gateway.Client
+	params string
+}
+
+// progress sends notifications/progress.
+func (c *call) progress(n int) {
+	c.Notify("notifications/progress", fmt.Appendf(nil, `{"progressToken":"t","progress":%d,"total":10000}`, n))
+}
+
+// script answers tools/call in place of the gateway, which answers the rest.
+type script struct {
+	*gateway.Gateway
+	play func(*call) (string, error)
+}
+
+func (s *script) Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.Trace) ([]byte, error) {
+	if method != "tools/call" || s.play == nil {
+		return s.Gateway.Handle(ctx, project, client, method, params, trace)
+	}
+	if trace != nil {
+		trace.Tool = "scripted__tool"
+	}
+	result, err := s.play(&call{ctx, client, string(params)})
+	return []byte(result), err
+}
+
+// server is an application behind a real listener.
+type server struct {
+	*routestest.App
+	base   string
+	app    *fiber.App
+	client *http.Client
+	ended  chan struct{} // closed when the listener is done
+}
+
+type setting func(*mcp.Options)
+
+// openProject has one project p that admits everybody.
+const openProject = `{"projects":{"p":{"authMode":"none"}}}`
+
+// serve runs the endpoints with tools/call played by play; nil is the real
+// gateway. When the test ends nothing of it may be left.
+func serve(t *testing.T, declaration string, play func(*call) (string, error), settings ...setting) *server {
+	t.Helper()
+	leaveNothing(t)
+	return serveOn(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), declaration, play, settings...)
+}
+
+// leaveNothing fails the test when goroutines are left that it began.
+func leaveNothing(t *testing.T) {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() {
+		if !t.Failed() {
+			goleak.VerifyNone(t, before,
+				// The server's own cleaner wakes up every ten seconds to see
+				// that it ended, and its clock is for the whole process.
+				goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
+				goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"))
+		}
+	})
+}
+
+// serveOn is serve on the database at dsn. It can be called several times.
+func serveOn(t *testing.T, dsn, declaration string, play func(*call) (string, error), settings ...setting) *server {
+	t.Helper()
+	s := &server{App: routestest.New(t, dsn), ended: make(chan struct{})}
+	if declaration != "" {
+		s.Apply(t, declaration)
+	}
+	services := s.Services
+	o := mcp.Options{
+		Projects: services.Directory, Auth: services.ProjectAuth, Gateway: &script{services.Gateway, play},
+		Sessions: mcp.NewSessions(services.Config.Keys, services.EndedSessions, time.Now),
+		Names:    web.NewNames(services.Config.PublicURL, nil, []string{"https://app.example.com"}, true),
+		Limits:   services.CallLimits, Subscriptions: services.Subscriptions, MaxStreams: 1000,
+	}
+	for _, set := range settings {
+		set(&o)
+	}
+	endpoint := mcp.NewEndpoint(o)
+	s.app = web.New(web.Options{Names: o.Names, Log: slog.New(slog.NewJSONHandler(s.Log, nil))})
+	s.app.All("/v1/mcp/:projectSlug/request", endpoint.Request)
+	s.app.All("/v1/mcp/:projectSlug/sse", endpoint.SSE)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.base = "http://" + listener.Addr().String() + "/v1/mcp/p/"
+	go func() {
+		defer close(s.ended)
+		if err := s.app.Listener(listener); err != nil {
+			t.Errorf("listening: %v", err)
+		}
+	}()
+	s.client = &http.Client{Transport: &http.Transport{}}
+	t.Cleanup(func() {
+		s.client.CloseIdleConnections()
+		s.shutdown(t)
+	})
+	// A shutdown does nothing before the first request can be served.
+	s.get(t, request{path: "nothing"})
+	return s
+}
+
+// shutdown ends the listener and its streams.
+func (s *server) shutdown(t *testing.T) {
+	t.Helper()
+	if err := s.app.ShutdownWithTimeout(10 * time.Second); err != nil {
+		t.Errorf("shutdown: %v", err)
+	}
+	select {
+	case <-s.ended:
+	case <-time.After(10 * time.Second):
+		t.Error("the listener did not end")
+	}
+}
+
+// request is one HTTP request of a raw client.
+type request struct {
+	method string // POST when there is a body, else GET
+	path   string // request, sse
+	body   string
+	header map[string]string
+	conn   context.Context
+}
+
+const (
+	bothKinds  = "application/json, text/event-stream"
+	toolCall   = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a__b","arguments":{},"_meta":{"progressToken":"t"}}}`
+	modernCall = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a__b","arguments":{},"_meta":{"progressToken":"t","io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+	handshake  = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"raw","version":"1"}}}`
+)
+
+// legacyHeader are the headers of a handshake client without a session.
+func legacyHeader(more ...string) map[string]string {
+	return header(append([]string{"Accept", bothKinds}, more...)...)
+}
+
+func modernHeader(method string, more ...string) map[string]string {
+	return header(append([]string{"Accept", bothKinds, "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", "a__b"}, more...)...)
+}
+
+func header(pairs ...string) map[string]string {
+	h := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		h[pairs[i]] = pairs[i+1]
+	}
+	return h
+}
+
+// do sends a request and returns the answer with its body open.
+func (s *server) do(t *testing.T, r request) *http.Response {
+	t.Helper()
+	resp, err := s.try(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+func (s *server) try(r request) (*http.Response, error) {
+	if r.method == "" {
+		r.method = http.MethodGet
+		if r.body != "" {
+			r.method = http.MethodPost
+		}
+	}
+	if r.path == "" {
+		r.path = "request"
+	}
+	if r.conn == nil {
+		r.conn = context.Background()
+	}
+	req, err := http.NewRequestWithContext(r.conn, r.method, s.base+r.path, strings.NewReader(r.body))
+	if err != nil {
+		return nil, err
+	}
+	if r.body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range r.header {
+		req.Header.Set(name, value)
+	}
+	return s.client.Do(req)
+}
+
+// get returns the whole answer.
+func (s *server) get(t *testing.T, r request) (status int, h http.Header, body string) {
+	t.Helper()
+	resp := s.do(t, r)
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Header, string(b)
+}
+
+// session opens a session and returns its id.
+func (s *server) session(t *testing.T, more ...string) string {
+	t.Helper()
+	status, h, body := s.get(t, request{body: handshake, header: legacyHeader(more...)})
+	if status != 200 || h.Get("Mcp-Session-Id") == "" {
+		t.Fatalf("initialize answered %d without a session: %s", status, body)
+	}
+	return h.Get("Mcp-Session-Id")
+}
+
+// events reads the messages of a stream.
+type events struct {
+	t    *testing.T
+	body io.ReadCloser
+	r    *bufio.Reader
+}
+
+// stream sends a request that must be answered with a stream.
+func (s *server) stream(t *testing.T, r request) *events {
+	t.Helper()
+	resp := s.do(t, r) //nolint:bodyclose // the test's cleanup closes it
+	return streamOf(t, resp)
+}
+
+func streamOf(t *testing.T, resp *http.Response) *events {
+	t.Helper()
+	for name, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-cache", "X-Accel-Buffering": "no"} {
+		if got := resp.Header.Get(name); resp.StatusCode != 200 || got != want {
+			b, _ := io.ReadAll(resp.Body)
+			t.Fatalf("status %d, %s %q, want 200 and %q: %s", resp.StatusCode, name, got, want, b)
+		}
+	}
+	return &events{t, resp.Body, bufio.NewReader(resp.Body)}
+}
+
+// block returns the next event or comment with its lines, or "" at the end.
+func (e *events) block() string {
+	e.t.Helper()
+	var b strings.Builder
+	for {
+		line, err := e.r.ReadString('\n')
+		switch {
+		case err == io.EOF && b.Len() == 0 && line == "":
+			return ""
+		case err != nil:
+			e.t.Fatalf("the stream broke after %q: %v", b.String()+line, err)
+		case line == "\n":
+			return b.String()
+		}
+		b.WriteString(line)
+	}
+}
+
+// next returns the next message's data, past comments; "" at the end.
+func (e *events) next() string {
+	e.t.Helper()
+	for {
+		block := e.block()
+		if block == "" {
+			return ""
+		}
+		if strings.HasPrefix(block, ":") {
+			continue
+		}
+		data, ok := strings.CutPrefix(block, "event: message\ndata: ")
+		if !ok {
+			e.t.Fatalf("not a message event: %q", block)
+		}
+		return strings.TrimSuffix(data, "\n")
+	}
+}
+
+func (e *events) want(message string) {
+	e.t.Helper()
+	if got := e.next(); got != message {
+		e.t.Fatalf("the stream says %q, want %q", got, message)
+	}
+}
+
+func (e *events) close() { _ = e.body.Close() }
+
+// gate is opened once and waited for with a limit.
+type gate struct {
+	c    chan struct{}
+	once sync.Once
+}
+
+func newGate() *gate { return &gate{c: make(chan struct{})} }
+
+func (g *gate) open() { g.once.Do(func() { close(g.c) }) }
+
+func (g *gate) wait(t *testing.T, what string) {
+	t.Helper()
+	select {
+	case <-g.c:
+	case <-time.After(10 * time.Second):
+		t.Fatalf("it did not happen: %s", what)
+	}
+}
+
+// idOf returns the raw id of a JSON-RPC message.
+func idOf(t *testing.T, message string) string {
+	t.Helper()
+	var m struct{ ID json.RawMessage }
+	if err := json.Unmarshal([]byte(message), &m); err != nil || m.ID == nil {
+		t.Fatalf("no id in %q", message)
+	}
+	return string(m.ID)
+}
+
+// dial opens a raw connection to the server.
+func (s *server) dial(t *testing.T) *net.TCPConn {
+	t.Helper()
+	u, err := url.Parse(s.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", u.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn.(*net.TCPConn)
+}
+
+// write sends a request on a raw connection.
+func (r request) write(t *testing.T, conn net.Conn) {
+	t.Helper()
+	var b strings.Builder
+	fmt.Fprintf(&b, "POST /v1/mcp/p/request HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", len(r.body))
+	for name, value := range r.header {
+		fmt.Fprintf(&b, "%s: %s\r\n", name, value)
+	}
+	b.WriteString("\r\n" + r.body)
+	if _, err := io.WriteString(conn, b.String()); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,202 @@
+package mcp
+
+import (
+	"context"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway"
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolset"
+	"mcpgateway/web"
+)
+
+// Query parameters of the endpoint.
+const (
+	queryRequest   = "request"   // a JSON-RPC request
+	queryName      = "name"      // of a tool
+	queryArguments = "arguments" // of the tool, a JSON object
+	querySession   = "sessionId"
+)
+
+// streamDone is the last message of the bridge (specification, "Events").
+const streamDone = "[DONE]"
+
+// bridgeToken is the progress token of a call that brings none of its own.
+const bridgeToken = `"sse"`
+
+// SSE serves /v1/mcp/:projectSlug/sse: the streaming bridge for tool calls
+// (specification, "SSE bridge"), and to a GET without a call the HTTP+SSE
+// transport of MCP 2024-11-05, which begins the same way.
+func (e *Endpoint) SSE(c *fiber.Ctx) error {
+	project, err := e.locate(c)
+	if err != nil {
+		return err
+	}
+	if c.Method() == fiber.MethodOptions {
+		return preflight(c, sseMethods)
+	}
+	principal, err := e.authenticate(c, project)
+	if err != nil {
+		return err
+	}
+	query := c.Context().QueryArgs()
+	switch c.Method() {
+	case fiber.MethodPost:
+		if query.Has(querySession) {
+			return e.postToStream(c, project, principal)
+		}
+		body, err := web.JSONBody(c)
+		if err != nil {
+			return err
+		}
+		return e.bridge(c, project, principal, body)
+	case fiber.MethodGet:
+		if query.Has(queryRequest) || query.Has(queryName) {
+			if err := refuseForeignPages(c); err != nil {
+				return err
+			}
+			body, problem := bridgeQuery(query)
+			if problem != nil {
+				return problem.answer(c)
+			}
+			return e.bridge(c, project, principal, body)
+		}
+		if named, _ := web.AcceptsEventStream(c.Get(fiber.HeaderAccept)); !named {
+			return fault.New(fault.KindNotAcceptable, fault.CodeNotAcceptable, "name a call with ?name= and ?arguments= or with ?request=, or send Accept: text/event-stream")
+		}
+		return e.openPosted(c, project, principal)
+	default:
+		return notAllowed(c, sseMethods, "call a tool with POST or GET")
+	}
+}
+
+// bridgeQuery returns the JSON-RPC request that a GET's query names.
+func bridgeQuery(query *fasthttp.Args) ([]byte, *rpcAnswer) {
+	if query.Has(queryRequest) {
+		if query.Has(queryName) || query.Has(queryArguments) {
+			return nil, invalidRequest(nil, "use either request or name and arguments")
+		}
+		return append([]byte(nil), query.Peek(queryRequest)...), nil
+	}
+	body := append([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":`), rawjson.Quote(string(query.Peek(queryName)))...)
+	if query.Has(queryArguments) {
+		arguments := query.Peek(queryArguments)
+		if err := rawjson.Valid(arguments, rawjson.Strict); err != nil {
+			return nil, parseError("arguments is not valid JSON: " + strings.TrimPrefix(err.Error(), "jsontext: "))
+		}
+		body = append(append(body, `,"arguments":`...), arguments...)
+	}
+	return append(body, `}}`...), nil
+}
+
+// bridge runs one tool call and streams its progress and result. Once the
+// request is known to be a call, every failure is a message of the stream.
+func (e *Endpoint) bridge(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal, body []byte) error {
+	messages, batch, problem := parseBody(body)
+	switch {
+	case problem != nil:
+		return problem.answer(c)
+	case batch:
+		return invalidRequest(nil, "the streaming bridge takes one tools/call request, not a batch").answer(c)
+	case messages[0].method != "tools/call":
+		return invalidRequest(messages[0].id, "the streaming bridge takes one tools/call request").answer(c)
+	}
+	m := messages[0]
+	if m.id == nil {
+		m.id = []byte("null") // the stream names no id, so none is needed
+	}
+	m.params = withProgressToken(m.params)
+	client := &gateway.Client{Principal: principal, Version: gateway.VersionAssumed}
+	if err := e.allow(project, client, messages); err != nil {
+		return err
+	}
+	free, err := e.slots.take(streamOwner(c, principal))
+	if err != nil {
+		return err
+	}
+	event := web.EventOf(c)
+	event.Method = m.method
+	ctx, cancel := context.WithCancel(c.UserContext())
+	unwatch := func() {}
+	stream := web.NewStream(c, web.StreamOptions{KeepAlive: e.KeepAlive, Closed: func() {
+		unwatch()
+		free()
+		cancel()
+	}})
+	client.Notify = func(method string, params []byte) {
+		if progress := bridgeProgress(method, params); progress != nil {
+			stream.Offer("", progressMethod, progress)
+		}
+	}
+	unwatch = web.WatchDisconnect(c, func() {
+		cancel()
+		stream.Break()
+	})
+	event.Hold()
+	go func() {
+		defer event.Release()
+		var trace gateway.Trace
+		result, err := e.handle(ctx, project, client, m, &trace)
+		event.Tool, event.Upstream = trace.Tool, trace.Server
+		last := append(append([]byte(`{"type":"result","result":`), result...), '}')
+		if err != nil {
+			event.Fault(err)
+			last = append(errorAnswer(err, client, nil).appendError([]byte(`{"type":"error","error":`), event.RequestID), '}')
+		}
+		stream.EndWith("", last, []byte(streamDone))
+	}()
+	return stream.Answer(c)
+}
+
+// withProgressToken returns the params of a call with a progress token.
+// Params that cannot have one are left for the gateway to refuse.
+func withProgressToken(params []byte) []byte {
+	o, err := rawjson.ParseObject(params, rawjson.Strict)
+	if err != nil {
+		return params
+	}
+	meta := o.Object("_meta")
+	switch {
+	case meta == nil && o.Get("_meta") == nil:
+		o.Set("_meta", []byte(`{"progressToken":`+bridgeToken+`}`))
+	case meta == nil || meta.Get("progressToken") != nil:
+		return params
+	default:
+		meta.Set("progressToken", []byte(bridgeToken))
+		o.Set("_meta", meta.Bytes())
+	}
+	return o.Bytes()
+}
+
+// bridgeProgress returns the progress message for a notification, or nil for
+// one that the bridge has no message for (specification, "Events").
+func bridgeProgress(method string, params []byte) []byte {
+	if method != progressMethod {
+		return nil
+	}
+	o, err := rawjson.ParseObject(params, rawjson.Lenient)
+	if err != nil {
+		return nil
+	}
+	progress, total := o.Get("progress"), o.Get("total")
+	message, _ := o.String("message")
+	if message == "" {
+		message = string(progress)
+		if rawjson.IsNumber(total) {
+			message += " of " + string(total)
+		}
+	}
+	b := rawjson.AppendString([]byte(`{"type":"progress","message":`), message)
+	if rawjson.IsNumber(progress) {
+		b = append(append(b, `,"progress":`...), progress...)
+	}
+	if rawjson.IsNumber(total) {
+		b = append(append(b, `,"total":`...), total...)
+	}
+	return append(b, '}')
+}

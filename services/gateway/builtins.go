@@ -1,0 +1,88 @@
+package gateway
+
+import (
+	"context"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolset"
+)
+
+// Names of the built-in tools (specification, "Built-in tool …").
+const (
+	ToolSearch  = "gateway_searchMcpForTask"
+	ToolExecute = "gateway_executeTool"
+)
+
+// Search answers the built-in search tool.
+type Search interface {
+	// Search returns the raw JSON object that answers the raw arguments for
+	// the principal. Its faults are those of the arguments.
+	Search(ctx context.Context, project *toolset.Snapshot, principal string, arguments []byte) ([]byte, error)
+}
+
+// The definitions of the built-in tools. Their schemas have no oneOf, anyOf or
+// allOf at the top, which some model APIs refuse; what excludes what is
+// checked when they are called.
+const (
+	searchDefinition = `{"name":"` + ToolSearch + `","title":"Search tools","description":"Finds tools of this project. Give task, a sentence that says what you want to do, for ranked candidates; or query, literal terms and qualifiers (server:alias, name:text, param:text, readonly:true, destructive:false, -term, \"a phrase\") for an exact search with pages. Call what you find by its name, directly or with ` + ToolExecute + `.",` +
+		`"inputSchema":{"type":"object","properties":{` +
+		`"task":{"type":"string","minLength":1,"maxLength":2048,"description":"What you want to do, in plain words. Excludes query and cursor."},` +
+		`"server":{"type":"string","description":"With task: only tools of the server with this alias."},` +
+		`"offset":{"type":"integer","minimum":0,"maximum":10000,"description":"With task: how many candidates to skip; take nextOffset of the last answer. Default 0."},` +
+		`"query":{"type":"string","description":"Literal terms and qualifiers; all must match. Excludes task, server and offset."},` +
+		`"cursor":{"type":"string","description":"With query: nextCursor of the last answer to the same query."},` +
+		`"limit":{"type":"integer","minimum":1,"maximum":50,"description":"Rows of a page: 1 to 20 with task, default 5; 1 to 50 with query, default 20."},` +
+		`"includeSchema":{"type":"boolean","description":"Whether the rows carry the inputSchema of their tool. Default false."}},"additionalProperties":false},` +
+		`"outputSchema":{"type":"object","properties":{` +
+		`"total":{"type":"integer"},"nextOffset":{"type":["integer","null"]},"truncated":{"type":"boolean"},"topTool":{"type":"string"},"candidates":{"type":"array","items":{"type":"object"}},` +
+		`"results":{"type":"array","items":{"type":"object"}},"count":{"type":"integer"},"nextCursor":{"type":["string","null"]},"warnings":{"type":"array","items":{"type":"object"}},"coverage":{"type":"object"}}},` +
+		`"annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}`
+	executeDefinition = `{"name":"` + ToolExecute + `","title":"Execute a tool","description":"Calls a tool of this project by its exact name alias__tool, as the search returns it, with the arguments that its inputSchema asks for. The result is the tool's own.",` +
+		`"inputSchema":{"type":"object","properties":{` +
+		`"name":{"type":"string","description":"Exact name of the tool, alias__tool."},` +
+		`"arguments":{"type":"object","description":"Arguments of the tool.","additionalProperties":true}},"additionalProperties":true},` +
+		`"annotations":{"readOnlyHint":false,"destructiveHint":true,"openWorldHint":true}}`
+)
+
+// builtinDefinitions stand at the end of the last page of tools/list.
+const builtinDefinitions = searchDefinition + "," + executeDefinition
+
+// searchTools answers the built-in search tool.
+func (g *Gateway) searchTools(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object) ([]byte, error) {
+	arguments := params.Get("arguments")
+	if rawjson.Kind(arguments) != '{' {
+		arguments = []byte("{}")
+	}
+	found, err := g.search.Search(ctx, project, client.Principal.ID(), arguments)
+	if err != nil {
+		return nil, err
+	}
+	result := append([]byte(`{"content":[`), textBlock(found)...)
+	result = append(append(result, `],"structuredContent":`...), found...)
+	result = append(result, '}')
+	if client.Stateless() {
+		return g.decorate(result)
+	}
+	return result, nil
+}
+
+// executeTool answers the built-in that calls another tool: exactly as
+// tools/call of that tool would, with the same filters and the same errors.
+func (g *Gateway) executeTool(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *Trace) ([]byte, error) {
+	arguments := params.Object("arguments")
+	name, code := arguments.Get("name"), arguments.Get("code")
+	switch {
+	case name != nil && code != nil, name == nil && code == nil:
+		return nil, fault.New(fault.KindInvalid, fault.CodeConflictingParameters, "give either name, with the arguments of that tool, or code")
+	case code != nil:
+		return nil, fault.New(fault.KindDisabled, fault.CodeCodeModeDisabled, "Code Mode is not available in this project: call a tool by its name")
+	}
+	params.Set("name", name)
+	if inner := arguments.Get("arguments"); inner != nil {
+		params.Set("arguments", inner)
+	} else {
+		params.Set("arguments", []byte("{}"))
+	}
+	return g.callUpstreamTool(ctx, project, client, params, trace)
+}

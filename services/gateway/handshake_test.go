@@ -1,0 +1,168 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway"
+	"mcpgateway/services/toolset"
+)
+
+func TestInitializeNegotiates(t *testing.T) {
+	for offered, want := range map[string]string{
+		v2024: v2024, v2503: v2503, v2506: v2506, v2511: v2511, v2026: v2511, "2027-01-01": v2511, "1999-01-01": v2511, "": v2511, "latest": v2511,
+	} {
+		params := fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}`, offered)
+		got, err := handle(t, &caller{}, client(v2503), "initialize", params)
+		if want := `{"protocolVersion":"` + want + `","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"gateway","version":"test"}}`; err != nil || got != want {
+			t.Errorf("%q: got %s, %v", offered, got, err)
+		}
+		if got := gateway.NegotiatedVersion([]byte(params)); got != want {
+			t.Errorf("%q: the session is of %s", offered, got)
+		}
+	}
+	for _, params := range []string{"", `{}`, `{"protocolVersion":7}`, `{"protocolVersion":null}`, `[]`} {
+		_, err := handle(t, &caller{}, client(v2503), "initialize", params)
+		wantFault(t, err, fault.CodeInvalidParameter)
+		if got := gateway.NegotiatedVersion([]byte(params)); got != v2511 {
+			t.Errorf("%q: the session is of %s", params, got)
+		}
+	}
+}
+
+func TestMethodsByEra(t *testing.T) {
+	for _, tc := range []struct {
+		method               string
+		handshake, stateless bool
+	}{
+		{"initialize", true, false}, {"ping", true, false}, {"server/discover", false, true}, {"tools/list", true, true}, {"tools/call", true, true},
+		{"resources/list", true, true}, {"prompts/list", true, true}, {"resources/subscribe", false, false}, {"Tools/list", false, false}, {"", false, false}, {strings.Repeat("x", 10_000), false, false},
+	} {
+		for _, version := range gateway.Versions() {
+			served := tc.handshake
+			if version == v2026 {
+				served = tc.stateless
+			}
+			_, err := handle(t, &caller{err: fault.NotFound("upstream", "x")}, client(version), tc.method, `{"name":"up__echo","protocolVersion":"x"}`)
+			f := fault.From(err)
+			if unknown := err != nil && f.Kind == fault.KindUnknownMethod; unknown == served {
+				t.Errorf("%.20s of %s: %v", tc.method, version, err)
+			}
+			if len(f.Message) > 300 {
+				t.Errorf("the message has %d bytes", len(f.Message))
+			}
+		}
+	}
+}
+
+func TestPingIsAnsweredHere(t *testing.T) {
+	if got, err := handle(t, &caller{}, client(v2511), "ping", ""); err != nil || got != "{}" {
+		t.Errorf("got %s, %v", got, err)
+	}
+}
+
+func TestVersionsAreInOrder(t *testing.T) {
+	if d := cmp.Diff([]string{v2024, v2503, v2506, v2511, v2026}, gateway.Versions()); d != "" {
+		t.Errorf("versions (-want +got):\n%s", d)
+	}
+	for _, version := range gateway.Versions() {
+		if got := client(version).Stateless(); got != (version == v2026) {
+			t.Errorf("%s is stateless: %v", version, got)
+		}
+	}
+}
+
+func TestDiscover(t *testing.T) {
+	got, err := handle(t, &caller{}, client(v2026), "server/discover", `{"_meta":{}}`)
+	want := `{"resultType":"complete","supportedVersions":["2024-11-05","2025-03-26","2025-06-18","2025-11-25","2026-07-28"],"capabilities":{"tools":{"listChanged":true}},` +
+		`"ttlMs":30000,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"gateway","version":"test"}}}`
+	if err != nil || got != want {
+		t.Errorf("got %s, %v\nwant %s", got, err, want)
+	}
+}
+
+// instructed returns a project whose servers say the given, by alias.
+func instructed(instructions map[string]string) toolset.Source {
+	src := toolset.Source{Project: models.Project{ID: "p"}, Inventories: map[string]*models.Inventory{}}
+	for alias, text := range instructions {
+		src.Servers = append(src.Servers, models.Server{ID: alias, Alias: alias, Enabled: true})
+		src.Inventories[alias] = &models.Inventory{ServerID: alias, Instructions: text}
+	}
+	return src
+}
+
+func instructionsOf(t *testing.T, src toolset.Source) string {
+	t.Helper()
+	g, s := newGateway(t, nil), build(src)
+	var said [2]struct{ Instructions string }
+	for i, ask := range []struct{ version, method, params string }{{v2511, "initialize", `{"protocolVersion":"2025-11-25"}`}, {v2026, "server/discover", `{}`}} {
+		b, err := g.Handle(t.Context(), s, client(ask.version), ask.method, []byte(ask.params), nil)
+		if err == nil {
+			err = json.Unmarshal(b, &said[i])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(b), `"instructions":""`) {
+			t.Error("instructions are empty and there")
+		}
+	}
+	if said[0] != said[1] {
+		t.Errorf("the eras are told different things: %q and %q", said[0], said[1])
+	}
+	return said[0].Instructions
+}
+
+func TestInstructionsAreMerged(t *testing.T) {
+	src := instructed(map[string]string{"b": "say \"b\"", "a": "say a\n", "silent": "", "off": "no"})
+	for i := range src.Servers {
+		src.Servers[i].Enabled = src.Servers[i].Alias != "off"
+	}
+	if got, want := instructionsOf(t, src), "## a\n\nsay a\n\n\n## b\n\nsay \"b\"\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := instructionsOf(t, instructed(nil)); got != "" {
+		t.Errorf("got %q from no server", got)
+	}
+}
+
+func TestInstructionsAreBounded(t *testing.T) {
+	const bound, heading = 16 << 10, len("## a\n\n\n")
+	for n, kept := range map[int]bool{bound - heading - 1: true, bound - heading: true, bound - heading + 1: false} {
+		got := instructionsOf(t, instructed(map[string]string{"a": strings.Repeat("x", n), "b": "short"}))
+		if kept != strings.Contains(got, "## a") {
+			t.Errorf("%d bytes are kept: %v", n, !kept)
+		}
+		if len(got) > bound {
+			t.Errorf("%d bytes in all", len(got))
+		}
+		if !kept && !strings.Contains(got, "short") {
+			t.Error("one that is too long takes the room of the others")
+		}
+	}
+}
+
+func TestInstructionsOfAllTogetherAreBounded(t *testing.T) {
+	const bound = 16 << 10
+	all := map[string]string{}
+	for i := range 40 {
+		all[fmt.Sprintf("s%02d", i)] = strings.Repeat("x", 1000)
+	}
+	if got := instructionsOf(t, instructed(all)); len(got) > bound || len(got) < bound-1100 || !strings.HasPrefix(got, "## s00\n") {
+		t.Errorf("%d bytes in all: %.20s", len(got), got)
+	}
+	// Two that fill the bound to the byte, with the line between them.
+	const head = len("## a\n\n\n")
+	for extra, both := range map[int]bool{-1: true, 0: true, 1: false} {
+		got := instructionsOf(t, instructed(map[string]string{"a": strings.Repeat("x", 8000), "b": strings.Repeat("y", bound-8000-2*head-1+extra)}))
+		if len(got) > bound || strings.Contains(got, "## b") != both {
+			t.Errorf("%+d: %d bytes in all, with both: %v", extra, len(got), !both)
+		}
+	}
+}

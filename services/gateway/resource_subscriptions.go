@@ -1,0 +1,385 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolset"
+	"mcpgateway/services/upstream"
+)
+
+// Bounds of what subscriptions to resources cost.
+const (
+	// MaxResourcesPerClient is how many resources one session or one stream
+	// may be subscribed to.
+	MaxResourcesPerClient = 100
+	// maxSubscribedSessions is how many sessions may be subscribed at once.
+	maxSubscribedSessions = 10_000
+	// maxURIBytes bounds the address of a resource that is subscribed to.
+	maxURIBytes = 8 << 10
+	// SessionGrace is how long the subscriptions of a session without a
+	// stream last, so that its client can open one, or open it again.
+	SessionGrace = 5 * time.Minute
+)
+
+// ResourceSubscriber makes upstream servers tell when a resource changes,
+// until release is called. release does not block.
+type ResourceSubscriber interface {
+	Subscribe(ctx context.Context, target *upstream.Target, uri string) (release func(), err error)
+}
+
+// holder is a session or a stream that is subscribed to resources.
+type holder struct {
+	session   string // its id; empty for a stream
+	resources map[string]held
+	asking    int // upstreams that have not answered yet
+	requests  int // of the session, under way
+	streams   map[*subscription]bool
+	expiry    *time.Timer // of a session without a stream; may be nil
+	over      bool
+}
+
+type held struct {
+	serverID string
+	release  func()
+}
+
+func newHolder(session string) *holder {
+	return &holder{session: session, resources: map[string]held{}, streams: map[*subscription]bool{}}
+}
+
+// Handle answers resources/subscribe and resources/unsubscribe of a client
+// with a session (MCP 2024-11-05 to 2025-11-25, "Subscriptions"); its updates
+// reach the streams given to Attach. params is the raw member of the request,
+// or nil; trace may be nil. The subscriptions of a session end with End, or
+// after SessionGrace without a stream. It returns UnknownMethod for every
+// other method and client, INVALID_PARAMETER, RESOURCE_NOT_FOUND,
+// RATE_LIMITED beyond MaxResourcesPerClient, UPSTREAM_ faults, or *RPCError for
+// what the upstream answered.
+func (s *Subscriptions) Handle(ctx context.Context, project *toolset.Snapshot, client *Client, method string, params []byte, trace *Trace) ([]byte, error) {
+	subscribe := method == "resources/subscribe"
+	if client.Stateless() || !subscribe && method != "resources/unsubscribe" || !project.Capabilities.Subscribe {
+		return nil, fault.New(fault.KindUnknownMethod, fault.CodeNotFound, "the method %q is not served here", clip(method))
+	}
+	if client.SessionID == "" {
+		return nil, fault.Invalid("a subscription belongs to a session: initialize first, and send its Mcp-Session-Id")
+	}
+	p, err := rawjson.ParseObject(params, rawjson.Strict)
+	if err != nil {
+		return nil, fault.Invalid("params must be an object with the uri of a resource")
+	}
+	uri, ok := p.String("uri")
+	if !ok || len(uri) > maxURIBytes {
+		return nil, fault.Invalid("uri must be the address of a resource, as a string of at most %d bytes", maxURIBytes)
+	}
+	if !subscribe {
+		s.unsubscribeSession(client.SessionID, uri)
+		return []byte("{}"), nil
+	}
+	server, err := resourceOwner(project, uri)
+	if err != nil {
+		return nil, err
+	}
+	if trace != nil {
+		trace.Server = server.Config.Alias
+	}
+	h, err := s.enter(client.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	err = s.subscribe(ctx, h, server, uri)
+	s.leave(h, func() { h.requests-- })
+	if refused := (*upstream.AnswerError)(nil); errors.As(err, &refused) {
+		return nil, &RPCError{Raw: refused.Raw}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []byte("{}"), nil
+}
+
+// resourceOwner returns the server that answers for a URI.
+func resourceOwner(project *toolset.Snapshot, uri string) (*toolset.Server, error) {
+	server, err := project.Offers.ResourceOwner(uri)
+	if err != nil {
+		return nil, fault.New(fault.KindNotFound, fault.CodeResourceNotFound, "%s", fault.From(err).Message)
+	}
+	return server, nil
+}
+
+// SubscribeResources calls deliver with NotifyResourceUpdated for those of the
+// resources that their upstream agreed to watch, which are returned in the
+// order of uris, until cancel is called (MCP 2026-07-28, "Subscriptions").
+// All upstreams are asked at once; ctx bounds the asking. deliver must not
+// block: it is called while others wait.
+func (s *Subscriptions) SubscribeResources(ctx context.Context, project *toolset.Snapshot, uris []string, deliver func(Notification)) (agreed []string, cancel func()) {
+	h := newHolder("")
+	h.streams[&subscription{deliver: deliver}] = true
+	asked := slices.Clone(uris)
+	slices.Sort(asked)
+	asked = slices.Compact(asked)
+	answered := make(chan struct{}, len(asked))
+	waiting := 0
+	for _, uri := range asked {
+		server, err := resourceOwner(project, uri)
+		if err != nil || len(uri) > maxURIBytes || waiting == MaxResourcesPerClient {
+			continue
+		}
+		waiting++
+		go func() {
+			_ = s.subscribe(ctx, h, server, uri) // what failed is not agreed
+			answered <- struct{}{}
+		}()
+	}
+	for range waiting {
+		<-answered
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, uri := range uris {
+		if _, ok := h.resources[uri]; ok && !slices.Contains(agreed, uri) {
+			agreed = append(agreed, uri)
+		}
+	}
+	return agreed, func() { s.end(h) }
+}
+
+// Attach calls deliver with the updates of the resources that a session is
+// subscribed to, now and later, until detach is called. deliver must not
+// block: it is called while others wait.
+func (s *Subscriptions) Attach(sessionID string, deliver func(Notification)) (detach func()) {
+	sub := &subscription{deliver: deliver}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.sessions[sessionID]
+	if h == nil {
+		h = newHolder(sessionID)
+		s.sessions[sessionID] = h
+	}
+	h.streams[sub] = true
+	if h.expiry != nil {
+		h.expiry.Stop()
+	}
+	return func() { s.leave(h, func() { delete(h.streams, sub) }) }
+}
+
+// End ends the subscriptions of a session that has ended.
+func (s *Subscriptions) End(sessionID string) {
+	s.mu.Lock()
+	h := s.sessions[sessionID]
+	s.mu.Unlock()
+	if h != nil {
+		s.end(h)
+	}
+}
+
+// Close ends every subscription to a resource.
+func (s *Subscriptions) Close() {
+	s.mu.Lock()
+	var all []*holder
+	for _, h := range s.sessions {
+		all = append(all, h)
+	}
+	for _, byURI := range s.holders {
+		for _, holders := range byURI {
+			for h := range holders {
+				all = append(all, h)
+			}
+		}
+	}
+	s.mu.Unlock()
+	for _, h := range all {
+		s.end(h)
+	}
+}
+
+// ResourceUpdated tells who is subscribed to a resource of a server that it
+// changed. An upstream may name a part of what was subscribed to (MCP
+// 2025-06-18, ResourceUpdatedNotification).
+func (s *Subscriptions) ResourceUpdated(serverID, uri string) {
+	n := Notification{Method: NotifyResourceUpdated, Params: append(rawjson.AppendString([]byte(`{"uri":`), uri), '}')}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	told := map[*holder]bool{}
+	for subscribed, holders := range s.holders[serverID] {
+		if !covers(subscribed, uri) {
+			continue
+		}
+		for h := range holders {
+			if told[h] {
+				continue
+			}
+			told[h] = true
+			for sub := range h.streams {
+				sub.deliver(n)
+			}
+		}
+	}
+}
+
+// covers reports whether a URI is the one that was subscribed to or lies
+// below it.
+func covers(subscribed, uri string) bool {
+	rest, ok := strings.CutPrefix(uri, subscribed)
+	return ok && (rest == "" || strings.HasSuffix(subscribed, "/") || strings.ContainsRune("/?#", rune(rest[0])))
+}
+
+// enter returns the holder of a session for a request, which is to leave it.
+func (s *Subscriptions) enter(sessionID string) (*holder, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h := s.sessions[sessionID]
+	if h == nil {
+		if len(s.sessions) >= maxSubscribedSessions {
+			return nil, fault.New(fault.KindRateLimited, fault.CodeRateLimited, "too many sessions are subscribed to resources: try again later")
+		}
+		h = newHolder(sessionID)
+		s.sessions[sessionID] = h
+	}
+	h.requests++
+	return h, nil
+}
+
+// leave takes a request or a stream out of a session. One that holds nothing
+// is forgotten, and one without a stream expires.
+func (s *Subscriptions) leave(h *holder, takeOut func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	takeOut()
+	switch {
+	case h.over || h.inUse():
+	case len(h.resources) == 0:
+		s.forget(h)
+	case h.expiry == nil:
+		h.expiry = time.AfterFunc(SessionGrace, func() { s.expire(h) })
+	default:
+		h.expiry.Reset(SessionGrace)
+	}
+}
+
+func (h *holder) inUse() bool { return len(h.streams) > 0 || h.requests > 0 }
+
+func (s *Subscriptions) expire(h *holder) {
+	s.mu.Lock()
+	used := h.inUse()
+	s.mu.Unlock()
+	if !used {
+		s.end(h)
+	}
+}
+
+// subscribe makes a holder one of those who hear of a resource.
+func (s *Subscriptions) subscribe(ctx context.Context, h *holder, server *toolset.Server, uri string) error {
+	s.mu.Lock()
+	_, known := h.resources[uri]
+	full := len(h.resources)+h.asking >= MaxResourcesPerClient
+	if !known && !full {
+		h.asking++
+	}
+	s.mu.Unlock()
+	if known {
+		return nil
+	}
+	if full {
+		return fault.New(fault.KindRateLimited, fault.CodeRateLimited, "a client can be subscribed to %d resources: unsubscribe from another one first", MaxResourcesPerClient)
+	}
+	release, err := s.resources.Subscribe(ctx, server.Target, uri)
+	s.mu.Lock()
+	h.asking--
+	_, known = h.resources[uri]
+	over := h.over
+	if err == nil && !known && !over {
+		s.add(h, uri, held{serverID: server.Config.ID, release: release})
+		release = nil
+	}
+	s.mu.Unlock()
+	switch {
+	case err != nil:
+		return err
+	case release != nil:
+		release()
+	}
+	if over {
+		return fault.New(fault.KindNotFound, fault.CodeNotFound, "the session has ended")
+	}
+	return nil
+}
+
+func (s *Subscriptions) add(h *holder, uri string, what held) {
+	h.resources[uri] = what
+	byURI := s.holders[what.serverID]
+	if byURI == nil {
+		byURI = map[string]map[*holder]bool{}
+		s.holders[what.serverID] = byURI
+	}
+	if byURI[uri] == nil {
+		byURI[uri] = map[*holder]bool{}
+	}
+	byURI[uri][h] = true
+}
+
+// remove takes a resource from a holder and returns how to release it, or nil.
+func (s *Subscriptions) remove(h *holder, uri string) func() {
+	what, ok := h.resources[uri]
+	if !ok {
+		return nil
+	}
+	delete(h.resources, uri)
+	byURI := s.holders[what.serverID]
+	delete(byURI[uri], h)
+	if len(byURI[uri]) == 0 {
+		delete(byURI, uri)
+	}
+	if len(byURI) == 0 {
+		delete(s.holders, what.serverID)
+	}
+	return what.release
+}
+
+// unsubscribeSession ends one subscription of a session, if there is one.
+func (s *Subscriptions) unsubscribeSession(sessionID, uri string) {
+	s.mu.Lock()
+	h := s.sessions[sessionID]
+	if h == nil {
+		s.mu.Unlock()
+		return
+	}
+	release := s.remove(h, uri)
+	if len(h.resources) == 0 && !h.inUse() {
+		s.forget(h)
+	}
+	s.mu.Unlock()
+	if release != nil {
+		release()
+	}
+}
+
+// forget takes a holder out of use.
+func (s *Subscriptions) forget(h *holder) {
+	h.over = true
+	if h.expiry != nil {
+		h.expiry.Stop()
+	}
+	if s.sessions[h.session] == h {
+		delete(s.sessions, h.session)
+	}
+}
+
+// end ends every subscription of a holder.
+func (s *Subscriptions) end(h *holder) {
+	s.mu.Lock()
+	var releases []func()
+	for uri := range h.resources {
+		releases = append(releases, s.remove(h, uri))
+	}
+	s.forget(h)
+	s.mu.Unlock()
+	for _, release := range releases {
+		release()
+	}
+}

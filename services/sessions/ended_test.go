@@ -1,0 +1,148 @@
+package sessions_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/notify"
+	"mcpgateway/services/sessions"
+)
+
+// process is one process of the gateway with its index and change feed.
+type process struct {
+	*sessions.Ended
+	db  *gorm.DB
+	now time.Time
+}
+
+func start(t *testing.T, dsn string, now time.Time) *process {
+	t.Helper()
+	p := &process{db: modelstest.Open(t, dsn), now: now}
+	feed, err := notify.NewFeed(p.db, dsn, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Ended = sessions.NewEnded(p.db, feed, 3, func() time.Time { return p.now })
+	feed.Subscribe(p.Changed)
+	if err := p.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (p *process) rows(t *testing.T) (n int64) {
+	t.Helper()
+	if err := p.db.Model(&models.EndedSession{}).Count(&n).Error; err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestEveryProcessKnowsAnEndedSession(t *testing.T) {
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+		// The clock of the second one is behind by less than the overlap.
+		one, two := start(t, dsn, now), start(t, dsn, now.Add(-5*time.Minute))
+		a, b, c := sessions.HashOf("a"), sessions.HashOf("b"), sessions.HashOf("c")
+		for range 2 {
+			if err := one.End(t.Context(), a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !one.Has(a) || one.Has(b) || one.rows(t) != 1 {
+			t.Errorf("one process: %v %v, %d rows", one.Has(a), one.Has(b), one.rows(t))
+		}
+		if two.Has(a) {
+			t.Error("the other process knows before it was told")
+		}
+		if err := two.Changed(t.Context(), notify.Keys("p")); err != nil || two.Has(a) {
+			t.Errorf("another topic was acted on (%v)", err)
+		}
+		if err := two.Changed(t.Context(), notify.Sessions()); err != nil || !two.Has(a) {
+			t.Errorf("the other process does not know (%v)", err)
+		}
+		if err := two.End(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		if err := one.Changed(t.Context(), notify.Sessions()); err != nil || !one.Has(b) {
+			t.Errorf("an end by a clock that is behind was missed (%v)", err)
+		}
+		later := start(t, dsn, now)
+		if !later.Has(a) || !later.Has(b) || later.Has(c) {
+			t.Error("a process that starts later does not know what was ended")
+		}
+	})
+}
+
+func TestEndedSessionsAreForgottenWhenTheyHaveExpired(t *testing.T) {
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		begin := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+		p := start(t, dsn, begin)
+		a, b := sessions.HashOf("a"), sessions.HashOf("b")
+		if err := p.End(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			age  time.Duration
+			kept bool
+		}{{sessions.Lifetime - time.Millisecond, true}, {sessions.Lifetime, false}, {sessions.Lifetime + time.Millisecond, false}} {
+			if q := start(t, dsn, begin.Add(c.age)); q.Has(a) != c.kept {
+				t.Errorf("started after %v: known is %v, want %v", c.age, q.Has(a), c.kept)
+			}
+		}
+		p.now = begin.Add(sessions.Lifetime)
+		if err := p.End(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		if p.Has(a) || !p.Has(b) || p.rows(t) != 1 {
+			t.Errorf("a running process keeps what has expired: %v, %d rows", p.Has(a), p.rows(t))
+		}
+	})
+}
+
+func TestSoManySessionsCanBeEnded(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	p := start(t, modelstest.SQLite(t), now)
+	for _, c := range []struct {
+		id  string
+		fit bool
+	}{{"1", true}, {"2", true}, {"3", true}, {"4", false}, {"3", true}, {"5", false}} {
+		err := p.End(t.Context(), sessions.HashOf(c.id))
+		if c.fit && err != nil || !c.fit && (!fault.Is(err, fault.CodeRateLimited) || fault.From(err).RetryAfter <= 0) {
+			t.Errorf("session %s: %v", c.id, err)
+		}
+		if p.Has(sessions.HashOf(c.id)) != c.fit {
+			t.Errorf("session %s: ended is %v", c.id, !c.fit)
+		}
+	}
+	p.now = now.Add(sessions.Lifetime)
+	if err := p.End(t.Context(), sessions.HashOf("4")); err != nil {
+		t.Errorf("after the others have expired: %v", err)
+	}
+}
+
+func TestAFailingDatabaseIsToldOf(t *testing.T) {
+	p := start(t, modelstest.SQLite(t), time.Now())
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	a := sessions.HashOf("a")
+	for name, err := range map[string]error{"end": p.End(gone, a), "load": p.Load(gone), "changed": p.Changed(gone, notify.Sessions())} {
+		if !fault.Is(err, fault.CodeInternal) && !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil {
+			t.Errorf("%s reports no failure", name)
+		}
+	}
+	if p.Has(a) {
+		t.Error("a session counts as ended that is not stored")
+	}
+}

@@ -1,0 +1,191 @@
+package toolsearch
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/kljensen/snowball/english"
+	"golang.org/x/text/unicode/norm"
+)
+
+// foldText returns text in the form that words are cut from: compatibility
+// characters replaced (NFKC) and the accents of Latin, Greek and Cyrillic
+// letters removed, so that "café" and "cafe" are one word. Case is kept,
+// because it tells where a camelCase name splits.
+func foldText(text string) string {
+	ascii := true
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			ascii = false
+			break
+		}
+	}
+	if ascii {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(len(text))
+	bare := false // whether the last base letter loses its marks
+	for _, r := range norm.NFKD.String(text) {
+		if unicode.Is(unicode.Mn, r) {
+			if bare {
+				continue
+			}
+		} else {
+			bare = unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic)
+		}
+		b.WriteRune(r)
+	}
+	return norm.NFC.String(b.String())
+}
+
+type runeClass uint8
+
+const (
+	classOther runeClass = iota
+	classLower           // letters without case too
+	classUpper
+	classDigit
+	classIdeograph // scripts that write no spaces
+)
+
+func classify(r rune) runeClass {
+	if r < utf8.RuneSelf {
+		switch {
+		case 'a' <= r && r <= 'z':
+			return classLower
+		case 'A' <= r && r <= 'Z':
+			return classUpper
+		case '0' <= r && r <= '9':
+			return classDigit
+		}
+		return classOther
+	}
+	switch {
+	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai):
+		return classIdeograph
+	case unicode.IsUpper(r):
+		return classUpper
+	case unicode.IsLetter(r), unicode.IsMark(r):
+		return classLower
+	case unicode.IsDigit(r):
+		return classDigit
+	}
+	return classOther
+}
+
+// words calls emit for every word of text in lower case: the parts of
+// camelCase, digit and snake_case names, then the whole run of letters and
+// digits where it had parts. Scripts without spaces give their characters and
+// pairs of characters. It stops when emit returns false.
+func words(text string, emit func(word string, whole bool) bool) {
+	text = foldText(text)
+	for start := 0; start < len(text); {
+		r, size := utf8.DecodeRuneInString(text[start:])
+		switch classify(r) {
+		case classOther:
+			start += size
+			continue
+		case classIdeograph:
+			end := runEnd(text, start, true)
+			if !ideographs(text[start:end], emit) {
+				return
+			}
+			start = end
+		default:
+			end := runEnd(text, start, false)
+			if !splitRun(text[start:end], emit) {
+				return
+			}
+			start = end
+		}
+	}
+}
+
+// runEnd returns where the run of word characters that begins at start ends.
+func runEnd(text string, start int, ideograph bool) int {
+	for i, r := range text[start:] {
+		c := classify(r)
+		if c == classOther || (c == classIdeograph) != ideograph {
+			return start + i
+		}
+	}
+	return len(text)
+}
+
+func ideographs(run string, emit func(string, bool) bool) bool {
+	previous := -1
+	for i, r := range run {
+		size := utf8.RuneLen(r)
+		if !emit(run[i:i+size], false) {
+			return false
+		}
+		if previous >= 0 && !emit(run[previous:i+size], true) {
+			return false
+		}
+		previous = i
+	}
+	return true
+}
+
+// splitRun emits the parts of one run of letters and digits. A part begins
+// where lower case turns to upper ("getUser"), before the last capital of
+// several ("HTTPServer") and between letters and digits; "URLs" stays whole.
+func splitRun(run string, emit func(string, bool) bool) bool {
+	begin, parts := 0, 0
+	before, last := classOther, classOther
+	lastAt := 0
+	for i, r := range run {
+		c := classify(r)
+		cut := -1
+		switch {
+		case i == 0:
+		case last == classDigit != (c == classDigit):
+			cut = i
+		case last == classLower && c == classUpper:
+			cut = i
+		case before == classUpper && last == classUpper && c == classLower && !pluralEnd(run[i:]):
+			cut = lastAt
+		}
+		if cut > begin {
+			if !emit(strings.ToLower(run[begin:cut]), false) {
+				return false
+			}
+			begin = cut
+			parts++
+		}
+		before, last, lastAt = last, c, i
+	}
+	if !emit(strings.ToLower(run[begin:]), false) {
+		return false
+	}
+	return parts == 0 || emit(strings.ToLower(run), true)
+}
+
+// pluralEnd reports whether rest is the s of a plural such as "URLs".
+func pluralEnd(rest string) bool {
+	if rest[0] != 's' {
+		return false
+	}
+	if len(rest) == 1 {
+		return true
+	}
+	r, _ := utf8.DecodeRuneInString(rest[1:])
+	c := classify(r)
+	return c == classUpper || c == classDigit
+}
+
+// stem returns the Porter2 stem of a lower-case word; words of other
+// alphabets are their own stems.
+func stem(word string) string {
+	if len(word) <= 2 {
+		return word
+	}
+	for i := range len(word) {
+		if word[i] < 'a' || word[i] > 'z' {
+			return word
+		}
+	}
+	return english.Stem(word, true)
+}

@@ -1,0 +1,136 @@
+package toolsearch
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/page"
+	"mcpgateway/services/rawjson"
+)
+
+// taskArguments are those of a search for a task.
+type taskArguments struct {
+	task          string
+	server        string // empty when none was named
+	limit, offset int
+	includeSchema bool
+}
+
+// queryArguments are those of a search by query.
+type queryArguments struct {
+	query         string
+	limit         int
+	cursor        string
+	hasCursor     bool
+	includeSchema bool
+}
+
+// readArguments returns the arguments of one of the two modes (spec, "Built-in
+// tool gateway_searchMcpForTask"). It returns INVALID_PARAMETER or
+// CONFLICTING_PARAMETERS.
+func readArguments(raw []byte) (*taskArguments, *queryArguments, error) {
+	if len(raw) == 0 {
+		raw = []byte("{}")
+	}
+	o, err := rawjson.ParseObject(raw, rawjson.Strict)
+	if err != nil {
+		return nil, nil, fault.Invalid("arguments must be a JSON object in which no name repeats").Because(err)
+	}
+	given := o.Names()
+	for _, name := range given {
+		if !slices.Contains([]string{"task", "query", "server", "limit", "offset", "cursor", "includeSchema"}, name) {
+			return nil, nil, fault.Invalid("there is no argument %q; write task (with server, limit, offset, includeSchema) or query (with limit, cursor, includeSchema)", clip(name, 64))
+		}
+	}
+	has := func(name string) bool { return slices.Contains(given, name) }
+	switch {
+	case has("task") && has("query"):
+		return nil, nil, conflict("task and query are two ways to search; send one of them")
+	case has("task"):
+		if has("cursor") {
+			return nil, nil, conflict("cursor belongs to query; a search for a task continues by offset")
+		}
+		task, err := readTask(o)
+		return task, nil, err
+	case has("query"):
+		if has("server") {
+			return nil, nil, conflict("server cannot be combined with query; write server:ALIAS inside the query")
+		}
+		if has("offset") {
+			return nil, nil, conflict("offset cannot be combined with query; send the cursor of the page before")
+		}
+		query, err := readQuery(o)
+		return nil, query, err
+	}
+	return nil, nil, fault.Invalid("send task, what you want to do in your own words, or query, terms that the tool must contain")
+}
+
+func conflict(message string) error {
+	return fault.New(fault.KindInvalid, fault.CodeConflictingParameters, "%s", message)
+}
+
+func readTask(o *rawjson.Object) (*taskArguments, error) {
+	var a taskArguments
+	var ok bool
+	if a.task, ok = o.String("task"); !ok {
+		return nil, fault.Invalid("task must be a string")
+	}
+	switch {
+	case strings.TrimSpace(a.task) == "":
+		return nil, fault.Invalid("task must not be empty; say what you want to do")
+	case len(a.task) > MaxTaskBytes:
+		return nil, fault.Invalid("task has %d bytes, and at most %d are searched; shorten it", len(a.task), MaxTaskBytes)
+	}
+	if n := utf8.RuneCountInString(a.task); n > MaxTaskRunes {
+		return nil, fault.Invalid("task has %d characters, and at most %d are searched; shorten it", n, MaxTaskRunes)
+	}
+	if raw := o.Get("server"); raw != nil {
+		if a.server, ok = rawjson.String(raw); !ok {
+			return nil, fault.Invalid("server must be the alias of a server, as a string")
+		}
+		if a.server == "" {
+			return nil, fault.Invalid("server must not be empty; leave it out to search all servers")
+		}
+	}
+	var err error
+	if a.limit, err = taskLimit().Decode(o.Get("limit")); err != nil {
+		return nil, err
+	}
+	if a.offset, err = taskOffset().Decode(o.Get("offset")); err != nil {
+		return nil, err
+	}
+	a.includeSchema, err = readFlag(o, "includeSchema")
+	return &a, err
+}
+
+func readQuery(o *rawjson.Object) (*queryArguments, error) {
+	var a queryArguments
+	var ok bool
+	if a.query, ok = o.String("query"); !ok {
+		return nil, fault.Invalid("query must be a string")
+	}
+	if raw := o.Get("cursor"); raw != nil {
+		if a.cursor, ok = rawjson.String(raw); !ok {
+			return nil, fault.Invalid("cursor must be a string; leave it out for the first page")
+		}
+		a.hasCursor = true
+	}
+	var err error
+	if a.limit, err = page.QueryLimit().Decode(o.Get("limit")); err != nil {
+		return nil, err
+	}
+	a.includeSchema, err = readFlag(o, "includeSchema")
+	return &a, err
+}
+
+func readFlag(o *rawjson.Object, name string) (bool, error) {
+	switch raw := o.Get(name); string(raw) {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	}
+	return false, fault.Invalid("%s must be true or false", name)
+}

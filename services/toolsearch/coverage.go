@@ -1,0 +1,55 @@
+package toolsearch
+
+import (
+	"fmt"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/page"
+	"mcpgateway/services/toolset"
+)
+
+// The codes of the warnings that a search gives.
+const (
+	WarningToolHidden     = "TOOL_HIDDEN"
+	WarningNeverSynced    = "SERVER_NEVER_SYNCED"
+	WarningSyncFailed     = "SERVER_SYNC_FAILED"
+	WarningServerUnknown  = "SERVER_UNKNOWN"
+	WarningServerDisabled = "SERVER_DISABLED"
+)
+
+// coverage returns the enabled servers whose tools could not be searched, and
+// warnings about those whose tools may be out of date, by alias. With an alias
+// it is about that server only.
+func coverage(project *toolset.Snapshot, alias string) (unavailable []page.Unavailable, warnings []fault.Warning) {
+	for _, server := range project.Servers {
+		config := &server.Config
+		if !config.Enabled || alias != "" && config.Alias != alias {
+			continue
+		}
+		switch inventory := server.Inventory; {
+		case inventory == nil || inventory.SyncedAt == nil && inventory.ErrorMessage == "":
+			unavailable = append(unavailable, page.Unavailable{Server: config.Alias, Reason: "never synced"})
+		case inventory.SyncedAt == nil:
+			unavailable = append(unavailable, page.Unavailable{Server: config.Alias, Reason: "never synced: " + inventory.ErrorMessage})
+		case inventory.ErrorCode != "":
+			warnings = append(warnings, fault.Warning{Code: WarningSyncFailed, Message: fmt.Sprintf(
+				"the tools of server %s are as of %s, because its last sync failed: %s", config.Alias, inventory.SyncedAt.UTC().Format("2006-01-02 15:04 UTC"), inventory.ErrorMessage)})
+		}
+	}
+	return unavailable, warnings
+}
+
+// explainServer returns the warning for a search among the tools of an alias
+// that has none because of what the alias is.
+func explainServer(project *toolset.Snapshot, alias string) []fault.Warning {
+	if alias == "" {
+		return nil
+	}
+	switch server := project.Server(alias); {
+	case server == nil:
+		return []fault.Warning{{Code: WarningServerUnknown, Message: fmt.Sprintf("no server of this project has the alias %q", clip(alias, 64))}}
+	case !server.Config.Enabled:
+		return []fault.Warning{{Code: WarningServerDisabled, Message: fmt.Sprintf("the server %s is disabled", alias)}}
+	}
+	return nil
+}

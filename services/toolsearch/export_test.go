@@ -1,0 +1,20 @@
+package toolsearch
+
+// LimitTools replaces MaxIndexedTools, so that a test need not index as many.
+func (s *Searcher) LimitTools(n int) { s.limit = n }
+
+// Kept returns how many projects have an index and how many tools they hold.
+func (s *Searcher) Kept() (projects, tools int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.projects {
+		if n := p.ready.size(); n > 0 {
+			projects++
+			tools += n
+		}
+	}
+	if tools != s.tools {
+		return -1, s.tools
+	}
+	return projects, tools
+}

@@ -1,0 +1,298 @@
+package toolsearch
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sync"
+
+	"mcpgateway/services/toolset"
+)
+
+// Index is the immutable search index over the visible tools of one project.
+// It is safe for concurrent use.
+type Index struct {
+	tools []*toolset.Tool
+	core  *core
+}
+
+// core is what an index knows of its tools by their position alone.
+type core struct {
+	weights weights
+	size    int // tools
+
+	terms map[string]uint32
+	// The tools that contain term t are docs[starts[t]:starts[t+1]], with what
+	// the term adds to the score of each (its impact) beside them.
+	starts  []uint32
+	docs    []uint32
+	impacts []float32
+	// The same for names only: the share of the tool's name that the term is.
+	nameStarts []uint32
+	nameDocs   []uint32
+	nameShares []float32
+
+	vocabulary vocabulary
+	serverOf   []uint32 // by tool: the number of its server
+	numbers    map[string]uint32
+	servers    int
+	nameRank   []uint32 // by tool: the place of its name among all, for ties
+
+	literalOnce  sync.Once
+	literalTools []literal
+	literalPairs []pairs
+
+	scratch sync.Pool
+}
+
+// The servers that a search may be about besides one number.
+const (
+	anyServer = -1
+	noServer  = -2
+)
+
+// Build returns the index over tools, which are the visible ones of a
+// snapshot in any order. It keeps the slice.
+func Build(tools []*toolset.Tool) *Index { return build(tools, standardWeights()) }
+
+// over returns the index over tools when they are the same as its own in all
+// that is searched, else nil. It costs a fraction of building one.
+func (x *Index) over(tools []*toolset.Tool) *Index {
+	same := func(a, b *toolset.Tool) bool { return a.Name == b.Name && a.Upstream == b.Upstream && a.Hash == b.Hash }
+	if x == nil || !slices.EqualFunc(x.tools, tools, same) {
+		return nil
+	}
+	return &Index{tools: tools, core: x.core}
+}
+
+// entry is one term in one tool, with how often each field has it.
+type entry struct {
+	term  uint32
+	count [fieldCount]uint16
+}
+
+// builder holds what is needed only while an index is made.
+type builder struct {
+	index    *core
+	words    map[string]uint32 // surface word to term
+	surfaces []surface
+	stop     []bool // by term: whether it is a stop word
+
+	entries []entry  // of all tools, one after the other
+	ends    []uint32 // where each tool's entries end
+	lengths [fieldCount][]uint32
+	latest  []uint32 // by term: 1 + its entry in the current tool
+}
+
+type surface struct {
+	word string
+	term uint32
+}
+
+func build(tools []*toolset.Tool, w weights) *Index {
+	x := &core{weights: w, size: len(tools), terms: map[string]uint32{}}
+	b := &builder{index: x, words: map[string]uint32{}}
+	for _, tool := range tools {
+		b.read(readTool(tool))
+	}
+	df := b.frequencies()
+	b.post(df)
+	b.postNames(df)
+	x.vocabulary = newVocabulary(b.surfaces, df)
+	x.rankNames(tools)
+	x.numberServers(tools)
+	return &Index{tools: tools, core: x}
+}
+
+// read appends the entries of one tool.
+func (b *builder) read(doc document) {
+	first := uint32(len(b.entries))
+	for field, texts := range doc.text {
+		length := uint32(0)
+		total := 0
+		for _, text := range texts {
+			words(text, func(word string, whole bool) bool {
+				if total++; total > maxFieldWords {
+					return false
+				}
+				if len(word) > maxWordBytes {
+					return true
+				}
+				term := b.term(word)
+				if !b.stop[term] && !whole {
+					length++
+				}
+				at := b.latest[term]
+				if at <= first {
+					b.entries = append(b.entries, entry{term: term})
+					at = uint32(len(b.entries))
+					b.latest[term] = at
+				}
+				if c := &b.entries[at-1].count[field]; *c < math.MaxUint16 {
+					*c++
+				}
+				return true
+			})
+		}
+		b.lengths[field] = append(b.lengths[field], length)
+	}
+	b.ends = append(b.ends, uint32(len(b.entries)))
+}
+
+// term returns the number of the term that the surface word stands for.
+func (b *builder) term(word string) uint32 {
+	if term, ok := b.words[word]; ok {
+		return term
+	}
+	stemmed := stem(word)
+	term, ok := b.index.terms[stemmed]
+	if !ok {
+		term = uint32(len(b.index.terms))
+		b.index.terms[stemmed] = term
+		b.stop = append(b.stop, stopWords[word])
+		b.latest = append(b.latest, 0)
+	}
+	b.words[word] = term
+	b.surfaces = append(b.surfaces, surface{word, term})
+	return term
+}
+
+// frequencies returns how many tools contain each term.
+func (b *builder) frequencies() []uint32 {
+	df := make([]uint32, len(b.index.terms))
+	for i := range b.entries {
+		df[b.entries[i].term]++
+	}
+	return df
+}
+
+// idf returns how telling a term is that df tools have; it is positive for any.
+func (x *core) idf(df uint32) float64 {
+	n, f := float64(x.size), float64(df)
+	return math.Log(1 + (n-f+0.5)/(f+0.5))
+}
+
+func (x *core) idfOf(term uint32) float64 { return x.idf(x.starts[term+1] - x.starts[term]) }
+
+// post lays the postings out by term and computes their impacts (BM25F).
+func (b *builder) post(df []uint32) {
+	x, w := b.index, &b.index.weights
+	x.starts = offsets(df)
+	x.docs = make([]uint32, len(b.entries))
+	x.impacts = make([]float32, len(b.entries))
+	next := slices.Clone(x.starts)
+	var mean [fieldCount]float64
+	for f, lengths := range b.lengths {
+		sum, n := 0.0, 0.0
+		for _, l := range lengths {
+			sum += float64(l)
+			if l > 0 {
+				n++
+			}
+		}
+		mean[f] = max(sum/max(n, 1), 1)
+	}
+	first := uint32(0)
+	for d, end := range b.ends {
+		var scale [fieldCount]float64
+		for f := range scale {
+			l := float64(b.lengths[f][d]) / mean[f]
+			scale[f] = w.field[f] / (1 - w.b[f] + w.b[f]*l)
+		}
+		for _, e := range b.entries[first:end] {
+			tf := 0.0
+			for f, c := range e.count {
+				tf += scale[f] * float64(c)
+			}
+			at := next[e.term]
+			next[e.term]++
+			x.docs[at] = uint32(d)
+			x.impacts[at] = float32(x.idf(df[e.term]) * tf / (w.k1 + tf))
+		}
+		first = end
+	}
+}
+
+// postNames lays out which share of its name each term of a tool's name is,
+// by idf, so that covering a rare word counts more.
+func (b *builder) postNames(df []uint32) {
+	x := b.index
+	counts := make([]uint32, len(df))
+	inName := func(e entry) bool { return e.count[fieldName] > 0 && !b.stop[e.term] }
+	for _, e := range b.entries {
+		if inName(e) {
+			counts[e.term]++
+		}
+	}
+	x.nameStarts = offsets(counts)
+	total := x.nameStarts[len(counts)]
+	x.nameDocs = make([]uint32, total)
+	x.nameShares = make([]float32, total)
+	next := slices.Clone(x.nameStarts)
+	first := uint32(0)
+	for d, end := range b.ends {
+		sum := 0.0
+		for _, e := range b.entries[first:end] {
+			if inName(e) {
+				sum += x.idf(df[e.term])
+			}
+		}
+		for _, e := range b.entries[first:end] {
+			if inName(e) {
+				at := next[e.term]
+				next[e.term]++
+				x.nameDocs[at] = uint32(d)
+				x.nameShares[at] = float32(x.idf(df[e.term]) / sum)
+			}
+		}
+		first = end
+	}
+}
+
+// offsets returns where each run begins when runs of the given sizes follow
+// one another, and where the last one ends.
+func offsets(sizes []uint32) []uint32 {
+	out := make([]uint32, len(sizes)+1)
+	for i, n := range sizes {
+		out[i+1] = out[i] + n
+	}
+	return out
+}
+
+func (x *core) rankNames(tools []*toolset.Tool) {
+	order := make([]uint32, len(tools))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(a, b uint32) int { return cmp.Compare(tools[a].Name, tools[b].Name) })
+	x.nameRank = make([]uint32, len(order))
+	for rank, d := range order {
+		x.nameRank[d] = uint32(rank)
+	}
+}
+
+func (x *core) numberServers(tools []*toolset.Tool) {
+	x.numbers = map[string]uint32{}
+	x.serverOf = make([]uint32, len(tools))
+	for i, tool := range tools {
+		alias := tool.Server.Config.Alias
+		n, ok := x.numbers[alias]
+		if !ok {
+			n = uint32(len(x.numbers))
+			x.numbers[alias] = n
+		}
+		x.serverOf[i] = n
+	}
+	x.servers = len(x.numbers)
+}
+
+// serverNumber returns what search takes for an alias; empty means any.
+func (x *core) serverNumber(alias string) int {
+	if alias == "" {
+		return anyServer
+	}
+	if n, ok := x.numbers[alias]; ok {
+		return int(n)
+	}
+	return noServer
+}

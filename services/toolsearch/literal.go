@@ -1,0 +1,298 @@
+package toolsearch
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"mcpgateway/services/query"
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolset"
+)
+
+// literal is one tool as the query mode compares it: folded texts.
+type literal struct {
+	fullName    string
+	names       []name // the upstream's name and the titles
+	server      string
+	description string
+	params      []string
+	readOnly    bool
+	destructive bool
+}
+
+// pairs is a set of the pairs of neighbouring bytes in texts, by hash: a text
+// without one of a term's pairs cannot contain the term, which is quicker told
+// than by looking.
+type pairs [16]uint64
+
+func hashPair(a, b byte) uint16 { return (uint16(a)*37 + uint16(b)*239) % (16 * 64) }
+
+func (p *pairs) add(text string) {
+	for i := 1; i < len(text); i++ {
+		h := hashPair(text[i-1], text[i])
+		p[h/64] |= 1 << (h % 64)
+	}
+}
+
+// hasAll reports whether every one of the hashed pairs may be in the texts.
+func (p *pairs) hasAll(hashes []uint16) bool {
+	for _, h := range hashes {
+		if p[h/64]&(1<<(h%64)) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// name is a folded text with the places at which a word begins in it.
+type name struct {
+	text   string
+	starts []int
+}
+
+// readLiterals returns the literals of the tools and, in an array of their own
+// that is read from end to end, the pairs of each.
+func readLiterals(tools []*toolset.Tool) ([]literal, []pairs) {
+	out, marks := make([]literal, len(tools)), make([]pairs, len(tools))
+	for i, tool := range tools {
+		doc := readTool(tool)
+		l := &out[i]
+		l.fullName = query.Fold(strings.ToValidUTF8(tool.FullName, " "))
+		for _, text := range doc.text[fieldName] {
+			l.names = append(l.names, newName(text))
+		}
+		l.server = query.Fold(strings.ToValidUTF8(tool.Server.Config.Alias, " "))
+		for _, text := range doc.text[fieldDescription] {
+			l.description = query.Fold(clip(text, maxLiteralText))
+		}
+		for _, text := range doc.text[fieldParam] {
+			l.params = append(l.params, query.Fold(text))
+		}
+		l.readHints(tool)
+		marks[i].add(l.fullName)
+		marks[i].add(l.server)
+		marks[i].add(l.description)
+		for _, n := range l.names {
+			marks[i].add(n.text)
+		}
+		for _, p := range l.params {
+			marks[i].add(p)
+		}
+	}
+	return out, marks
+}
+
+// readHints reads the annotations with the defaults that the protocol gives
+// them (MCP 2025-03-26 and later, ToolAnnotations): a tool that says nothing
+// may write and may destroy.
+func (l *literal) readHints(tool *toolset.Tool) {
+	definition, err := rawjson.ParseObject(tool.Definition, rawjson.Lenient)
+	if err != nil {
+		l.destructive = true
+		return
+	}
+	annotations := definition.Object("annotations")
+	l.readOnly = string(annotations.Get("readOnlyHint")) == "true"
+	l.destructive = !l.readOnly && string(annotations.Get("destructiveHint")) != "false"
+}
+
+// newName folds text and notes where its words begin: behind what is no
+// letter or digit, and where camelCase turns to upper case.
+func newName(text string) name {
+	text = clip(text, maxLiteralText)
+	var b strings.Builder
+	var starts []int
+	last := classOther
+	for at, r := range text {
+		c := classify(r)
+		if c != classOther && (last == classOther || last == classLower && c == classUpper) {
+			starts = append(starts, b.Len())
+		}
+		last = c
+		b.WriteString(query.Fold(text[at : at+utf8.RuneLen(r)]))
+	}
+	folded := query.Fold(text)
+	if b.String() == folded {
+		return name{folded, starts}
+	}
+	// Letters that combine move the places; the folded text has no capitals to
+	// tell more of them.
+	starts = starts[:0]
+	last = classOther
+	for at, r := range folded {
+		c := classify(r)
+		if c != classOther && last == classOther {
+			starts = append(starts, at)
+		}
+		last = c
+	}
+	return name{folded, starts}
+}
+
+// clip returns the first n bytes of text at most, cut between characters.
+func clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
+// The tiers of a term by the best place it is found at (contract, "Built-in
+// tools"): a query's score is their sum.
+const (
+	tierNone = iota
+	tierParam
+	tierDescription
+	tierServer
+	tierInside
+	tierWordStart
+	tierPrefix
+	tierExact
+)
+
+// tier returns the best place of a folded term in the tool.
+func (l *literal) tier(term string) int {
+	best := tierNone
+	if l.fullName == term {
+		return tierExact
+	}
+	// Only a term with the separator means the name with its alias; any other
+	// would find the alias in it.
+	if strings.Contains(term, toolset.Separator) {
+		switch at := strings.Index(l.fullName, term); {
+		case at == 0:
+			best = tierPrefix
+		case at > 0:
+			best = tierInside
+		}
+	}
+	for i := range l.names {
+		best = max(best, l.names[i].tier(term))
+	}
+	switch {
+	case best != tierNone:
+		return best
+	case strings.Contains(l.server, term):
+		return tierServer
+	case strings.Contains(l.description, term):
+		return tierDescription
+	case l.hasParam(term):
+		return tierParam
+	}
+	return tierNone
+}
+
+func (n *name) tier(term string) int {
+	switch at := strings.Index(n.text, term); {
+	case at < 0:
+		return tierNone
+	case at == 0 && len(term) == len(n.text):
+		return tierExact
+	case at == 0:
+		return tierPrefix
+	}
+	for _, start := range n.starts {
+		if strings.HasPrefix(n.text[start:], term) {
+			return tierWordStart
+		}
+	}
+	return tierInside
+}
+
+func (l *literal) hasParam(term string) bool {
+	for _, p := range l.params {
+		if strings.Contains(p, term) {
+			return true
+		}
+	}
+	return false
+}
+
+// holds reports whether the tool satisfies one clause, its negation left
+// aside, and in which tier when it is text. What may not be in its texts is
+// not looked for.
+func (l *literal) holds(c *query.Clause, may bool) (tier int, ok bool) {
+	switch c.Qualifier {
+	case "server":
+		return 0, l.server == c.Folded
+	case "name":
+		return 0, may && l.nameContains(c.Folded)
+	case "param":
+		return 0, may && l.hasParam(c.Folded)
+	case "readonly":
+		return 0, l.readOnly == c.Bool
+	case "destructive":
+		return 0, l.destructive == c.Bool
+	}
+	if may {
+		tier = l.tier(c.Folded)
+	}
+	return tier, tier != tierNone
+}
+
+// probes keeps the hashed pairs of the clauses of one query.
+type probes []probe
+
+type probe struct {
+	clause *query.Clause
+	hashes []uint16
+}
+
+func (p *probes) hashes(c *query.Clause) []uint16 {
+	for i := range *p {
+		if (*p)[i].clause == c {
+			return (*p)[i].hashes
+		}
+	}
+	var hashes []uint16
+	for i := 1; i < len(c.Folded); i++ {
+		hashes = append(hashes, hashPair(c.Folded[i-1], c.Folded[i]))
+	}
+	*p = append(*p, probe{c, hashes})
+	return hashes
+}
+
+func (l *literal) nameContains(text string) bool {
+	if strings.Contains(l.fullName, text) && (strings.Contains(text, toolset.Separator) || l.fullName == text) {
+		return true
+	}
+	for i := range l.names {
+		if strings.Contains(l.names[i].text, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// literals returns the tools as the query mode compares them, which is read at
+// the first query. The tools are those of any index over this core.
+func (x *core) literals(tools []*toolset.Tool) ([]literal, []pairs) {
+	x.literalOnce.Do(func() { x.literalTools, x.literalPairs = readLiterals(tools) })
+	return x.literalTools, x.literalPairs
+}
+
+// find returns the tools that match a query, best first and equal ones by
+// name, with scores in tiers; without text all of them score 0. Matches asks
+// for every text clause once, so that the tiers add up on the way.
+func (x *Index) find(q *query.Query, count int) found {
+	var matches []match
+	var known probes
+	literals, marks := x.core.literals(x.tools)
+	for d := range literals {
+		sum := 0
+		matched := q.Matches(func(c *query.Clause) bool {
+			tier, ok := literals[d].holds(c, marks[d].hasAll(known.hashes(c)))
+			if !c.Negated {
+				sum += tier
+			}
+			return ok
+		})
+		if matched {
+			matches = append(matches, match{uint32(d), float32(sum)})
+		}
+	}
+	return found{best: x.core.best(matches, count, 0), total: len(matches)}
+}

@@ -1,0 +1,187 @@
+package toolsearch
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// weighted is a term with how much it counts.
+type weighted struct {
+	term   uint32
+	weight float32
+}
+
+// plan is a task as the index understands it: the terms of the whole and of
+// each clause, every term once, in a fixed order.
+type plan struct {
+	whole   []weighted
+	clauses [][]weighted
+}
+
+// planner turns the words of one task into terms.
+type planner struct {
+	index    *core
+	places   map[string]int // of each distinct word in meanings
+	meanings [][]weighted
+	unknown  int
+	stop     bool // whether stop words count
+}
+
+// plan returns the terms of a task. Stop words count only when the task has
+// no others.
+func (x *core) plan(task string) plan {
+	task = strings.ToValidUTF8(task, " ")
+	for _, stop := range []bool{false, true} {
+		p := planner{index: x, places: map[string]int{}, stop: stop}
+		var clauses [][]int
+		for _, clause := range splitClauses(task) {
+			if found := p.read(clause); len(found) > 0 {
+				clauses = append(clauses, found)
+			}
+		}
+		if len(clauses) == 0 {
+			continue
+		}
+		out := plan{whole: p.vector(slices.Concat(clauses...))}
+		if len(clauses) > 1 {
+			for _, clause := range clauses {
+				out.clauses = append(out.clauses, p.vector(clause))
+			}
+		}
+		return out
+	}
+	return plan{}
+}
+
+// read returns the places of a clause's words.
+func (p *planner) read(clause string) []int {
+	var found []int
+	words(clause, func(word string, whole bool) bool {
+		if len(word) > maxWordBytes || !p.stop && stopWords[word] {
+			return true
+		}
+		place, ok := p.places[word]
+		if !ok {
+			place = len(p.meanings)
+			p.places[word] = place
+			p.meanings = append(p.meanings, p.meaning(word, whole))
+		}
+		found = append(found, place)
+		return true
+	})
+	return found
+}
+
+// meaning returns the terms that a word may stand for. What the thesaurus adds
+// counts less beside a word that tools do use, and is then never worth more
+// than the word itself, however rare it is.
+func (p *planner) meaning(word string, whole bool) []weighted {
+	x, w := p.index, &p.index.weights
+	own := 1.0
+	if fillers[word] {
+		own = w.filler
+	}
+	stemmed := stem(word)
+	term, known := x.terms[stemmed]
+	var out []weighted
+	if known {
+		out = append(out, weighted{term, float32(own)})
+	}
+	entry := thesaurusOf(stemmed)
+	for _, a := range [...]struct {
+		stems  []string
+		weight float64
+	}{{entry.like, w.synonym}, {entry.kinds, w.kind}, {entry.related, w.related}} {
+		for _, s := range a.stems {
+			other, ok := x.terms[s]
+			if !ok {
+				continue
+			}
+			weight := own * a.weight
+			if known {
+				weight *= w.beside * min(1, x.idfOf(term)/x.idfOf(other))
+			}
+			out = append(out, weighted{other, float32(weight)})
+		}
+	}
+	if known || whole || entry.known() || p.unknown >= maxUnknown {
+		return out
+	}
+	p.unknown++
+	near := x.vocabulary.near(word, maxGuesses)
+	for _, t := range near {
+		out = append(out, weighted{t, float32(own * w.correction)})
+	}
+	if len(near) == 0 {
+		for _, t := range x.vocabulary.completions(word, maxGuesses) {
+			out = append(out, weighted{t, float32(own * w.completion)})
+		}
+	}
+	return out
+}
+
+// vector returns the terms of the words at the places. A word that repeats
+// counts 2n/(n+1); a term that several words mean counts as the best of them.
+func (p *planner) vector(places []int) []weighted {
+	counts := make([]int, len(p.meanings))
+	for _, place := range places {
+		counts[place]++
+	}
+	at := make(map[uint32]int, len(places))
+	var out []weighted
+	for place, n := range counts {
+		if n == 0 {
+			continue
+		}
+		factor := 2 * float32(n) / float32(n+1)
+		for _, m := range p.meanings[place] {
+			weight := m.weight * factor
+			if i, ok := at[m.term]; ok {
+				out[i].weight = max(out[i].weight, weight)
+				continue
+			}
+			at[m.term] = len(out)
+			out = append(out, weighted{m.term, weight})
+		}
+	}
+	return out
+}
+
+// splitClauses cuts a task where a sentence or a clause ends. At the limit the
+// last clause takes all that follows.
+func splitClauses(task string) []string {
+	var out []string
+	begin := 0
+	for i, r := range task {
+		if len(out) == maxClauses-1 {
+			break
+		}
+		size := utf8.RuneLen(r)
+		if !endsClause(r, task[i+size:]) {
+			continue
+		}
+		if clause := task[begin:i]; strings.TrimSpace(clause) != "" {
+			out = append(out, clause)
+		}
+		begin = i + size
+	}
+	if rest := task[begin:]; strings.TrimSpace(rest) != "" {
+		out = append(out, rest)
+	}
+	return out
+}
+
+// endsClause reports whether r, with rest behind it, ends a clause: not the
+// point in "3.5" or "api.example".
+func endsClause(r rune, rest string) bool {
+	switch r {
+	case '\n', ';', '!', '?', '。', '！', '？', '；', '，':
+		return true
+	case '.', ',', ':':
+		next, _ := utf8.DecodeRuneInString(rest)
+		return rest == "" || unicode.IsSpace(next)
+	}
+	return false
+}

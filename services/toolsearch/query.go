@@ -1,0 +1,122 @@
+package toolsearch
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/page"
+	"mcpgateway/services/query"
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolset"
+)
+
+// rankingVersion is part of every cursor's revision: raise it when the order
+// of results changes, so that no cursor leads into another order.
+const rankingVersion = "1"
+
+// Query is a literal search of a project's tools.
+type Query struct {
+	// Surface keeps the cursors of different users of the search apart, such
+	// as "tool search".
+	Surface   string
+	Principal string // who searches
+	Text      string // in the grammar of query.Tools
+	Limit     int    // rows of a page, at least 1
+	Continue  bool   // whether this page follows another
+	Cursor    string // of the page before, when it does
+}
+
+// Found is one page of what a query found.
+type Found struct {
+	Matches     []Match // Score is 0 when the query has no text to rank by
+	NextCursor  string  // empty on the last page
+	Warnings    []fault.Warning
+	Unavailable []page.Unavailable // enabled servers that were never synced
+}
+
+// Find returns the page of a query among the visible tools of a project, the
+// best first and equal ones by name. It returns the faults of the query
+// grammar, INVALID_CURSOR and CURSOR_STALE, and SEARCH_FAILED when the context
+// ends first. A cursor is bound to the project, the principal, the query and
+// the listed tools, and not to the limit.
+func (s *Searcher) Find(ctx context.Context, project *toolset.Snapshot, q Query) (*Found, error) {
+	parsed, err := query.Tools().Parse(q.Text)
+	if err != nil {
+		return nil, err
+	}
+	binding := page.Binding{Surface: q.Surface, Scope: project.Project.ID, Principal: q.Principal, Query: parsed.Canonical()}
+	revision := rankingVersion + " " + project.ToolsHash()
+	offset := 0
+	if q.Continue {
+		position, err := s.cursors.Open(binding, revision, q.Cursor)
+		if err != nil {
+			return nil, err
+		}
+		if offset, err = strconv.Atoi(position); err != nil {
+			return nil, fault.Internal(err)
+		}
+	}
+	x, err := s.indexes(ctx, project)
+	if err != nil {
+		return nil, err
+	}
+	end := offset + q.Limit
+	hits := x.visible.find(parsed, end)
+	out := &Found{Matches: x.visible.matches(hits.best[min(offset, len(hits.best)):])}
+	if end < hits.total {
+		if out.NextCursor, err = s.cursors.Seal(binding, revision, strconv.Itoa(end)); err != nil {
+			return nil, err
+		}
+	}
+	unavailable, outdated := coverage(project, "")
+	out.Unavailable = unavailable
+	out.Warnings = slices.Concat(parsed.Warnings, outdated)
+	return out, nil
+}
+
+// searchSurface is the surface of the cursors that Search gives.
+const searchSurface = "tool search"
+
+// row is one result of the query mode.
+type row struct {
+	Name        string          `json:"name"`
+	Server      string          `json:"server"`
+	Title       string          `json:"title"`
+	Description string          `json:"description"`
+	Score       float64         `json:"score,omitempty"`
+	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
+}
+
+func (s *Searcher) searchQuery(ctx context.Context, project *toolset.Snapshot, principal string, a *queryArguments) (any, error) {
+	found, err := s.Find(ctx, project, Query{
+		Surface: searchSurface, Principal: principal, Text: a.query, Limit: a.limit, Cursor: a.cursor, Continue: a.hasCursor,
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]row, len(found.Matches))
+	for i, m := range found.Matches {
+		rows[i] = row{Name: m.Tool.Name, Server: m.Tool.Server.Config.Alias, Title: titleOf(m.Tool), Score: m.Score}
+		rows[i].Description, rows[i].InputSchema = describe(m.Tool, a.includeSchema)
+	}
+	return page.NewResults(rows, found.NextCursor, found.Warnings, found.Unavailable), nil
+}
+
+// titleOf returns what a tool is called in pages: its title, else that of its
+// annotations, else the name its own server knows (MCP 2025-06-18, BaseMetadata).
+func titleOf(tool *toolset.Tool) string {
+	definition, err := rawjson.ParseObject(tool.Definition, rawjson.Lenient)
+	if err != nil {
+		return tool.Upstream
+	}
+	if title, ok := definition.String("title"); ok && title != "" {
+		return title
+	}
+	if title, ok := definition.Object("annotations").String("title"); ok && title != "" {
+		return title
+	}
+	return tool.Upstream
+}

@@ -1,0 +1,256 @@
+package toolsearch
+
+import (
+	"math"
+	"slices"
+
+	"mcpgateway/services/toolset"
+)
+
+// weights are the figures of the ranking formula.
+type weights struct {
+	field [fieldCount]float64 // how much a word counts by where it stands
+	b     [fieldCount]float64 // how much a long field counts against its words
+	k1    float64             // how late repeating a word stops to count
+
+	synonym    float64 // of an unknown word: words of like meaning,
+	kind       float64 // the kinds of what it names,
+	related    float64 // words of its subject,
+	correction float64 // words it may be a slip for,
+	completion float64 // and words it may be the beginning of
+	beside     float64 // factor of the thesaurus beside a known word
+	filler     float64 // words of requests that say little of what is sought
+
+	clause   float64 // share of the best clause beside the whole task
+	peak     float64 // for being the best at one clause, whatever it is worth
+	coverage float64 // for a name that the task covers wholly
+	server   float64 // share of the mean of a server's best tools
+}
+
+func standardWeights() weights {
+	return weights{
+		field: [fieldCount]float64{fieldName: 5, fieldServer: 1.5, fieldDescription: 1, fieldParam: .4, fieldParamText: .5},
+		b:     [fieldCount]float64{fieldName: .5, fieldServer: .5, fieldDescription: .7, fieldParam: .9, fieldParamText: .9},
+		k1:    2,
+
+		synonym: .6, kind: .6, related: .25, correction: .8, completion: .2, beside: .35, filler: .5,
+		clause: .4, peak: .3, coverage: .15, server: .2,
+	}
+}
+
+// Match is a tool that fits a task.
+type Match struct {
+	Tool  *toolset.Tool
+	Score float64 // positive, a multiple of 0.0001, comparable within one task
+}
+
+// Rank returns the best tools for a task, at most count of them, the best
+// first and equal ones by name, and how many fit at all. With the alias of a
+// server only its tools count; an empty one means all.
+func (x *Index) Rank(task, server string, count int) (best []Match, total int) {
+	found := x.core.search(task, x.core.serverNumber(server), count)
+	return x.matches(found.best), found.total
+}
+
+func (x *Index) matches(hits []hit) []Match {
+	out := make([]Match, len(hits))
+	for i, h := range hits {
+		out[i] = Match{x.tools[h.doc], float64(h.score) / scoreUnits}
+	}
+	return out
+}
+
+// scoreUnits is how finely scores are told apart: they are compared as they
+// are shown, so that what looks equal is ordered by name.
+const scoreUnits = 10_000
+
+// found is the outcome of one search.
+type found struct {
+	best  []hit // in order
+	total int
+}
+
+// hit is one tool with a positive score in units.
+type hit struct {
+	doc   uint32
+	score int64
+}
+
+// scratch is the working memory of one search: a number for every tool.
+type scratch struct {
+	whole, clause, best, peak, cover []float32
+	matches                          []match
+	servers                          [][3]float32
+}
+
+// match is one tool with a positive score.
+type match struct {
+	doc   uint32
+	score float32
+}
+
+func (x *core) takeScratch() *scratch {
+	if s, ok := x.scratch.Get().(*scratch); ok {
+		return s
+	}
+	number := func() []float32 { return make([]float32, x.size) }
+	return &scratch{
+		whole: number(), clause: number(), best: number(), peak: number(), cover: number(),
+		servers: make([][3]float32, x.servers),
+	}
+}
+
+// search returns the best count tools for a task. A server of anyServer means
+// all; the words of others still weigh what they do in the whole project.
+func (x *core) search(task string, server, count int) found {
+	p := x.plan(task)
+	if len(p.whole) == 0 || server == noServer {
+		return found{}
+	}
+	s := x.takeScratch()
+	defer x.scratch.Put(s)
+	x.score(s, p)
+	if server == anyServer {
+		x.addServerShare(s)
+	} else {
+		s.matches = slices.DeleteFunc(s.matches, func(m match) bool { return x.serverOf[m.doc] != uint32(server) })
+	}
+	return found{best: x.best(s.matches, count, 1), total: len(s.matches)}
+}
+
+// add adds the impacts of every term of the vector to scores. The conversions
+// keep products from being fused into the sums, so that every machine gets the
+// same scores.
+func (x *core) add(scores []float32, vector []weighted) {
+	for _, v := range vector {
+		first, end := x.starts[v.term], x.starts[v.term+1]
+		impacts := x.impacts[first:end]
+		for i, d := range x.docs[first:end] {
+			scores[d] += float32(v.weight * impacts[i])
+		}
+	}
+}
+
+// score fills the matches with every tool that the plan fits, in no order.
+func (x *core) score(s *scratch, p plan) {
+	clear(s.whole)
+	x.add(s.whole, p.whole)
+	best := s.whole
+	clear(s.peak)
+	if len(p.clauses) > 0 {
+		clear(s.best)
+		best = s.best
+		for _, vector := range p.clauses {
+			clear(s.clause)
+			x.add(s.clause, vector)
+			if top := slices.Max(s.clause); top > 0 {
+				for d, v := range s.clause {
+					if v > 0 {
+						best[d] = max(best[d], v)
+						s.peak[d] = max(s.peak[d], v/top)
+					}
+				}
+			}
+		}
+	}
+	x.coverNames(s, p.whole)
+	w := &x.weights
+	share, coverage := float32(w.clause), float32(w.coverage)
+	peak := float32(w.peak) * slices.Max(s.whole)
+	s.matches = s.matches[:0]
+	for d, whole := range s.whole {
+		if whole <= 0 {
+			continue
+		}
+		score := float32((1-share)*whole) + float32(share*best[d]) + float32(peak*s.peak[d])
+		s.matches = append(s.matches, match{uint32(d), score * (1 + float32(coverage*min(s.cover[d], 1)))})
+	}
+}
+
+// coverNames sums up which share of its name each tool has in the vector.
+func (x *core) coverNames(s *scratch, vector []weighted) {
+	clear(s.cover)
+	for _, v := range vector {
+		first, end := x.nameStarts[v.term], x.nameStarts[v.term+1]
+		shares, weight := x.nameShares[first:end], min(v.weight, 1)
+		for i, d := range x.nameDocs[first:end] {
+			s.cover[d] += float32(weight * shares[i])
+		}
+	}
+}
+
+// addServerShare lifts the tools of servers whose best tools score high: the
+// right tool rarely stands alone on its server.
+func (x *core) addServerShare(s *scratch) {
+	clear(s.servers)
+	for _, m := range s.matches {
+		top := &s.servers[x.serverOf[m.doc]]
+		switch {
+		case m.score > top[0]:
+			top[0], top[1], top[2] = m.score, top[0], top[1]
+		case m.score > top[1]:
+			top[1], top[2] = m.score, top[1]
+		case m.score > top[2]:
+			top[2] = m.score
+		}
+	}
+	share := float32(x.weights.server / 3)
+	for i := range s.matches {
+		top := &s.servers[x.serverOf[s.matches[i].doc]]
+		s.matches[i].score += float32(share * (top[0] + top[1] + top[2]))
+	}
+}
+
+// best returns the first count matches in order, with scores in units that are
+// no less than least. It keeps them in a heap with the last of them on top, so
+// that the others cost one comparison each.
+func (x *core) best(matches []match, count int, least int64) []hit {
+	heap := make([]hit, 0, min(count, len(matches)))
+	for _, m := range matches {
+		h := hit{m.doc, max(least, int64(math.Round(float64(m.score)*scoreUnits)))}
+		switch {
+		case len(heap) < count:
+			heap = append(heap, h)
+			for i := len(heap) - 1; i > 0; {
+				parent := (i - 1) / 2
+				if x.compare(heap[i], heap[parent]) <= 0 {
+					break
+				}
+				heap[i], heap[parent] = heap[parent], heap[i]
+				i = parent
+			}
+		case count > 0 && x.compare(h, heap[0]) < 0:
+			heap[0] = h
+			for i := 0; ; {
+				last := i
+				for child := 2*i + 1; child <= 2*i+2 && child < len(heap); child++ {
+					if x.compare(heap[child], heap[last]) > 0 {
+						last = child
+					}
+				}
+				if last == i {
+					break
+				}
+				heap[i], heap[last] = heap[last], heap[i]
+				i = last
+			}
+		}
+	}
+	slices.SortFunc(heap, x.compare)
+	return heap
+}
+
+// compare orders hits: the higher score first, equal ones by name.
+func (x *core) compare(a, b hit) int {
+	switch {
+	case a.score > b.score:
+		return -1
+	case a.score < b.score:
+		return 1
+	case x.nameRank[a.doc] < x.nameRank[b.doc]:
+		return -1
+	case x.nameRank[a.doc] > x.nameRank[b.doc]:
+		return 1
+	}
+	return 0
+}

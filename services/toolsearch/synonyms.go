@@ -1,0 +1,100 @@
+package toolsearch
+
+import (
+	_ "embed" // the word lists
+	"slices"
+	"strings"
+	"sync"
+)
+
+// The word lists are general and technical English, one group a line: words
+// of like meaning, words of one subject, and kinds with things of that kind
+// behind a colon. A thing stands for its kinds and not the other way round:
+// who asks for sushi is served by a tool about restaurants.
+var (
+	//go:embed words/synonyms.txt
+	likeWords string
+	//go:embed words/subjects.txt
+	subjectWords string
+	//go:embed words/kinds.txt
+	kindWords string
+)
+
+// meaning is what the thesaurus says of one stem, in stems again: words that
+// mean the like, the kinds of what it names, and words of the same subject.
+type meaning struct {
+	like, kinds, related []string
+}
+
+// known reports whether the thesaurus has the word at all.
+func (m *meaning) known() bool { return len(m.like)+len(m.kinds)+len(m.related) > 0 }
+
+// thesaurus holds general and technical English by stem. It is made at the
+// first search and never changes.
+var thesaurus = sync.OnceValue(func() map[string]*meaning {
+	t := map[string]*meaning{}
+	addGroups(t, likeWords, func(m *meaning) *[]string { return &m.like })
+	addGroups(t, subjectWords, func(m *meaning) *[]string { return &m.related })
+	addKinds(t)
+	return t
+})
+
+// thesaurusOf returns what the thesaurus says of a stem, which may be nothing.
+func thesaurusOf(stemmed string) meaning {
+	if m := thesaurus()[stemmed]; m != nil {
+		return *m
+	}
+	return meaning{}
+}
+
+func entryOf(t map[string]*meaning, s string) *meaning {
+	m := t[s]
+	if m == nil {
+		m = &meaning{}
+		t[s] = m
+	}
+	return m
+}
+
+func addOnce(list *[]string, s string) {
+	if !slices.Contains(*list, s) {
+		*list = append(*list, s)
+	}
+}
+
+// addGroups relates the words of every line with each other.
+func addGroups(t map[string]*meaning, list string, part func(*meaning) *[]string) {
+	for line := range strings.Lines(list) {
+		stems := stemAll(line)
+		for _, s := range stems {
+			for _, other := range stems {
+				if other != s {
+					addOnce(part(entryOf(t, s)), other)
+				}
+			}
+		}
+	}
+}
+
+// addKinds relates the things of every line with the words for their kind.
+func addKinds(t map[string]*meaning) {
+	for line := range strings.Lines(kindWords) {
+		kinds, things, _ := strings.Cut(line, ":")
+		for _, s := range stemAll(things) {
+			for _, kind := range stemAll(kinds) {
+				if kind != s {
+					addOnce(&entryOf(t, s).kinds, kind)
+				}
+			}
+		}
+	}
+}
+
+// stemAll returns the stems of the words of a line.
+func stemAll(line string) []string {
+	var stems []string
+	for _, word := range strings.Fields(line) {
+		stems = append(stems, stem(word))
+	}
+	return stems
+}

@@ -1,0 +1,135 @@
+// Package toolsearch finds the tools of a project: for a task in natural
+// language, by relevance, and by a literal query. Both see the visible tools
+// only.
+package toolsearch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolset"
+)
+
+// taskResult is the answer to a search for a task (spec, "Legacy task mode").
+type taskResult struct {
+	Total      int             `json:"total"`
+	NextOffset *int            `json:"nextOffset"`
+	Truncated  bool            `json:"truncated"`
+	TopTool    string          `json:"topTool"` // "" when nothing was found
+	Candidates []candidate     `json:"candidates"`
+	Warnings   []fault.Warning `json:"warnings,omitempty"`
+}
+
+type candidate struct {
+	Name        string          `json:"name"`
+	Score       float64         `json:"score"`
+	Server      string          `json:"server"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
+}
+
+// Search answers gateway_searchMcpForTask: arguments are the raw JSON object
+// of its arguments, principal is who asks. It returns the JSON object that is
+// both the text and the structured content of the answer. Every fault is one
+// of arguments, query or cursor, or SEARCH_FAILED when the context ends first.
+func (s *Searcher) Search(ctx context.Context, project *toolset.Snapshot, principal string, arguments []byte) ([]byte, error) {
+	task, query, err := readArguments(arguments)
+	if err != nil {
+		return nil, err
+	}
+	var result any
+	if task != nil {
+		result, err = s.searchTask(ctx, project, task)
+	} else {
+		result, err = s.searchQuery(ctx, project, principal, query)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return encode(result)
+}
+
+// encode leaves <, > and & as they are, which descriptions are full of.
+func encode(result any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(result); err != nil {
+		return nil, fault.Internal(err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+func (s *Searcher) searchTask(ctx context.Context, project *toolset.Snapshot, a *taskArguments) (*taskResult, error) {
+	x, err := s.indexes(ctx, project)
+	if err != nil {
+		return nil, err
+	}
+	limit := a.limit
+	if a.offset < MaxOffset {
+		limit = min(limit, MaxOffset-a.offset)
+	}
+	ranked, total := x.visible.Rank(a.task, a.server, a.offset+limit)
+	result := &taskResult{Total: total, Candidates: []candidate{}}
+	if len(ranked) > 0 {
+		result.TopTool = ranked[0].Tool.Name
+	}
+	for _, m := range ranked[min(a.offset, len(ranked)):] {
+		c := candidate{Name: m.Tool.Name, Score: m.Score, Server: m.Tool.Server.Config.Alias}
+		c.Description, c.InputSchema = describe(m.Tool, a.includeSchema)
+		result.Candidates = append(result.Candidates, c)
+	}
+	switch end := a.offset + limit; {
+	case end >= total:
+	case end <= MaxOffset:
+		result.NextOffset = &end
+	default:
+		result.Truncated = true
+	}
+	result.Warnings = append(x.explainHidden(a), s.explainServers(project, a.server)...)
+	return result, nil
+}
+
+// explainHidden returns a warning when the best match among all tools is one
+// that may not be used. It names the reason and the server, never the tool.
+func (x *indexes) explainHidden(a *taskArguments) []fault.Warning {
+	if x.all == nil {
+		return nil
+	}
+	best, _ := x.all.Rank(a.task, a.server, 1)
+	if len(best) == 0 || best[0].Tool.Hidden == toolset.Visible {
+		return nil
+	}
+	tool := best[0].Tool
+	return []fault.Warning{{Code: WarningToolHidden, Message: fmt.Sprintf(
+		"a tool of server %s that may fit better cannot be used: it is %s", tool.Server.Config.Alias, tool.Hidden)}}
+}
+
+// explainServers returns the warnings about servers that were not searched or
+// are out of date.
+func (s *Searcher) explainServers(project *toolset.Snapshot, alias string) []fault.Warning {
+	warnings := explainServer(project, alias)
+	unavailable, outdated := coverage(project, alias)
+	for _, u := range unavailable {
+		warnings = append(warnings, fault.Warning{Code: WarningNeverSynced, Message: fmt.Sprintf("the tools of server %s were not searched: %s", u.Server, u.Reason)})
+	}
+	return append(warnings, outdated...)
+}
+
+// describe returns the description of a tool and, when asked for, its raw
+// input schema.
+func describe(tool *toolset.Tool, includeSchema bool) (description string, schema json.RawMessage) {
+	definition, err := rawjson.ParseObject(tool.Definition, rawjson.Lenient)
+	if err != nil {
+		return "", nil
+	}
+	description, _ = definition.String("description")
+	if includeSchema {
+		schema = definition.Get("inputSchema")
+	}
+	return description, schema
+}

@@ -1,0 +1,183 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/rawjson"
+)
+
+// maxToolName is the longest name of a tool that is kept, in bytes: with its
+// alias it still fits a project's list of disabled tools and a database index.
+const maxToolName = 400
+
+// How many rows one statement writes or removes.
+const (
+	rowsPerInsert = 200
+	rowsPerDelete = 500
+)
+
+// storeInventory replaces what is stored of a server by what it listed, and
+// fills in what changed. A kind that is not among the offers stays.
+func (s *Syncer) storeInventory(tx *gorm.DB, result *SyncResult, tools [][]byte, d *Description, offers map[models.ListingKind][]models.Listing) error {
+	var err error
+	if result.touched, err = s.storeTools(tx, result, tools, d); err != nil {
+		return err
+	}
+	for kind, listings := range offers {
+		touched, err := storeListings(tx, result.Server.ID, kind, listings)
+		if err != nil {
+			return err
+		}
+		result.touched = result.touched || touched
+	}
+	return nil
+}
+
+// storeListings replaces the stored listings of one kind. It reports whether
+// any of them changed.
+func storeListings(tx *gorm.DB, serverID string, kind models.ListingKind, listings []models.Listing) (bool, error) {
+	var rows []models.Listing
+	if err := tx.Find(&rows, "server_id = ? AND kind = ?", serverID, kind).Error; err != nil {
+		return false, err
+	}
+	stored := make(map[string]models.Listing, len(rows))
+	for _, row := range rows {
+		stored[row.Ident] = row
+	}
+	var upserts []models.Listing
+	for _, next := range listings {
+		if row, known := stored[next.Ident]; !known || row != next {
+			upserts = append(upserts, next)
+		}
+		delete(stored, next.Ident)
+	}
+	if len(upserts) > 0 {
+		if err := tx.Clauses(clause.OnConflict{UpdateAll: true}).CreateInBatches(upserts, rowsPerInsert).Error; err != nil {
+			return false, err
+		}
+	}
+	for gone := range slices.Chunk(slices.Collect(maps.Keys(stored)), rowsPerDelete) {
+		if err := tx.Delete(&models.Listing{}, "server_id = ? AND kind = ? AND ident IN ?", serverID, kind, gone).Error; err != nil {
+			return false, err
+		}
+	}
+	return len(upserts)+len(stored) > 0, nil
+}
+
+// storeFailure records a failed attempt and leaves the tools as they are. It
+// reports whether anything that clients or pages see changed.
+func (s *Syncer) storeFailure(tx *gorm.DB, serverID string, f *fault.Fault) (bool, error) {
+	old, err := inventoryOf(tx, serverID)
+	if err != nil {
+		return false, err
+	}
+	next := models.Inventory{ServerID: serverID}
+	if old != nil {
+		next = *old
+	}
+	next.AttemptedAt, next.ErrorCode, next.ErrorMessage = s.now(), string(f.Code), f.Message
+	touched := old == nil || old.ErrorCode != next.ErrorCode || old.ErrorMessage != next.ErrorMessage
+	return touched, saveInventory(tx, &next)
+}
+
+// storeTools replaces the stored tools by the listed ones and fills in what
+// changed. It reports whether anything that clients or pages see changed.
+func (s *Syncer) storeTools(tx *gorm.DB, result *SyncResult, tools [][]byte, d *Description) (bool, error) {
+	serverID, now := result.Server.ID, s.now()
+	var rows []models.Tool
+	if err := tx.Order("position").Find(&rows, "server_id = ?", serverID).Error; err != nil {
+		return false, err
+	}
+	stored := make(map[string]models.Tool, len(rows))
+	for _, row := range rows {
+		stored[row.Name] = row
+	}
+	touched := false
+	var upserts []models.Tool
+	for position, raw := range tools {
+		o, err := rawjson.ParseObject(raw, rawjson.Lenient)
+		if err != nil {
+			return false, fmt.Errorf("a listed tool is not an object: %w", err)
+		}
+		name, _ := o.String("name")
+		if len(name) > maxToolName || strings.ContainsRune(name, 0) {
+			result.Warnings = append(result.Warnings, fmt.Sprintf("tool %q was left out: its name has more than %d bytes or holds a null character", excerpt([]byte(name)), maxToolName))
+			result.Total--
+			continue
+		}
+		row, known := stored[name]
+		delete(stored, name)
+		next := models.Tool{
+			ServerID: serverID, Name: name, Position: position, Definition: string(raw), DefinitionHash: s.hash(raw),
+			ApprovedHash: row.ApprovedHash, FirstSeenAt: row.FirstSeenAt, ChangedAt: row.ChangedAt,
+		}
+		switch {
+		case !known:
+			next.FirstSeenAt, next.ChangedAt = now, now
+			result.Added = append(result.Added, name)
+		case row.DefinitionHash != next.DefinitionHash:
+			next.ChangedAt = now
+			result.Changed = append(result.Changed, name)
+		case row.Position == position:
+			continue
+		}
+		upserts = append(upserts, next)
+	}
+	if len(upserts) > 0 {
+		touched = true
+		if err := tx.Clauses(clause.OnConflict{UpdateAll: true}).CreateInBatches(upserts, rowsPerInsert).Error; err != nil {
+			return false, err
+		}
+	}
+	for _, row := range rows {
+		if _, gone := stored[row.Name]; !gone {
+			continue
+		}
+		touched = true
+		result.Removed = append(result.Removed, row.Name)
+		if err := tx.Delete(&models.Tool{}, "server_id = ? AND name = ?", serverID, row.Name).Error; err != nil {
+			return false, err
+		}
+	}
+	old, err := inventoryOf(tx, serverID)
+	if err != nil {
+		return false, err
+	}
+	next := models.Inventory{
+		ServerID: serverID, SyncedAt: &now, AttemptedAt: now, Warnings: result.Warnings,
+		ProtocolVersion: d.ProtocolVersion, TransportUsed: d.Transport,
+		ServerInfo: string(d.ServerInfo), Capabilities: string(d.Capabilities),
+		Instructions: strings.ReplaceAll(d.Instructions, "\x00", ""), // which PostgreSQL cannot hold
+	}
+	touched = touched || !sameInventory(old, &next)
+	return touched, saveInventory(tx, &next)
+}
+
+// sameInventory compares everything but the times.
+func sameInventory(old, next *models.Inventory) bool {
+	return old != nil && old.SyncedAt != nil && old.ErrorCode == "" &&
+		fmt.Sprint(old.Warnings) == fmt.Sprint(next.Warnings) && old.ProtocolVersion == next.ProtocolVersion && old.TransportUsed == next.TransportUsed &&
+		old.ServerInfo == next.ServerInfo && old.Capabilities == next.Capabilities && old.Instructions == next.Instructions
+}
+
+func inventoryOf(tx *gorm.DB, serverID string) (*models.Inventory, error) {
+	var row models.Inventory
+	err := tx.First(&row, "server_id = ?", serverID).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return nil, nil
+	}
+	return &row, err
+}
+
+func saveInventory(tx *gorm.DB, row *models.Inventory) error {
+	return tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(row).Error
+}
