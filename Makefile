@@ -27,6 +27,7 @@ test: ## everything that must hold before a change lands
 	@$(MAKE) --no-print-directory deps
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory race
+	@$(MAKE) --no-print-directory browser
 
 .PHONY: deps
 deps: ## install what the tests need and this machine lacks
@@ -85,6 +86,22 @@ race: ## all Go tests, end to end included, with the race detector
 .PHONY: e2e
 e2e: ## only the real binary with real clients and real upstream servers
 	$(GO) test -count=1 -timeout 10m -v ./cmd/gateway
+
+# The pictures in playwright/screenshots are compared; UPDATE_SCREENSHOTS=1
+# draws them anew.
+.PHONY: browser
+browser: ## the pages of the real binary in Chromium: looks, accessibility, budgets
+	@GO="$(GO)" node_modules/.bin/playwright test --config playwright
+
+# Both exit with 1 while something is below what is expected of it.
+.PHONY: conformance
+conformance: ## the official MCP suites through the gateway and against its upstream client
+	@$(MAKE) --no-print-directory deps
+	@$(GO) build -o bin/conformance ./cmd/conformance && bin/conformance run
+
+.PHONY: matrix
+matrix: ## every client revision against every upstream revision through the gateway
+	@$(GO) build -o bin/conformance ./cmd/conformance && bin/conformance matrix
 
 .PHONY: bench
 bench: ## benchmarks of the Go packages

@@ -1,0 +1,94 @@
+package stage
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+)
+
+const (
+	readyLimit = 30 * time.Second
+	pollEvery  = 25 * time.Millisecond
+	// maxPortAttempts is how often a fixture is started anew because another
+	// program took its port first.
+	maxPortAttempts = 5
+)
+
+// StartFixture starts the Go SDK's conformance server, with sessions or
+// without (revision 2026-07-28), and returns it with its URL.
+func StartFixture(ctx context.Context, binary, folder string, stateless bool) (*Process, string, error) {
+	for attempt := 1; ; attempt++ {
+		address, err := freeAddress(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		p, err := Start(ctx, Program{
+			Name: "everything-server -stateless=" + strconv.FormatBool(stateless), Path: binary, Dir: folder, Env: BareEnvironment(folder),
+			Args: []string{"-http=" + address, "-stateless=" + strconv.FormatBool(stateless)},
+		})
+		if err != nil {
+			return nil, "", err
+		}
+		err = Eventually(ctx, readyLimit, p.name+" listens", func(ctx context.Context) error { return accepts(ctx, address) }, p)
+		if err == nil {
+			return p, "http://" + address, nil
+		}
+		p.Stop()
+		if attempt == maxPortAttempts || ctx.Err() != nil {
+			return nil, "", err
+		}
+	}
+}
+
+// freeAddress returns a loopback address that nothing listened on a moment
+// ago.
+func freeAddress(ctx context.Context) (string, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
+}
+
+// accepts returns nil when something listens on address.
+func accepts(ctx context.Context, address string) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+// Eventually repeats attempt until it returns nil. The error tells what the
+// last attempt said when that took longer than limit, or that a process which
+// it needs has ended.
+func Eventually(ctx context.Context, limit time.Duration, what string, attempt func(context.Context) error, needs ...*Process) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	var last error
+	for {
+		err := attempt(ctx)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() == nil || last == nil { // what the end of the context broke off says nothing
+			last = err
+		}
+		for _, p := range needs {
+			select {
+			case <-p.ended:
+				return fmt.Errorf("%s: %w", what, p.failure())
+			default:
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s: not within %v: %w", what, limit, last)
+		case <-ticker.C:
+		}
+	}
+}

