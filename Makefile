@@ -107,6 +107,13 @@ matrix: ## every client revision against every upstream revision through the gat
 bench: ## benchmarks of the Go packages
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+# The labelled sets are no part of this repository.
+SEARCH_EVAL ?= ../shared/search-eval
+.PHONY: search-eval
+search-eval: ## measure tool search on labelled sets in SEARCH_EVAL
+	@[ -d "$(SEARCH_EVAL)" ] || { echo "there are no labelled sets at $(SEARCH_EVAL): name their folder with SEARCH_EVAL=…" >&2; exit 1; }
+	$(GO) test -count=1 ./services/toolsearch -run TestEval -v -eval "$(abspath $(SEARCH_EVAL))"
+
 .PHONY: lock
 lock: ## renew package-lock.json after package.json was edited, without addresses
 	npm install --package-lock-only

@@ -97,6 +97,9 @@ func Load(environ []string, addr string) (*Config, error) {
 	if n := len(vars.AdminToken); n > 0 && n < minAdminToken {
 		r.mistake("GATEWAY_ADMIN_TOKEN: use at least %d characters", minAdminToken)
 	}
+	if vars.MaxStreams < 1 && !r.told("GATEWAY_MAX_STREAMS") {
+		r.mistake("GATEWAY_MAX_STREAMS: use at least 1")
+	}
 	if vars.MaxStaleness < time.Second && !r.told("GATEWAY_MAX_STALENESS") {
 		r.mistake("GATEWAY_MAX_STALENESS: use at least 1s")
 	}

@@ -53,7 +53,7 @@ func benchmarkTasks() []string {
 	var tasks []string
 	for _, t := range syntheticTools(64) {
 		text := string(t.Definition)
-		tasks = append(tasks, text[strings.Index(text, `"description":"`)+15:][:120]+", then mistypped wrods andd more. Also "+text[len(text)-200:len(text)-120])
+		tasks = append(tasks, text[strings.Index(text, `"description":"`)+15:][:120]+", then mistypped wrods more. Also "+text[len(text)-200:len(text)-120])
 	}
 	return tasks
 }

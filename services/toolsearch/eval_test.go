@@ -44,7 +44,6 @@ type evalQuery struct {
 }
 
 type evalSet struct {
-	name    string
 	tools   []*toolset.Tool
 	queries []evalQuery
 }
@@ -62,7 +61,7 @@ func (f figures) String() string {
 
 func TestEval(t *testing.T) {
 	if *evalFolder == "" {
-		t.Skip(`measures the ranking when it is given labelled sets: go test ./services/toolsearch -run TestEval -v -eval "$PWD/../shared/search-eval"`)
+		t.Skip(`measures the ranking when it is given labelled sets: go test ./services/toolsearch -run TestEval -v -eval FOLDER, where FOLDER is an absolute path`)
 	}
 	var clean, typo figures
 	for _, name := range evalSets {

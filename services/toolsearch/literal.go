@@ -12,6 +12,7 @@ import (
 // literal is one tool as the query mode compares it: folded texts.
 type literal struct {
 	fullName    string
+	exported    string // differs from fullName where the project limits names
 	names       []name // the upstream's name and the titles
 	server      string
 	description string
@@ -58,6 +59,7 @@ func readLiterals(tools []*toolset.Tool) ([]literal, []pairs) {
 		doc := readTool(tool)
 		l := &out[i]
 		l.fullName = query.Fold(strings.ToValidUTF8(tool.FullName, " "))
+		l.exported = query.Fold(strings.ToValidUTF8(tool.Name, " "))
 		for _, text := range doc.text[fieldName] {
 			l.names = append(l.names, newName(text))
 		}
@@ -70,6 +72,7 @@ func readLiterals(tools []*toolset.Tool) ([]literal, []pairs) {
 		}
 		l.readHints(tool)
 		marks[i].add(l.fullName)
+		marks[i].add(l.exported)
 		marks[i].add(l.server)
 		marks[i].add(l.description)
 		for _, n := range l.names {
@@ -156,7 +159,7 @@ const (
 // tier returns the best place of a folded term in the tool.
 func (l *literal) tier(term string) int {
 	best := tierNone
-	if l.fullName == term {
+	if l.fullName == term || l.exported == term {
 		return tierExact
 	}
 	// Only a term with the separator means the name with its alias; any other

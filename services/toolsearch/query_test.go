@@ -104,6 +104,22 @@ func TestQueryAnswerHasTheShapeOfTheContract(t *testing.T) {
 	}
 }
 
+func TestAShortenedNameIsFoundByBothSpellings(t *testing.T) {
+	long := strings.Repeat("report_", 20) + "end"
+	f := newFixture("short").server("a", nil, tool(long, "x"), tool("other", "x"))
+	f.source.Project.ToolNameLimit = 64
+	s, project := newSearcher(t), f.snapshot()
+	short := project.Tools[0].Name
+	if len(short) != 64 {
+		t.Fatalf("the name is %q", short)
+	}
+	for _, query := range []string{short, "a__" + long} {
+		if a := byQuery(t, s, project, asQuery(query)); a.names() != short || *a.Results[0].Score != 7 {
+			t.Errorf("%s found %q", query, a.names())
+		}
+	}
+}
+
 func TestQueryArgumentsAreChecked(t *testing.T) {
 	s, project := newSearcher(t), desk()
 	for _, tc := range []struct {

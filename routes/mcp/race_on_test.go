@@ -1,0 +1,6 @@
+//go:build race
+
+package mcp_test
+
+// raceAllocations is what the race detector adds to a call's allocations.
+const raceAllocations = 90

@@ -1,0 +1,376 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway"
+	"mcpgateway/services/toolset"
+	"mcpgateway/services/upstream"
+)
+
+// subscriber is the upstreams: it counts who is subscribed to what.
+type subscriber struct {
+	mu    sync.Mutex
+	held  map[string]int
+	asked int
+	err   error
+	wait  chan struct{} // when not nil, every answer waits for it
+}
+
+func (s *subscriber) Subscribe(ctx context.Context, target *upstream.Target, uri string) (func(), error) {
+	s.mu.Lock()
+	s.asked++
+	err, wait := s.err, s.wait
+	s.mu.Unlock()
+	if wait != nil {
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	key := target.ServerID + " " + uri
+	s.count(key, 1)
+	return sync.OnceFunc(func() { s.count(key, -1) }), nil
+}
+
+func (s *subscriber) count(key string, by int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held[key] += by; s.held[key] == 0 {
+		delete(s.held, key)
+	}
+}
+
+func (s *subscriber) holds(want ...string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	got := []string{}
+	for key, n := range s.held {
+		got = append(got, fmt.Sprintf("%s ×%d", key, n))
+	}
+	slices.Sort(got)
+	return slices.Equal(got, want)
+}
+
+// deliveries note what a stream of a client got.
+type deliveries struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (d *deliveries) deliver(n gateway.Notification) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all = append(d.all, n.Method+string(n.Params))
+}
+
+func (d *deliveries) take() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := strings.ReplaceAll(strings.Join(d.all, " "), gateway.NotifyResourceUpdated, "updated")
+	d.all = nil
+	return all
+}
+
+// watchable is project p whose server u has resources.
+func watchable() *toolset.Snapshot {
+	src := source("tool")
+	src.Inventories["u"].Capabilities = `{"resources":{"subscribe":true}}`
+	src.Listings = map[string][]models.Listing{"u": {
+		{ServerID: "u", Kind: models.ListingResource, Ident: "test://a", Definition: `{"uri":"test://a"}`},
+		{ServerID: "u", Kind: models.ListingTemplate, Ident: "file:///{+path}", Definition: `{"uriTemplate":"file:///{+path}"}`},
+	}}
+	return build(src)
+}
+
+type noProjects struct{}
+
+func (noProjects) ProjectByID(string) *toolset.Snapshot { return nil }
+
+func newSubscriptions(t *testing.T) (*gateway.Subscriptions, *subscriber) {
+	t.Helper()
+	up := &subscriber{held: map[string]int{}}
+	s := gateway.NewSubscriptions(noProjects{}, up)
+	t.Cleanup(func() {
+		s.Close()
+		if !up.holds() {
+			t.Errorf("behind the end there are subscriptions: %v", up.held)
+		}
+	})
+	return s, up
+}
+
+func session(id string) *gateway.Client { return &gateway.Client{Version: v2511, SessionID: id} }
+
+func subscribe(s *gateway.Subscriptions, session *gateway.Client, uri string) error {
+	_, err := s.Handle(context.Background(), watchable(), session, "resources/subscribe", fmt.Appendf(nil, `{"uri":%q}`, uri), nil)
+	return err
+}
+
+func unsubscribe(t *testing.T, s *gateway.Subscriptions, session *gateway.Client, uri string) {
+	t.Helper()
+	got, err := s.Handle(t.Context(), watchable(), session, "resources/unsubscribe", fmt.Appendf(nil, `{"uri":%q}`, uri), nil)
+	if err != nil || string(got) != "{}" {
+		t.Errorf("unsubscribe: %s, %v", got, err)
+	}
+}
+
+func TestSessionHearsOfItsResources(t *testing.T) {
+	s, up := newSubscriptions(t)
+	var ann, bob, spare deliveries
+	detach := s.Attach("ann", ann.deliver)
+	defer s.Attach("bob", bob.deliver)()
+	for range 2 { // more than once counts once
+		if err := subscribe(s, session("ann"), "test://a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := subscribe(s, session("bob"), "test://a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := subscribe(s, session("bob"), "file:///x/y"); err != nil {
+		t.Fatal(err)
+	}
+	if !up.holds("u file:///x/y ×1", "u test://a ×2") {
+		t.Errorf("held are %v", up.held)
+	}
+	s.ResourceUpdated("u", "test://a")
+	s.ResourceUpdated("u", "test://b")
+	s.ResourceUpdated("other", "test://a")
+	if a, b := ann.take(), bob.take(); a != `updated{"uri":"test://a"}` || b != a {
+		t.Errorf("told %q and %q", a, b)
+	}
+	s.ResourceUpdated("u", "file:///x/y/z") // a part of what was subscribed to
+	s.ResourceUpdated("u", "file:///x/y#z")
+	s.ResourceUpdated("u", "file:///x/yz")
+	if a, b := ann.take(), bob.take(); a != "" || b != `updated{"uri":"file:///x/y/z"} updated{"uri":"file:///x/y#z"}` {
+		t.Errorf("told %q and %q", a, b)
+	}
+
+	// A new stream takes over before the old one ends.
+	detachSpare := s.Attach("ann", spare.deliver)
+	detach()
+	s.ResourceUpdated("u", "test://a")
+	if got := spare.take(); got != `updated{"uri":"test://a"}` || ann.take() != "" {
+		t.Errorf("the new stream was told %q", got)
+	}
+	unsubscribe(t, s, session("ann"), "test://a")
+	unsubscribe(t, s, session("ann"), "test://never")
+	unsubscribe(t, s, session("nobody"), "test://a")
+	s.ResourceUpdated("u", "test://a")
+	if got := spare.take(); got != "" {
+		t.Errorf("unsubscribed, and told %q", got)
+	}
+	if !up.holds("u file:///x/y ×1", "u test://a ×1") {
+		t.Errorf("held are %v", up.held)
+	}
+	detachSpare()
+	s.End("bob")
+	s.End("nobody")
+	if !up.holds() {
+		t.Errorf("held are %v", up.held)
+	}
+	bob.take()
+	s.ResourceUpdated("u", "test://a")
+	if got := bob.take(); got != "" {
+		t.Errorf("behind its end it was told %q", got)
+	}
+}
+
+func TestStreamHearsOfItsResources(t *testing.T) {
+	s, up := newSubscriptions(t)
+	var d deliveries
+	agreed, cancel := s.SubscribeResources(t.Context(), watchable(), []string{"file:///b", "test://a", "test://unknown", "file:///b"}, d.deliver)
+	if !slices.Equal(agreed, []string{"file:///b", "test://a"}) {
+		t.Errorf("agreed to %q", agreed)
+	}
+	s.ResourceUpdated("u", "test://a")
+	s.ResourceUpdated("u", "test://unknown")
+	if got := d.take(); got != `updated{"uri":"test://a"}` {
+		t.Errorf("told %q", got)
+	}
+	cancel()
+	cancel()
+	s.ResourceUpdated("u", "test://a")
+	if got := d.take(); got != "" || !up.holds() {
+		t.Errorf("behind its end: told %q, held %v", got, up.held)
+	}
+
+	up.err = errors.New("no")
+	agreed, cancel = s.SubscribeResources(t.Context(), watchable(), []string{"test://a"}, d.deliver)
+	defer cancel()
+	if len(agreed) != 0 {
+		t.Errorf("agreed to %q", agreed)
+	}
+	up.err, up.wait = nil, make(chan struct{})
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer stop()
+	agreed, cancelLate := s.SubscribeResources(ctx, watchable(), []string{"test://a"}, d.deliver)
+	defer cancelLate()
+	if len(agreed) != 0 {
+		t.Errorf("without an answer: agreed to %q", agreed)
+	}
+}
+
+func TestSubscriptionsThatAreRefused(t *testing.T) {
+	for name, tc := range map[string]struct {
+		client  *gateway.Client
+		method  string
+		params  string
+		err     error
+		code    fault.Code
+		kind    fault.Kind
+		project *toolset.Snapshot
+	}{
+		"stateless":      {client: client(v2026), method: "resources/subscribe", params: `{"uri":"test://a"}`, code: fault.CodeNotFound, kind: fault.KindUnknownMethod},
+		"another method": {client: session("s"), method: "resources/read", params: `{"uri":"test://a"}`, code: fault.CodeNotFound, kind: fault.KindUnknownMethod},
+		"not offered":    {client: session("s"), method: "resources/subscribe", params: `{"uri":"test://a"}`, code: fault.CodeNotFound, kind: fault.KindUnknownMethod, project: build(source())},
+		"no session":     {client: client(v2511), method: "resources/subscribe", params: `{"uri":"test://a"}`, code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
+		"no params":      {client: session("s"), method: "resources/subscribe", code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
+		"no uri":         {client: session("s"), method: "resources/subscribe", params: `{"uri":7}`, code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
+		"a uri too long": {client: session("s"), method: "resources/subscribe", params: `{"uri":"file:///` + strings.Repeat("x", 8<<10-7) + `"}`, code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
+		"unknown":        {client: session("s"), method: "resources/subscribe", params: `{"uri":"test://b"}`, code: fault.CodeResourceNotFound, kind: fault.KindNotFound},
+		"upstream's fault": {
+			client: session("s"), method: "resources/subscribe", params: `{"uri":"test://a"}`,
+			err: fault.Upstream(fault.CodeUpstreamTimeout, "slow"), code: fault.CodeUpstreamTimeout, kind: fault.KindUpstream,
+		},
+	} {
+		s, up := newSubscriptions(t)
+		up.err = tc.err
+		project := tc.project
+		if project == nil {
+			project = watchable()
+		}
+		var params []byte
+		if tc.params != "" {
+			params = []byte(tc.params)
+		}
+		_, err := s.Handle(t.Context(), project, tc.client, tc.method, params, &gateway.Trace{})
+		if f := fault.From(err); err == nil || f.Code != tc.code || f.Kind != tc.kind {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	s, up := newSubscriptions(t)
+	if err := subscribe(s, session("s"), "file:///"+strings.Repeat("x", 8<<10-8)); err != nil {
+		t.Errorf("a URI of 8 KiB: %v", err)
+	}
+	up.err = &upstream.AnswerError{Raw: []byte(`{"code":-32002,"message":"gone"}`)}
+	var rpc *gateway.RPCError
+	if err := subscribe(s, session("s"), "test://a"); !errors.As(err, &rpc) || string(rpc.Raw) != `{"code":-32002,"message":"gone"}` {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestResourcesOfAClientAreBounded(t *testing.T) {
+	s, up := newSubscriptions(t)
+	uri := func(i int) string { return fmt.Sprint("file:///", i) }
+	for i := range gateway.MaxResourcesPerClient {
+		if err := subscribe(s, session("s"), uri(i)); err != nil {
+			t.Fatalf("%d: %v", i, err)
+		}
+	}
+	err := subscribe(s, session("s"), uri(gateway.MaxResourcesPerClient))
+	if f := fault.From(err); f.Code != fault.CodeRateLimited || up.asked != gateway.MaxResourcesPerClient {
+		t.Errorf("one more: %v; asked %d times", err, up.asked)
+	}
+	if err := subscribe(s, session("s"), uri(0)); err != nil {
+		t.Errorf("one that it has: %v", err)
+	}
+	unsubscribe(t, s, session("s"), uri(0))
+	if err := subscribe(s, session("s"), uri(gateway.MaxResourcesPerClient)); err != nil {
+		t.Errorf("in place of another: %v", err)
+	}
+	var uris []string
+	for i := range gateway.MaxResourcesPerClient + 1 {
+		uris = append(uris, uri(i))
+	}
+	agreed, cancel := s.SubscribeResources(t.Context(), watchable(), uris, func(gateway.Notification) {})
+	defer cancel()
+	if len(agreed) != gateway.MaxResourcesPerClient {
+		t.Errorf("a stream got %d", len(agreed))
+	}
+}
+
+func TestSessionWithoutAStreamIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		up := &subscriber{held: map[string]int{}}
+		s := gateway.NewSubscriptions(noProjects{}, up)
+		defer s.Close()
+		if err := subscribe(s, session("s"), "test://a"); err != nil {
+			t.Fatal(err)
+		}
+		var d deliveries
+		time.Sleep(gateway.SessionGrace - time.Second)
+		detach := s.Attach("s", d.deliver)
+		time.Sleep(time.Hour)
+		s.ResourceUpdated("u", "test://a")
+		if got := d.take(); got != `updated{"uri":"test://a"}` {
+			t.Errorf("told %q", got)
+		}
+		detach()
+		time.Sleep(gateway.SessionGrace - time.Second)
+		if !up.holds("u test://a ×1") {
+			t.Error("it was forgotten too early")
+		}
+		detach = s.Attach("s", d.deliver)
+		detach()
+		time.Sleep(gateway.SessionGrace - time.Second)
+		if !up.holds("u test://a ×1") {
+			t.Error("a stream did not renew it")
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if !up.holds() {
+			t.Errorf("held are %v", up.held)
+		}
+	})
+}
+
+func TestSessionThatEndsWhileItsUpstreamIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		up := &subscriber{held: map[string]int{}, wait: make(chan struct{})}
+		s := gateway.NewSubscriptions(noProjects{}, up)
+		answered := make(chan error, 1)
+		go func() { answered <- subscribe(s, session("s"), "test://a") }()
+		synctest.Wait()
+		s.End("s")
+		close(up.wait)
+		if err := <-answered; !fault.Is(err, fault.CodeNotFound) || !up.holds() {
+			t.Errorf("got %v, held %v", err, up.held)
+		}
+	})
+}
+
+func TestSubscribeIsAdvertisedWhereItIsOffered(t *testing.T) {
+	for capabilities, want := range map[string]string{
+		`{"resources":{"subscribe":true}}`:  `"resources":{"listChanged":true,"subscribe":true}`,
+		`{"resources":{"subscribe":false}}`: `"resources":{"listChanged":true}`,
+		`{"resources":{}}`:                  `"resources":{"listChanged":true}`,
+	} {
+		src := source("tool")
+		src.Inventories["u"].Capabilities = capabilities
+		g := newGateway(t, &caller{})
+		for _, tc := range []struct{ version, method, params string }{
+			{v2511, "initialize", `{"protocolVersion":"2025-11-25"}`}, {v2026, "server/discover", `{}`},
+		} {
+			got, err := g.Handle(t.Context(), build(src), client(tc.version), tc.method, []byte(tc.params), nil)
+			if err != nil || !strings.Contains(string(got), want) {
+				t.Errorf("%s: %s, %v", capabilities, got, err)
+			}
+		}
+	}
+}

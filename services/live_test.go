@@ -1,0 +1,151 @@
+package services_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"mcpgateway/models/modelstest"
+	"mcpgateway/services"
+	"mcpgateway/services/config"
+	"mcpgateway/services/gateway"
+	"mcpgateway/services/projects"
+	"mcpgateway/services/upstream/upstreamtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// start runs the services on the database with the address dsn until the test
+// ends.
+func start(t *testing.T, dsn string) *services.Services {
+	t.Helper()
+	c, err := config.Load([]string{
+		"GATEWAY_DATABASE_URL=" + dsn, "GATEWAY_ADDR=127.0.0.1:8080",
+		"GATEWAY_SECRETS_KEYS=test:" + "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
+	}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := services.New(t.Context(), c, "test", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ready, ended := make(chan struct{}), make(chan error, 1)
+	go func() { ended <- s.Run(ctx, func() { close(ready) }) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the services ended with %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("closing: %v", err)
+		}
+	})
+	select {
+	case <-ready:
+	case err := <-ended:
+		ended <- err
+		t.Fatalf("the services did not start: %v", err)
+	}
+	return s
+}
+
+func within(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func await(t *testing.T, heard <-chan string, want string) {
+	t.Helper()
+	select {
+	case got := <-heard:
+		if got != want {
+			t.Fatalf("heard %s, want %s", got, want)
+		}
+	case <-within(t).Done():
+		t.Fatalf("%s was not heard", want)
+	}
+}
+
+// TestUpstreamChangesReachClients goes the whole way: what an upstream
+// announces is read, stored, put into the project's snapshot and told to the
+// clients that listen, without anybody asking for a sync.
+func TestUpstreamChangesReachClients(t *testing.T) {
+	agree := func(context.Context, *upstreamtest.Call) upstreamtest.Result { return upstreamtest.JSON("{}") }
+	for _, era := range upstreamtest.AllEras() {
+		t.Run(string(era), func(t *testing.T) {
+			modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+				up := upstreamtest.New(upstreamtest.Options{
+					Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(1),
+					Capabilities: `{"tools":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true}}`,
+					Methods: map[string]upstreamtest.Handler{
+						"resources/list": func(context.Context, *upstreamtest.Call) upstreamtest.Result {
+							return upstreamtest.JSON(`{"resources":[{"uri":"test://a","name":"a"}]}`)
+						},
+						"resources/subscribe": agree, "resources/unsubscribe": agree,
+					},
+				})
+				url := up.Start(t)
+				s := start(t, dsn)
+				d, err := projects.ParseDeclaration(fmt.Appendf(nil, `{"projects":{"p":{"authMode":"none","mcpServers":{"up":{"url":%q}}}}}`, url))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := s.Projects.Apply(t.Context(), d, projects.ApplyOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				if err := up.WaitForStreams(within(t), 1); err != nil {
+					t.Fatal("the upstream is not heard")
+				}
+				project, err := s.Directory.Project("p")
+				for tick := time.Tick(5 * time.Millisecond); err == nil && len(project.Tools) != 1; project, err = s.Directory.Project("p") {
+					select {
+					case <-tick:
+					case <-within(t).Done():
+						t.Fatal("the first sync did not reach the project")
+					}
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				heard := make(chan string, 16)
+				deliver := func(n gateway.Notification) { heard <- n.Method + string(n.Params) }
+				defer s.Subscriptions.Subscribe(project.Project.ID, deliver)()
+				defer s.Subscriptions.Attach("session", deliver)()
+
+				up.SetTools(upstreamtest.Standard(2)...)
+				await(t, heard, gateway.NotifyToolsChanged)
+				if project, err = s.Directory.Project("p"); err != nil || len(project.Tools) != 2 {
+					t.Errorf("the project has %d tools, %v", len(project.Tools), err)
+				}
+
+				client := &gateway.Client{Version: "2025-11-25", SessionID: "session"}
+				params := []byte(`{"uri":"test://a"}`)
+				if _, err := s.Subscriptions.Handle(within(t), project, client, "resources/subscribe", params, nil); err != nil {
+					t.Fatal(err)
+				}
+				up.Notify(gateway.NotifyResourceUpdated, params)
+				await(t, heard, gateway.NotifyResourceUpdated+string(params))
+				agreed, cancel := s.Subscriptions.SubscribeResources(within(t), project, []string{"test://a", "test://unknown"}, deliver)
+				if len(agreed) != 1 {
+					t.Errorf("agreed to %q", agreed)
+				}
+				cancel()
+				if _, err := s.Subscriptions.Handle(within(t), project, client, "resources/unsubscribe", params, nil); err != nil {
+					t.Fatal(err)
+				}
+				if !era.Stateless() {
+					if _, err := up.WaitForRequests(within(t), "resources/unsubscribe", 1); err != nil {
+						t.Error("the upstream was not told of the end")
+					}
+				}
+			})
+		})
+	}
+}
