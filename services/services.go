@@ -119,12 +119,11 @@ func checkURL(guard *egress.Guard) func(string) error {
 		if err != nil {
 			return fault.Invalid("this is not a URL")
 		}
-		addr, err := netip.ParseAddr(u.Hostname())
-		if err != nil {
-			return nil // names are judged when they are dialled
-		}
-		if err := guard.Check(addr); err != nil {
-			return fault.Invalid("%v", err)
+		// Names are judged when they are dialled.
+		if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
+			if err := guard.Check(addr); err != nil {
+				return fault.Invalid("%v", err)
+			}
 		}
 		return nil
 	}

@@ -33,7 +33,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 	if *demo && !c.LoopbackListener {
 		return errConfig{errors.New("--demo is for a listener on loopback, such as 127.0.0.1:8080: its project has no access control")}
 	}
-	listener, err := net.Listen("tcp", c.Addr)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Addr)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/upstream"
 )
 
 // relayedRequests are the requests of upstreams that clients may be asked, by
@@ -40,11 +41,11 @@ func mayAsk(client *Client, method string) bool {
 // returns its raw result or error.
 func ask(ctx context.Context, client *Client, method string, params []byte) (result, rpcError []byte) {
 	if !mayAsk(client, method) {
-		return nil, rpcErrorOf(-32601, "the client did not declare what "+method+" needs")
+		return nil, rpcErrorOf(upstream.CodeMethodNotFound, "the client did not declare what "+method+" needs")
 	}
 	result, rpcError, err := client.Ask(ctx, method, params)
 	if err != nil {
-		return nil, rpcErrorOf(-32603, "the client did not answer: "+err.Error())
+		return nil, rpcErrorOf(upstream.CodeInternalError, "the client did not answer: "+err.Error())
 	}
 	return result, rpcError
 }

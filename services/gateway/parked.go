@@ -79,16 +79,16 @@ func (g *Gateway) callParkable(ctx context.Context, client *Client, out *outgoin
 		select {
 		case p.asks <- q:
 		case <-ctx.Done():
-			return nil, rpcErrorOf(-32603, "the call has ended")
+			return nil, rpcErrorOf(upstream.CodeInternalError, "the call has ended")
 		}
 		select {
 		case answer := <-q.answer:
 			if answer == nil {
-				return nil, rpcErrorOf(-32603, "the client did not answer")
+				return nil, rpcErrorOf(upstream.CodeInternalError, "the client did not answer")
 			}
 			return answer, nil
 		case <-ctx.Done():
-			return nil, rpcErrorOf(-32603, "the call has ended")
+			return nil, rpcErrorOf(upstream.CodeInternalError, "the call has ended")
 		}
 	}
 	go func() {
@@ -171,9 +171,9 @@ func (l *parkingLot) take(client *Client, out *outgoing) (*parkedCall, error) {
 	if !ok {
 		return nil, nil
 	}
-	plain, err := l.tokens.OpenToken(parkedPurpose, state)
-	if err != nil {
-		return nil, nil // the state of a stateless upstream, which gets it back untouched
+	plain, notOurs := l.tokens.OpenToken(parkedPurpose, state)
+	if notOurs != nil { // the state of a stateless upstream, which gets it back untouched
+		return nil, nil //nolint:nilerr // not one of ours is no failure
 	}
 	var s requestState
 	if json.Unmarshal(plain, &s) != nil || s.Project != client.Principal.ProjectID() || s.Principal != client.Principal.ID() || s.Method != out.method || s.Name != out.name {

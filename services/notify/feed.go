@@ -107,7 +107,7 @@ func (f *Feed) Run(ctx context.Context) error {
 		before := f.Fresh()
 		err := hear(ctx)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // ending is what was asked for
 		}
 		if f.Fresh().After(before) {
 			pause = shortest // it worked for a while

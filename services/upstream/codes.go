@@ -12,6 +12,8 @@ const (
 	// CodeInvalidParams is JSON-RPC 2.0's "invalid params"; every MCP
 	// revision uses it for unknown tools too.
 	CodeInvalidParams = -32602
+	// CodeInternalError is JSON-RPC 2.0's "internal error".
+	CodeInternalError = -32603
 	// CodeResourceNotFound is "resource not found" of MCP 2024-11-05 to
 	// 2025-11-25.
 	CodeResourceNotFound = -32002

@@ -161,7 +161,7 @@ func (p *Pool) with(parent context.Context, t *Target, use func(context.Context,
 		return explain(parent, t, started, err)
 	}
 	s := p.server(t)
-	err := error(errDropped)
+	err := errDropped
 	if s != nil {
 		err = use(ctx, s)
 	}

@@ -207,7 +207,7 @@ func TestSessionsPerClient(t *testing.T) {
 	if ann == bob || session("ann") != ann || session("bob") != bob {
 		t.Error("clients do not have sessions of their own")
 	}
-	if session("") == session("") {
+	if first, second := session(""), session(""); first == second {
 		t.Error("clients without a session share one")
 	}
 	if err := s.Wait(testContext(t), func() bool { return s.Stats().Sessions == 2 }); err != nil {

@@ -383,7 +383,7 @@ func TestHeadersAreAskedForEachRequestAndTheirFaultReturned(t *testing.T) {
 		_, callErr := p.Call(testContext(t), to, echo("x"))
 		wantFault(t, callErr, fault.CodeUpstreamUnauthorized, "401")
 		token, err = "b", missing
-		if _, callErr = p.Call(testContext(t), to, echo("x")); callErr != error(missing) {
+		if _, callErr = p.Call(testContext(t), to, echo("x")); !errors.Is(callErr, missing) {
 			t.Errorf("got %v", callErr)
 		}
 		err = nil

@@ -190,6 +190,15 @@ type listener struct {
 	mu     sync.Mutex
 	listen []string // what was asked for
 	bad    string   // the prefix of URIs that are refused
+	cut    chan struct{}
+}
+
+// restart ends the streams; the upstream then refuses other URIs.
+func (l *listener) restart(bad string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	close(l.cut)
+	l.bad, l.listen, l.cut = bad, nil, make(chan struct{})
 }
 
 func (l *listener) asked() []string {
@@ -222,6 +231,7 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	l.listen = append(l.listen, strings.Join(uris, " "))
 	refused := slices.ContainsFunc(uris, func(u string) bool { return strings.HasPrefix(u, l.bad) })
+	cut := l.cut
 	l.mu.Unlock()
 	if refused {
 		writeJSON(w, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"error":{"code":-32602,"message":"one of them is unknown"}}`)
@@ -229,11 +239,14 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	agreed, _ := json.Marshal(slices.DeleteFunc(uris, func(u string) bool { return strings.HasPrefix(u, "not:") }))
 	writeEvents(w, `data: {"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true,"resourceSubscriptions":`+string(agreed)+`}}}`+"\n\n")
-	<-r.Context().Done()
+	select {
+	case <-r.Context().Done():
+	case <-cut:
+	}
 }
 
 func TestOneRefusedResourceDoesNotCostTheOthers(t *testing.T) {
-	l := &listener{bad: "no:"}
+	l := &listener{bad: "no:", cut: make(chan struct{})}
 	to := l.start(t)
 	p := newPool(t)
 	w := startWatch(t, p, to)
@@ -259,30 +272,32 @@ func TestOneRefusedResourceDoesNotCostTheOthers(t *testing.T) {
 // TestResourcesThatAreGoneAfterARestart has an upstream that forgets one of
 // the resources it agreed to watch.
 func TestResourcesThatAreGoneAfterARestart(t *testing.T) {
-	l := &listener{bad: "no:"}
+	l := &listener{bad: "no:", cut: make(chan struct{})}
 	to := l.start(t)
 	p := newPool(t)
-	first := startWatch(t, p, to)
-	first.await(t, "", 1)
+	w := startWatch(t, p, to)
+	w.await(t, "", 1)
 	for _, uri := range []string{"x:a", "y:b", "z:c"} {
 		mustSubscribe(t, p, to, uri)
 	}
-	first.end()
-	first.awaitEnd(t)
-	l.mu.Lock()
-	l.bad, l.listen = "y:", nil
-	l.mu.Unlock()
-	second := startWatch(t, p, to)
-	second.await(t, "", 1)
+	l.restart("y:")
+	w.await(t, "", 2)
 	mustSubscribe(t, p, to, "x:d")
-	if err := retry(func() error {
-		if got := l.asked(); got[len(got)-1] != "x:a x:d z:c" {
-			return fmt.Errorf("listens for %q", got)
+	listens := func(want string) {
+		t.Helper()
+		if err := retry(func() error {
+			if got := l.asked(); len(got) == 0 || got[len(got)-1] != want {
+				return fmt.Errorf("listens for %q, want %q", got, want)
+			}
+			return nil
+		}); err != nil {
+			t.Error(err)
 		}
-		return nil
-	}); err != nil {
-		t.Error(err)
 	}
+	listens("x:a x:d z:c")
+	l.restart("no:")
+	w.await(t, "", 3)
+	listens("x:a x:d y:b z:c") // it has come back
 	p.Close()
 }
 

@@ -98,6 +98,7 @@ func (w *liveWorld) awaitTools(t *testing.T, want ...string) {
 func TestAddedToolIsStoredWithoutASync(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		t.Run(string(era), func(t *testing.T) {
+			t.Parallel()
 			modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 				s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Capabilities: everything, Tools: plainTools("a")})
 				w := startLive(t, db, s.Start(t))
@@ -281,6 +282,7 @@ type announcer struct {
 	start    time.Time
 	lists    []time.Duration
 	tools    string
+	hold     chan struct{} // when not nil, a list waits for it
 	announce chan struct{}
 }
 
@@ -321,8 +323,11 @@ func (a *announcer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "tools/list":
 		a.mu.Lock()
 		a.lists = append(a.lists, time.Since(a.start))
-		tools := a.tools
+		tools, hold := a.tools, a.hold
 		a.mu.Unlock()
+		if hold != nil {
+			<-hold
+		}
 		writeJSON(w, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":{"tools":`+tools+`}}`)
 	case "server/discover":
 		w.WriteHeader(http.StatusBadRequest)
@@ -331,7 +336,7 @@ func (a *announcer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func withAnnouncer(t *testing.T, f func(t *testing.T, a *announcer)) {
+func withAnnouncer(t *testing.T, f func(t *testing.T, a *announcer, s *upstream.Syncer)) {
 	t.Helper()
 	dsn := modelstest.SQLite(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -362,12 +367,12 @@ func withAnnouncer(t *testing.T, f func(t *testing.T, a *announcer)) {
 		}()
 		defer pool.Close()
 		defer func() { cancel(); <-ended }()
-		f(t, a)
+		f(t, a, s)
 	})
 }
 
 func TestAnnouncementsAreGatheredIntoOneSync(t *testing.T) {
-	withAnnouncer(t, func(t *testing.T, a *announcer) {
+	withAnnouncer(t, func(t *testing.T, a *announcer, _ *upstream.Syncer) {
 		if got := a.listed(); len(got) != 1 || got[0] != 0 {
 			t.Fatalf("listed at %v", got)
 		}
@@ -392,7 +397,7 @@ func TestAnnouncementsAreGatheredIntoOneSync(t *testing.T) {
 }
 
 func TestServersThatCryWolfAreHeardLessOften(t *testing.T) {
-	withAnnouncer(t, func(t *testing.T, a *announcer) {
+	withAnnouncer(t, func(t *testing.T, a *announcer, _ *upstream.Syncer) {
 		stop := time.After(20 * time.Minute)
 		for over := false; !over; {
 			time.Sleep(50 * time.Millisecond)
@@ -417,6 +422,39 @@ func TestServersThatCryWolfAreHeardLessOften(t *testing.T) {
 		}
 		if n := len(a.listed()) - before; n != 5 {
 			t.Errorf("5 changes made %d syncs", n)
+		}
+	})
+}
+
+func TestAnnouncementDuringASyncIsNotLost(t *testing.T) {
+	withAnnouncer(t, func(t *testing.T, a *announcer, s *upstream.Syncer) {
+		time.Sleep(time.Minute)
+		before := len(a.listed())
+		hold := make(chan struct{})
+		a.mu.Lock()
+		a.hold = hold
+		a.mu.Unlock()
+		asked := make(chan error, 1)
+		go func() {
+			_, err := s.Sync(context.Background(), "s")
+			asked <- err
+		}()
+		if n := len(a.listed()) - before; n != 1 {
+			t.Fatalf("%d lists", n)
+		}
+		a.set(`[{"name":"late"}]`) // the held list holds what was before
+		a.announce <- struct{}{}
+		time.Sleep(time.Second) // its sync joins the one under way
+		a.mu.Lock()
+		a.hold = nil
+		a.mu.Unlock()
+		close(hold)
+		if err := <-asked; err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		if n := len(a.listed()) - before; n != 2 {
+			t.Errorf("%d lists: what was announced during a sync is not read", n)
 		}
 	})
 }

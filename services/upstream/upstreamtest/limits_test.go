@@ -78,7 +78,10 @@ func TestHeldConnectionsAreBounded(t *testing.T) {
 		}
 	}
 	select {
-	case <-closed:
+	case err := <-closed:
+		if err == nil {
+			t.Error("the oldest connection was answered")
+		}
 	case <-within(t).Done():
 		t.Error("the oldest connection is still held")
 	}
