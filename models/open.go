@@ -82,6 +82,14 @@ func Open(ctx context.Context, dsn string) (*gorm.DB, error) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return nil, fmt.Errorf("create the folder of the database: %w", err)
 		}
+		// SQLite would let others read a file that it creates.
+		file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("create the database: %w", err)
+		}
+		if err := file.Close(); err != nil {
+			return nil, err
+		}
 		uri := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
 			// The busy timeout comes first, so that it already holds for the others.
 			"_pragma":  {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(wal)", "foreign_keys(1)", "synchronous(normal)"},

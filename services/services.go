@@ -129,7 +129,8 @@ func checkURL(guard *egress.Guard) func(string) error {
 	}
 }
 
-func now() time.Time { return time.Now().UTC() }
+// now is the clock of what is stored, as fine as both databases keep it.
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 // Run loads what requests are answered from and then keeps it true until the
 // context ends: it hears of changes, also from upstream servers, syncs these

@@ -2,7 +2,10 @@ package web
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"regexp"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -64,10 +67,17 @@ func (e *Event) Release() {
 	}
 }
 
+// codeCancelled stands in the log for requests whose caller went away.
+const codeCancelled fault.Code = "CANCELLED"
+
 // Fault records how the request failed.
 func (e *Event) Fault(err error) {
 	f := fault.From(err)
 	e.code = f.Code
+	if errors.Is(err, context.Canceled) {
+		e.code = codeCancelled // whoever asked has gone; nothing is wrong
+		return
+	}
 	if f.Cause != nil {
 		e.err = f.Cause
 	}
@@ -78,6 +88,16 @@ func (e *Event) Refused(code fault.Code) {
 	if e.code == "" {
 		e.code = code
 	}
+}
+
+var keyText = regexp.MustCompile(`gwk_[0-9A-Za-z]+`)
+
+// withoutKeys masks API keys that were put where they do not belong.
+func withoutKeys(s string) string {
+	if !strings.Contains(s, "gwk_") {
+		return s
+	}
+	return keyText.ReplaceAllString(s, "gwk_…")
 }
 
 // logRequests writes one line per request.
@@ -113,10 +133,10 @@ func (e *Event) log(log *slog.Logger) {
 	}
 	attrs := make([]slog.Attr, 0, 12)
 	attrs = append(attrs,
-		slog.String("request_id", e.RequestID), slog.String("method", e.line.method), slog.String("path", clip(e.line.path, 256)),
+		slog.String("request_id", e.RequestID), slog.String("method", e.line.method), slog.String("path", clip(withoutKeys(e.line.path), 256)),
 		slog.Int("status", e.line.status), slog.Float64("ms", float64(time.Since(e.start).Microseconds())/1000), slog.String("ip", e.line.ip))
 	for _, a := range [...]struct{ key, value string }{
-		{"project", e.Project}, {"rpc", e.Method}, {"tool", e.Tool}, {"upstream", e.Upstream}, {"code", string(e.code)},
+		{"project", e.Project}, {"rpc", e.Method}, {"tool", withoutKeys(e.Tool)}, {"upstream", e.Upstream}, {"code", string(e.code)},
 	} {
 		if a.value != "" {
 			attrs = append(attrs, slog.String(a.key, a.value))

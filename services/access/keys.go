@@ -64,7 +64,7 @@ func (k *Keys) Create(ctx context.Context, projectID, name string, lifetime time
 		}
 		row, text = k.newRow(projectID, name)
 		if lifetime > 0 {
-			expires := row.CreatedAt.Add(lifetime)
+			expires := row.CreatedAt.Add(lifetime).Round(time.Millisecond)
 			row.ExpiresAt = &expires
 		}
 		return tx.Create(&row).Error

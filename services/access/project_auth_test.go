@@ -87,7 +87,7 @@ func TestEveryBadKeyGivesTheSameFault(t *testing.T) {
 			"other scheme":    "Basic " + good,
 			"no scheme":       good,
 			"malformed":       "Bearer gwk_nonsense",
-			"changed":         "Bearer " + good[:len(good)-1] + string('a'+(good[len(good)-1]+1)%2),
+			"changed":         "Bearer " + good[:len(good)-1] + map[bool]string{true: "1", false: "0"}[good[len(good)-1] == '0'],
 			"space behind":    "Bearer " + good + " ",
 			"two tokens":      "Bearer " + good + "," + good,
 			"unknown":         "Bearer " + unknown,

@@ -167,10 +167,26 @@ func describe(err error) string {
 	var parse env.ParseError
 	if errors.As(err, &parse) {
 		if field, ok := reflect.TypeFor[variables]().FieldByName(parse.Name); ok {
-			return field.Tag.Get("env") + ": " + parse.Err.Error()
+			return field.Tag.Get("env") + ": " + wanted(field.Type, parse.Err)
 		}
 	}
 	return err.Error()
+}
+
+// wanted says what a variable of the type takes.
+func wanted(typ reflect.Type, err error) string {
+	switch typ {
+	case reflect.TypeFor[bool]():
+		return "use true or false"
+	case reflect.TypeFor[time.Duration]():
+		return "use a duration such as 90s or 5m"
+	case reflect.TypeFor[slog.Level]():
+		return "use debug, info, warn or error"
+	case reflect.TypeFor[int]():
+		return "use a whole number"
+	default:
+		return err.Error()
+	}
 }
 
 func (r *reader) listener(addr string) (loopback bool) {
@@ -253,7 +269,6 @@ func (r *reader) keys(vars variables) *secrets.KeyRing {
 	dialect, err := models.Dialect(vars.DatabaseURL)
 	if err != nil {
 		r.mistake("GATEWAY_DATABASE_URL: %v", err)
-		return nil
 	}
 	if vars.SecretsKeys != "" {
 		ring, err := secrets.ParseKeyRing(vars.SecretsKeys)
@@ -261,6 +276,9 @@ func (r *reader) keys(vars variables) *secrets.KeyRing {
 			r.mistake("GATEWAY_SECRETS_KEYS: %v", err)
 		}
 		return ring
+	}
+	if err != nil {
+		return nil
 	}
 	if dialect != "sqlite" {
 		r.mistake("GATEWAY_SECRETS_KEYS: set it with PostgreSQL, for example to k1:$(openssl rand -base64 32), the same on every replica")

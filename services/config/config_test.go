@@ -151,7 +151,7 @@ func TestMistakesAreReportedTogether(t *testing.T) {
 		`GATEWAY_ADDR: "nonsense"`, `GATEWAY_PUBLIC_URL: "ftp://x"`, "GATEWAY_DATABASE_URL: ", "GATEWAY_ADMIN_TOKEN: use at least 16",
 		`GATEWAY_EGRESS_ALLOW: "10.0.0.0/33"`, `GATEWAY_EGRESS_ALLOW: "intranet"`,
 		`GATEWAY_ALLOWED_ORIGINS: "app.example"`, `GATEWAY_ALLOWED_ORIGINS: "https://a.example/path"`, `GATEWAY_ALLOWED_ORIGINS: "null"`,
-		"GATEWAY_ALLOW_HTTP: ", "GATEWAY_MAX_STALENESS: ", `GATEWAY_TRUSTED_PROXIES: "x"`, "GATEWAY_LOG_FORMAT: use text or json", "GATEWAY_LOG_LEVEL: ")
+		"GATEWAY_ALLOW_HTTP: ", "GATEWAY_MAX_STALENESS: ", `GATEWAY_TRUSTED_PROXIES: "x"`, "GATEWAY_LOG_FORMAT: use text or json", "GATEWAY_LOG_LEVEL: ", "GATEWAY_SECRETS_KEYS: key 1")
 }
 
 func TestMistakesQuoteNoSecret(t *testing.T) {

@@ -73,8 +73,10 @@ func (g *Gateway) executeTool(ctx context.Context, project *toolset.Snapshot, cl
 	arguments := params.Object("arguments")
 	name, code := arguments.Get("name"), arguments.Get("code")
 	switch {
-	case name != nil && code != nil, name == nil && code == nil:
-		return nil, fault.New(fault.KindInvalid, fault.CodeConflictingParameters, "give either name, with the arguments of that tool, or code")
+	case name == nil && code == nil:
+		return nil, fault.Invalid("name must be the exact name of a tool, alias__tool")
+	case name != nil && code != nil:
+		return nil, fault.New(fault.KindInvalid, fault.CodeConflictingParameters, "name and code exclude each other: give one of them")
 	case code != nil:
 		return nil, fault.New(fault.KindDisabled, fault.CodeCodeModeDisabled, "Code Mode is not available in this project: call a tool by its name")
 	}

@@ -161,17 +161,40 @@ func (s *Snapshot) AllTools() []*Tool { return s.all }
 func (s *Snapshot) Server(alias string) *Server { return s.byAlias[alias] }
 
 // Resolve returns the tool behind an exported name. It returns the faults
-// TOOL_NOT_FOUND, with a message that says what to write instead, and
-// TOOL_DISABLED for a tool that exists but is hidden.
+// TOOL_NOT_FOUND, with a message that says what to write instead,
+// TOOL_DISABLED for a tool that exists but is hidden, and for a server whose
+// tools could never be read the fault of its last sync: whether the tool
+// exists is not known then.
 func (s *Snapshot) Resolve(name string) (*Tool, error) {
 	t, ok := s.byName[name]
 	if !ok {
+		if err := s.unread(name); err != nil {
+			return nil, err
+		}
 		return nil, fault.New(fault.KindNotFound, fault.CodeToolNotFound, "%s", s.explainMissing(name))
 	}
 	if t.Hidden != Visible {
 		return nil, fault.New(fault.KindDisabled, fault.CodeToolDisabled, "the tool %s is %s", t.FullName, t.Hidden)
 	}
 	return t, nil
+}
+
+// unread returns the fault for a name on a server without an inventory, or
+// nil when the name is on no such server.
+func (s *Snapshot) unread(name string) error {
+	alias, _, ok := SplitName(name)
+	server := s.byAlias[alias]
+	if !ok || server == nil || server.Inventory != nil && server.Inventory.SyncedAt != nil {
+		return nil
+	}
+	switch {
+	case !server.Config.Enabled:
+		return fault.New(fault.KindDisabled, fault.CodeToolDisabled, "the tool %s is %s", clip(name, 128), HiddenByServer)
+	case server.Inventory == nil || server.Inventory.ErrorCode == "":
+		return fault.Upstream(fault.CodeUpstreamUnavailable, "the tools of server %s have not been read yet: try again in a moment", alias)
+	default:
+		return fault.Upstream(fault.Code(server.Inventory.ErrorCode), "the tools of server %s could not be read yet: %s", alias, server.Inventory.ErrorMessage)
+	}
 }
 
 // explainMissing says why a name leads nowhere and what would.
@@ -197,8 +220,6 @@ func (s *Snapshot) explainMissing(name string) string {
 	switch {
 	case server == nil:
 		return fmt.Sprintf("there is no tool %s: no server of this project has the alias %q", shown, clip(alias, 64))
-	case server.Inventory == nil || server.Inventory.SyncedAt == nil:
-		return fmt.Sprintf("there is no tool %s: the tools of server %s have not been read yet", shown, alias)
 	default:
 		return fmt.Sprintf("there is no tool %s: server %s has no tool %q", shown, alias, clip(tool, 128))
 	}
