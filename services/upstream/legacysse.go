@@ -31,23 +31,14 @@ type legacySSE struct {
 	endPosts context.CancelFunc
 	posting  sync.WaitGroup
 
-	mu      sync.Mutex
-	waiting map[int64]*waiter
-	err     error // why the stream ended
-}
-
-// waiter is a call that waits for its answer on the shared stream.
-type waiter struct {
-	x       *exchange
-	ctx     context.Context
-	answer  chan reply   // holds one
-	notices chan message // for the caller's own goroutine, so that a slow one delays nobody
+	inFlight
+	err error // why the stream ended; guarded by the mutex
 }
 
 // openLegacySSE opens the stream and waits for its endpoint. The stream lives
 // until close or the end of life; ctx bounds the opening only. heard takes the
-// notifications that belong to no call.
-func openLegacySSE(ctx, life context.Context, p poster, header http.Header, heard func(string, []byte)) (*legacySSE, error) {
+// notifications that belong to no call; key says whose calls they can be.
+func openLegacySSE(ctx, life context.Context, p poster, header http.Header, key sessionKey, heard func(string, []byte)) (*legacySSE, error) {
 	streamCtx, cancel := context.WithCancel(life)
 	stop := context.AfterFunc(ctx, cancel)
 	header = maps.Clone(header)
@@ -70,7 +61,7 @@ func openLegacySSE(ctx, life context.Context, p poster, header http.Header, hear
 	l := &legacySSE{
 		posts: posts, endPosts: endPosts,
 		poster: poster{http: p.http, trace: p.trace, place: p.place, url: endpoint},
-		cancel: cancel, done: make(chan struct{}), replies: make(chan struct{}, maxReplies), waiting: map[int64]*waiter{},
+		cancel: cancel, done: make(chan struct{}), replies: make(chan struct{}, maxReplies), inFlight: newInFlight(key),
 		heard: heard,
 	}
 	go l.readStream(streamCtx, resp.Body, events, header)
@@ -122,7 +113,7 @@ func (l *legacySSE) closed() bool {
 	case <-l.done:
 		return true
 	default:
-		return false
+		return l.strayed()
 	}
 }
 
@@ -201,49 +192,26 @@ func (l *legacySSE) notified(m message) {
 		l.heard(m.method, m.params)
 		return
 	}
-	o, err := rawjson.ParseObject(m.params, rawjson.Lenient)
-	if err != nil {
-		return
-	}
-	token := o.Get("progressToken")
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, w := range l.waiting {
-		if token != nil && bytes.Equal(w.x.progressToken, token) {
-			select {
-			case w.notices <- m:
-			default: // the receiver is slow; progress may be skipped
-			}
-			return
-		}
-	}
+	l.progress(m)
 }
 
-// requested answers a request of the upstream. It belongs to a call only when
-// no other call could have caused it.
+// requested answers a request of the upstream.
 func (l *legacySSE) requested(ctx context.Context, header http.Header, m *message) {
 	select {
 	case l.replies <- struct{}{}:
 	default:
 		return // it floods us; the stream must go on for the others
 	}
-	var serve func(context.Context, string, []byte) ([]byte, []byte)
-	l.mu.Lock()
-	if len(l.waiting) == 1 {
-		for _, w := range l.waiting {
-			ctx, header, serve = w.ctx, w.x.header, w.x.serve
-		}
-	}
-	l.mu.Unlock()
-	header = maps.Clone(header)
+	by := l.responder(responder{ctx: ctx, header: header})
+	header = maps.Clone(by.header)
 	header["Content-Type"] = []string{typeJSON}
 	l.posting.Go(func() {
 		defer func() { <-l.replies }()
-		l.answerServer(ctx, header, m, serve)
+		l.answerServer(by.ctx, header, m, by.serve)
 	})
 }
 
-func (l *legacySSE) call(ctx context.Context, x *exchange) (reply, error) {
+func (l *legacySSE) call(ctx context.Context, x *exchange) (r reply, err error) {
 	w := &waiter{x: x, ctx: ctx, answer: make(chan reply, 1), notices: make(chan message, maxNotices)}
 	l.mu.Lock()
 	if l.err != nil {
@@ -255,7 +223,7 @@ func (l *legacySSE) call(ctx context.Context, x *exchange) (reply, error) {
 	l.mu.Unlock()
 	defer func() {
 		l.mu.Lock()
-		delete(l.waiting, x.id)
+		l.remove(w, err)
 		l.mu.Unlock()
 	}()
 

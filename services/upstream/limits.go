@@ -73,6 +73,11 @@ const (
 	maxReplyTime = 5 * time.Second
 	// maxCloseTime bounds ending a session.
 	maxCloseTime = 2 * time.Second
+	// maxAskWait bounds how long a call waits for the stream on which its
+	// upstream may ask.
+	maxAskWait = 500 * time.Millisecond
+	// maxAskIdleTime is how long that stream is held without a call.
+	maxAskIdleTime = time.Minute
 	// maxDrainTime bounds reading on behind an answer.
 	maxDrainTime = time.Second
 	// maxIdleTime is how long a session may lie unused.

@@ -63,16 +63,18 @@ func (s *schedule) want(serverID string, version int64) {
 	s.poke()
 }
 
-// keep forgets every server that is not in want.
-func (s *schedule) keep(want map[string]bool) {
+// keep forgets every server that is not in want, and returns those.
+func (s *schedule) keep(want map[string]bool) (forgotten []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id := range s.entries {
 		if !want[id] {
 			delete(s.entries, id)
+			forgotten = append(forgotten, id)
 			s.poke() // its watch is to end
 		}
 	}
+	return forgotten
 }
 
 func (s *schedule) forget(serverID string) {
@@ -237,7 +239,8 @@ func (s *Syncer) Changed(ctx context.Context, topic notify.Topic) error {
 }
 
 // Plan reads which servers there are and plans a sync for each whose
-// configuration has not been synced by this process.
+// configuration has not been synced by this process. The sessions with those
+// that were disabled or deleted end.
 func (s *Syncer) Plan(ctx context.Context) error {
 	var rows []models.Server
 	err := s.db.WithContext(ctx).Select("id", "config_version").Find(&rows, "enabled = ?", true).Error
@@ -249,12 +252,15 @@ func (s *Syncer) Plan(ctx context.Context) error {
 		want[row.ID] = true
 		s.schedule.want(row.ID, row.ConfigVersion)
 	}
-	s.schedule.keep(want)
+	for _, id := range s.schedule.keep(want) {
+		s.pool.Drop(id)
+	}
 	return nil
 }
 
 // Run syncs every planned server when it is due, a few at a time, and hears
-// what those that were synced say on their own, until the context ends; then it ends the syncs under way and waits for them. It runs once.
+// what those that were synced say on their own, until the context ends; then
+// it ends the syncs under way and waits for them. It runs once.
 func (s *Syncer) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()

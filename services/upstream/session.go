@@ -89,6 +89,16 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 	return &Response{Result: answer.result, Error: answer.rpcError, Stateless: ss.stateless, Version: ss.about.ProtocolVersion}, nil
 }
 
+// requestHeader returns the header of one request. The error is that of
+// Target.Headers.
+func (ss *session) requestHeader(ctx context.Context) (http.Header, error) {
+	configured, err := ss.target.headers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return requestHeader(configured, ss.header), nil
+}
+
 // cancel tells the upstream that nobody waits for the answer any more. With a
 // handshake a closed connection does not say so (MCP 2025-03-26,
 // "Cancellation").

@@ -16,10 +16,11 @@ import (
 // events. A session, where there is one, is a header of every request.
 type streamable struct {
 	poster
-	session bool // the upstream gave a session id, which is to be ended
+	session bool       // the upstream gave a session id, which is to be ended
+	asks    *askStream // nil when the upstream has nobody to ask
 }
 
-func (s *streamable) closed() bool { return false }
+func (s *streamable) closed() bool { return s.asks != nil && s.asks.strayed() }
 
 func (s *streamable) holdsSession() bool { return s.session }
 
@@ -29,6 +30,9 @@ func (s *streamable) notify(ctx context.Context, header http.Header, body []byte
 
 // close ends the session by DELETE (MCP 2025-03-26, "Session management").
 func (s *streamable) close(ctx context.Context, header http.Header) {
+	if s.asks != nil {
+		s.asks.close()
+	}
 	if !s.session {
 		return
 	}
@@ -38,8 +42,12 @@ func (s *streamable) close(ctx context.Context, header http.Header) {
 	}
 }
 
-func (s *streamable) call(ctx context.Context, x *exchange) (reply, error) {
-	r, _, err := s.roundTrip(ctx, x)
+func (s *streamable) call(ctx context.Context, x *exchange) (r reply, err error) {
+	if s.asks != nil {
+		leave := s.asks.join(ctx, x)
+		defer func() { leave(err) }()
+	}
+	r, _, err = s.roundTrip(ctx, x)
 	return r, err
 }
 
@@ -250,15 +258,19 @@ func (s *streamable) receiveMessage(ctx context.Context, x *exchange, data []byt
 	case x.stateless:
 		return reply{}, false, s.place.invalid("sent the request %s of its own, which revision %s forbids", excerpt([]byte(m.method)), revision20260728)
 	case replies != nil:
+		by := responder{ctx: ctx, header: x.header, serve: x.serve}
+		if x.shared != nil {
+			by = x.shared.responder(by)
+		}
 		select {
 		case replies <- struct{}{}:
 		case <-ctx.Done():
 			return reply{}, false, ctx.Err()
 		}
-		header := maps.Clone(x.header)
+		header := maps.Clone(by.header)
 		go func() {
 			defer func() { <-replies }()
-			s.answerServer(ctx, header, &m, x.serve)
+			s.answerServer(by.ctx, header, &m, by.serve)
 		}()
 	}
 	return reply{}, false, nil

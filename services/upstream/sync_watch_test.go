@@ -205,6 +205,9 @@ func TestOnlyEnabledServersAreHeard(t *testing.T) {
 			}
 			w.edit(t, map[string]any{"alias": "gone"})
 			streams(other, 0)
+			if err := other.Wait(testContext(t), func() bool { return other.Stats().Sessions == 0 }); err != nil {
+				t.Errorf("%s: %d sessions with a deleted server", era, other.Stats().Sessions)
+			}
 			w.stop()
 		}
 	})

@@ -62,15 +62,26 @@ type Request struct {
 	ParamHeaders ParamHeaders
 
 	// Notify receives the notifications that arrive on this call's own
-	// stream, in order, before the call returns. It may be nil. On HTTP+SSE,
-	// where all calls share one stream, these are the progress notifications
-	// that carry the progress token of Params.
+	// stream, in order and one at a time, before the call returns. It may be
+	// nil. On HTTP+SSE, where all calls share one stream, these are the
+	// progress notifications that carry the progress token of Params. Where
+	// Serve is set, those are taken from the GET stream of the session too.
 	Notify func(method string, params []byte)
 
 	// Serve answers a request that the upstream makes in the middle of this
 	// call with a raw result or a raw JSON-RPC error object. Its context ends
 	// with the call, and several may run at once. Without it such requests
 	// are refused with -32601. A ping is always answered here.
+	//
+	// Upstreams may also ask on a stream that all calls of the session share:
+	// the only one of HTTP+SSE, or the GET stream, which is held for calls
+	// with Serve whose client has capabilities. Such a request does not say
+	// which call it belongs to. It comes here only when this is the only call
+	// in flight on the session; otherwise it is refused with -32603, so that
+	// no client is asked what is meant for another. When a call is given up
+	// on a session that several clients share, its question may still come.
+	// Then nobody on that session is asked any more, and later calls use
+	// another.
 	Serve func(ctx context.Context, method string, params []byte) (result, rpcError []byte)
 }
 

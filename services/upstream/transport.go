@@ -23,7 +23,7 @@ type transport interface {
 	notify(ctx context.Context, header http.Header, body []byte) error
 	// close ends what the transport holds at the upstream.
 	close(ctx context.Context, header http.Header)
-	// closed reports that the transport cannot be used any more.
+	// closed reports that the transport is not to be used for further calls.
 	closed() bool
 	// holdsSession reports that the upstream keeps something of us, which it
 	// may forget.
@@ -41,6 +41,7 @@ type exchange struct {
 	notify        func(method string, params []byte)
 	heard         func(method string, params []byte) // is told of every notification first
 	serve         func(ctx context.Context, method string, params []byte) (result, rpcError []byte)
+	shared        *inFlight // when set, they answer what the upstream asks
 }
 
 // reply is the answer to an exchange; exactly one part is set.

@@ -2,13 +2,9 @@ package upstream
 
 import (
 	"context"
-	"errors"
-	"math/rand/v2"
-	"net/http"
 	"sync"
 	"time"
 
-	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
 )
 
@@ -23,16 +19,11 @@ type watcher struct {
 	events func(Event) // nil when the watch is over
 
 	// What follows belongs to the goroutine that runs the watch.
-	session  *session // the latest that was attended to
-	opened   bool     // a stream of that session was open
-	lastID   string   // of the last event of that session
-	everOpen bool
-	failures int    // in a row
-	quiet    string // the wish that a stateless upstream has no stream for
+	session   *session // the latest that was attended to
+	getStream          // of that session; its pace is that of every stream
+	everOpen  bool
+	quiet     string // the wish that a stateless upstream has no stream for
 }
-
-// forever is how long to wait for an upstream that has nothing to say.
-const forever time.Duration = -1
 
 func (w *watcher) tell(e Event) {
 	w.mu.Lock()
@@ -119,23 +110,6 @@ func (d *Description) same(other *Description) bool {
 	return string(d.ServerInfo) == string(other.ServerInfo) && string(d.Capabilities) == string(other.Capabilities)
 }
 
-// backOff returns how long to wait after a failure.
-func (w *watcher) backOff() time.Duration {
-	wait := min(defaultRetryTime<<min(w.failures, 10), maxWatchRetryTime)
-	w.failures++
-	return time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64()))
-}
-
-// again returns how long to wait behind the end of a stream. One that brought
-// something or held for a while is no failure.
-func (w *watcher) again(spoke bool, lived, retry time.Duration) time.Duration {
-	if !spoke && lived < steadyTime {
-		return w.backOff()
-	}
-	w.failures = 0
-	return max(retry, defaultRetryTime)
-}
-
 // open notes that a stream is open. Behind a gap, what may have been missed
 // is told again.
 func (w *watcher) open() {
@@ -168,36 +142,18 @@ func (w *watcher) attendSession(ctx context.Context, ss *session, s *streamable)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(ss.inUse, cancel)()
-	configured, err := ss.target.headers(ctx)
+	header, err := ss.requestHeader(ctx)
 	if err != nil {
 		return w.backOff()
 	}
-	began, resumed := time.Now(), w.lastID != ""
-	x := &exchange{header: requestHeader(configured, ss.header), heard: ss.heard}
-	end := s.listen(ctx, x, w.lastID, func() {
-		began = time.Now()
-		if resumed {
-			w.opened = true
-		} else {
+	x := &exchange{header: header, heard: ss.heard}
+	wait, over := w.read(ctx, s, x, func(resumed bool) {
+		if !resumed {
 			w.open()
 		}
 	})
-	if end.lastID != "" {
-		w.lastID = end.lastID
-	}
-	var away *refusal
-	switch {
-	case ctx.Err() != nil:
-	case errors.As(end.err, &away) && resumed && away.status == http.StatusBadRequest:
-		w.lastID = "" // it does not know the event any more
-	case fault.Is(end.err, fault.CodeUpstreamInvalidResponse) && end.opened:
-		w.lastID = "" // what cannot be read need not come again
-	case end.isRefused() && w.opened && s.session:
-		// It had a stream and now knows nothing of it, so it was restarted.
+	if over {
 		w.server.discard(ss, sessionOver)
-		return 0
-	case end.isRefused() && !w.opened:
-		return forever
 	}
-	return w.again(end.spoke, time.Since(began), end.retry)
+	return wait
 }

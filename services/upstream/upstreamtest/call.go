@@ -71,14 +71,22 @@ func (c *Call) Notify(method string, params []byte) error {
 	return c.reply.notify(notification(method, params))
 }
 
-// Ask sends a request to the client on the stream of this call and returns
-// the whole raw JSON-RPC response that the client posts. It fails in the
-// stateless era, without a session, and with AnswerJSON.
+// ErrNoStream is returned by Ask when the client has no GET stream open.
+var ErrNoStream = errors.New("the session has no open stream")
+
+// Ask sends a request to the client on the stream of this call, or with
+// Options.AskOnStream on that of the session, and returns the whole raw
+// JSON-RPC response that the client posts. It fails in the stateless era,
+// without a session, with AnswerJSON on the stream of the call, and with
+// ErrNoStream.
 func (c *Call) Ask(ctx context.Context, method string, params []byte) ([]byte, error) {
 	if c.session == nil || c.Era.Stateless() {
 		return nil, errors.New("a server can only ask within a session: return an input_required result instead")
 	}
-	if !c.reply.canAsk() {
+	send := c.reply.notify
+	if c.server.opts.AskOnStream {
+		send = c.session.notify
+	} else if !c.reply.canAsk() {
 		return nil, errors.New("a JSON answer cannot carry a request: use AnswerAuto or AnswerSSE")
 	}
 	id, answer := c.session.expect()
@@ -90,7 +98,7 @@ func (c *Call) Ask(ctx context.Context, method string, params []byte) ([]byte, e
 		m = append(m, `,"params":`...)
 		m = append(m, params...)
 	}
-	if err := c.reply.notify(append(m, '}')); err != nil {
+	if err := send(append(m, '}')); err != nil {
 		return nil, err
 	}
 	select {

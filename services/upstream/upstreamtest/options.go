@@ -75,6 +75,9 @@ type Options struct {
 	// NoStream answers GET with 405, as servers without messages of their
 	// own do. HTTP+SSE is not affected.
 	NoStream bool
+	// AskOnStream makes [Call.Ask] send its requests on the GET stream of the
+	// session, as servers do that do not tie them to a call.
+	AskOnStream bool
 	// Resumable gives the events of session eras ids, so that a broken
 	// stream can be resumed by GET with Last-Event-ID.
 	Resumable bool

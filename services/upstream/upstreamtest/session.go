@@ -111,6 +111,18 @@ func (v *session) begin(id []byte) (ctx context.Context, done func()) {
 	}
 }
 
+// notify sends a message on the stream of the session. It returns ErrNoStream
+// when there is none.
+func (v *session) notify(m []byte) error {
+	v.mu.Lock()
+	t := v.stream
+	v.mu.Unlock()
+	if t == nil || !t.push(frame{head: m}) {
+		return ErrNoStream
+	}
+	return nil
+}
+
 // expect returns the raw id for a request to the client and the channel on
 // which the response comes.
 func (v *session) expect() (id []byte, answer <-chan []byte) {
