@@ -27,6 +27,8 @@ test: ## everything that must hold before a change lands
 	@$(MAKE) --no-print-directory deps
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory race
+	@$(MAKE) --no-print-directory matrix
+	@$(MAKE) --no-print-directory conformance
 	@$(MAKE) --no-print-directory browser
 
 .PHONY: deps

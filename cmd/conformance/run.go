@@ -47,7 +47,7 @@ func runSuites(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	defer remove()
 	started := time.Now()
 	results, err := suite.Run(ctx, suite.Options{
-		Root: root, Gateway: *gateway, Folder: folder, Driver: driver, Wanted: wanted.MatchString,
+		Root: root, Gateway: *gateway, Folder: folder, Driver: driver, Sets: suite.Sets(), Wanted: wanted.MatchString,
 		Done: func(r suite.Result) {
 			fmt.Fprintf(stdout, "%s (after %v)\n", r.Set.Name, time.Since(started).Round(100*time.Millisecond))
 			suite.WriteDetails(stdout, r, *every)

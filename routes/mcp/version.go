@@ -178,7 +178,7 @@ func decodeHeader(v string) (string, bool) {
 		return v, true
 	}
 	if inner, ok = strings.CutSuffix(inner, "?="); !ok {
-		return "", false
+		return v, true // with one sentinel only it is literal text
 	}
 	b, err := base64.StdEncoding.DecodeString(inner)
 	return string(b), err == nil

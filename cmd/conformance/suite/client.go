@@ -21,7 +21,7 @@ const (
 
 // prepareClient puts into the run's folder what the suites need there.
 func (r *runner) prepareClient() error {
-	if _, err := os.Stat(filepath.Join(r.options.Root, "node_modules", string(release02))); err != nil {
+	if _, err := os.Stat(filepath.Join(r.options.Root, "node_modules", string(Release02))); err != nil {
 		return fmt.Errorf("the suites are not installed, run make deps: %w", err)
 	}
 	if err := os.WriteFile(filepath.Join(r.options.Folder, loopbackFile), loopback, 0o600); err != nil {

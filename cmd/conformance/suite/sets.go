@@ -3,27 +3,36 @@
 // expected.
 package suite
 
-// release is a published release of the suite, by the name that package.json
+// Release is a published release of the suite, by the name that package.json
 // gives it.
-type release string
+type Release string
 
+// The releases that are used.
 const (
-	release01 release = "conformance-0.1"
-	release02 release = "conformance-0.2"
+	Release01 Release = "conformance-0.1"
+	Release02 Release = "conformance-0.2"
 )
 
 // Set is one run of a suite and what it must show.
 type Set struct {
 	Name    string
-	release release
-	// project is that of the gateway whose endpoint is tested; without one
+	Release Release
+	// Project is that of the gateway whose endpoint is tested; without one
 	// the upstream client is.
-	project string
-	// arguments choose the scenarios. With scenarios, each of them runs by
+	Project string
+	// Arguments choose the scenarios. With Scenarios, each of them runs by
 	// itself with these arguments.
-	arguments []string
-	scenarios []string
+	Arguments []string
+	Scenarios []string
 	Want      Want
+}
+
+// role returns what the suite calls what is tested.
+func (s *Set) role() string {
+	if s.Project == "" {
+		return "client"
+	}
+	return "server"
 }
 
 // Want is the least that a set must show. None of what is scored may fail.
@@ -54,32 +63,43 @@ func toolScenarios() []string {
 // purpose: it answers with JSON where it has nothing to stream (a check of
 // server-sse-multiple-streams), its streams cannot be resumed (a check of
 // server-sse-polling, which is not scored), and it does not pass on the
-// announcement of a list that did not change (a check of server-stateless).
+// announcement of a list that did not change (a check of server-stateless;
+// another one there depends on how soon an announcement arrives).
 //
 // In the crosses the suite speaks one generation of the protocol and the
 // upstream the other; left out of them is what no gateway could carry over:
 // scenarios that know by name the input which an upstream with sessions, whose
 // questions have no names, is to ask for.
+//
+// The sets of the client role are the scored scenarios of a revision that are
+// not about authorization; those that are (auth/*, 14 of 18 and 25 of 32) are
+// not run, because upstream connections by OAuth do not exist yet.
 func Sets() []Set {
 	crossed := func(name, project, version string, scenarios []string) Set {
 		return Set{
-			Name: name, release: release02, project: project, arguments: []string{"--spec-version", version},
-			scenarios: scenarios, Want: Want{Scenarios: len(scenarios), Checks: len(scenarios)},
+			Name: name, Release: Release02, Project: project, Arguments: []string{"--spec-version", version},
+			Scenarios: scenarios, Want: Want{Scenarios: len(scenarios), Checks: len(scenarios)},
 		}
 	}
-	required := func(role, revision string) []string { return []string{role, "--requirements", revision} }
+	required := func(revision string) []string { return []string{"server", "--requirements", revision} }
+	unauthorized := func(version string, checks int, scenarios ...string) Set {
+		return Set{
+			Name: "client " + version + " without authorization", Release: Release02, Arguments: []string{"--spec-version", version},
+			Scenarios: scenarios, Want: Want{Scenarios: len(scenarios), Checks: checks},
+		}
+	}
 	return []Set{
 		{
-			Name: "server 0.1.16 active", release: release01, project: stateful,
-			arguments: []string{"server", "--suite", "active"}, Want: Want{Scenarios: 30, Checks: 39},
+			Name: "server 0.1.16 active", Release: Release01, Project: stateful,
+			Arguments: []string{"server", "--suite", "active"}, Want: Want{Scenarios: 30, Checks: 39},
 		},
 		{
-			Name: "server 2025-11-25", release: release02, project: stateful,
-			arguments: required("server", "2025-11-25"), Want: Want{Scenarios: 30, Checks: 69, Unscored: 11},
+			Name: "server 2025-11-25", Release: Release02, Project: stateful,
+			Arguments: required("2025-11-25"), Want: Want{Scenarios: 30, Checks: 69, Unscored: 11},
 		},
 		{
-			Name: "server 2026-07-28", release: release02, project: stateless,
-			arguments: required("server", "2026-07-28"), Want: Want{Scenarios: 37, Checks: 119},
+			Name: "server 2026-07-28", Release: Release02, Project: stateless,
+			Arguments: required("2026-07-28"), Want: Want{Scenarios: 37, Checks: 118},
 		},
 		crossed("cross 2025-11-25 to stateless", stateless, "2025-11-25", toolScenarios()),
 		crossed("cross 2025-11-25 to input required", asking, "2025-11-25", []string{
@@ -89,7 +109,8 @@ func Sets() []Set {
 			"input-required-result-non-tool-request", "input-required-result-result-type", "input-required-result-tampered-state",
 			"input-required-result-capability-check", "input-required-result-unsupported-methods",
 		)),
-		{Name: "client 2025-11-25", release: release02, arguments: required("client", "2025-11-25"), Want: Want{Scenarios: 18}},
-		{Name: "client 2026-07-28", release: release02, arguments: required("client", "2026-07-28"), Want: Want{Scenarios: 32}},
+		unauthorized("2025-11-25", 11, "initialize", "tools_call", "elicitation-sep1034-client-defaults", "sse-retry"),
+		unauthorized("2026-07-28", 52, "tools_call", "request-metadata", "sep-2322-client-request-state", "http-standard-headers",
+			"http-custom-headers", "http-invalid-tool-headers", "json-schema-ref-no-deref"),
 	}
 }
