@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -28,9 +29,11 @@ var update = flag.Bool("update", false, "rewrite the answers and upstream parts 
 //	settings   lines "era REVISION", which the upstream speaks alone
 //	project    the declarative project; URL stands for the upstream's address
 //	tools      a definition per line, its raw result on the next after "=> " or error after "!> "
-//	client     a body per line; "@ Name: value" sets a header for the next only
+//	client     a body per line, in which $CURSOR stands for the last nextCursor; "@ Name: value" sets a header
+//	           for the next only; "! apply PROJECT" changes the project, "! sync" reads the upstream again,
+//	           "! tools DEFINITION…" gives it other tools first
 //	answers    "STATUS body" per line of the client
-//	upstream   the bodies that the upstream received after the sync
+//	upstream   the bodies that the upstream received after the sync, but for those of further syncs
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -66,8 +69,13 @@ func play(t *testing.T, file string) {
 	up.ForgetRequests()
 
 	var answers, received bytes.Buffer
-	header := map[string]string{}
+	header, cursor := map[string]string{}, ""
 	for _, line := range lines(part["client"]) {
+		if change, ok := strings.CutPrefix(line, "! "); ok {
+			makeChange(t, app, up, url, change)
+			continue
+		}
+		line = strings.ReplaceAll(line, "$CURSOR", cursor)
 		if h, ok := strings.CutPrefix(line, "@ "); ok {
 			name, value, _ := strings.Cut(h, ": ")
 			header[name] = value
@@ -75,10 +83,13 @@ func play(t *testing.T, file string) {
 		}
 		a := webtest.Send(t, app.App, webtest.Case{Method: "POST", Path: "/v1/mcp/p/request", Body: line, Header: header})
 		fmt.Fprintf(&answers, "%d %s\n", a.Status, routestest.Normalise(a.Body))
+		if found := nextCursor.FindStringSubmatch(a.Body); found != nil {
+			cursor = found[1]
+		}
 		header = map[string]string{}
 	}
 	for _, r := range up.Requests() {
-		if len(r.Body) > 0 {
+		if len(r.Body) > 0 && !strings.HasSuffix(r.Method, "/list") { // lists are read by syncs, not for clients
 			fmt.Fprintf(&received, "%s\n", r.Body)
 		}
 	}
@@ -94,6 +105,29 @@ func play(t *testing.T, file string) {
 	}
 	if d := cmp.Diff(string(part["upstream"].Data), received.String()); d != "" {
 		t.Errorf("upstream (-want +got):\n%s", d)
+	}
+}
+
+var nextCursor = regexp.MustCompile(`"nextCursor":"([^"]+)"`)
+
+// makeChange does what a "!" line of a conversation says.
+func makeChange(t *testing.T, app *routestest.App, up *upstreamtest.Server, url, change string) {
+	t.Helper()
+	verb, rest, _ := strings.Cut(change, " ")
+	switch verb {
+	case "apply":
+		app.Apply(t, `{"projects":{"p":`+strings.ReplaceAll(rest, "URL", url)+`}}`)
+	case "tools":
+		var tools []upstreamtest.Tool
+		for definition := range strings.SplitSeq(rest, " ; ") {
+			tools = append(tools, upstreamtest.Tool{Definition: definition})
+		}
+		up.SetTools(tools...)
+		app.Sync(t, "p", "up")
+	case "sync":
+		app.Sync(t, "p", "up")
+	default:
+		t.Fatalf("unknown change %q", change)
 	}
 }
 
