@@ -35,6 +35,14 @@ func (p *pairs) add(text string) {
 	}
 }
 
+// appendPairs appends the hashes of the pairs in text.
+func appendPairs(hashes []uint16, text string) []uint16 {
+	for i := 1; i < len(text); i++ {
+		hashes = append(hashes, hashPair(text[i-1], text[i]))
+	}
+	return hashes
+}
+
 // hasAll reports whether every one of the hashed pairs may be in the texts.
 func (p *pairs) hasAll(hashes []uint16) bool {
 	for _, h := range hashes {
@@ -250,10 +258,7 @@ func (p *probes) hashes(c *query.Clause) []uint16 {
 			return (*p)[i].hashes
 		}
 	}
-	var hashes []uint16
-	for i := 1; i < len(c.Folded); i++ {
-		hashes = append(hashes, hashPair(c.Folded[i-1], c.Folded[i]))
-	}
+	hashes := appendPairs(nil, c.Folded)
 	*p = append(*p, probe{c, hashes})
 	return hashes
 }
@@ -284,7 +289,16 @@ func (x *Index) find(q *query.Query, count int) found {
 	var matches []match
 	var known probes
 	literals, marks := x.core.literals(x.tools)
+	// Every positive text must be found, so a tool without all their pairs
+	// need not be looked at; that is true of most tools for most queries.
+	var required []uint16
+	for _, c := range q.Text() {
+		required = appendPairs(required, c.Folded)
+	}
 	for d := range literals {
+		if !marks[d].hasAll(required) {
+			continue
+		}
 		sum := 0
 		matched := q.Matches(func(c *query.Clause) bool {
 			tier, ok := literals[d].holds(c, marks[d].hasAll(known.hashes(c)))
