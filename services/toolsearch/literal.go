@@ -19,28 +19,32 @@ type literal struct {
 	params      []string
 	readOnly    bool
 	destructive bool
+	all         string // every text above, to tell in one look that none holds a term
 }
 
-// pairs is a set of the pairs of neighbouring bytes in texts, by hash: a text
-// without one of a term's pairs cannot contain the term, which is quicker told
-// than by looking.
-type pairs [16]uint64
+// pairs is a set of the neighbouring bytes in texts, two and three of them, by
+// hash: a text without one of a term's cannot contain the term, which is
+// quicker told than by looking.
+type pairs [32]uint64
 
-func hashPair(a, b byte) uint16 { return (uint16(a)*37 + uint16(b)*239) % (16 * 64) }
+const pairBits = 32 * 64
 
-func (p *pairs) add(text string) {
-	for i := 1; i < len(text); i++ {
-		h := hashPair(text[i-1], text[i])
-		p[h/64] |= 1 << (h % 64)
-	}
-}
-
-// appendPairs appends the hashes of the pairs in text.
+// appendPairs appends the hashes of the neighbours in text.
 func appendPairs(hashes []uint16, text string) []uint16 {
 	for i := 1; i < len(text); i++ {
-		hashes = append(hashes, hashPair(text[i-1], text[i]))
+		hash := uint32(text[i-1])*37 + uint32(text[i])*239
+		hashes = append(hashes, uint16(hash%pairBits))
+		if i > 1 {
+			hashes = append(hashes, uint16((hash*31+uint32(text[i-2])*1009)%pairBits))
+		}
 	}
 	return hashes
+}
+
+func (p *pairs) add(text string) {
+	for _, h := range appendPairs(nil, text) {
+		p[h/64] |= 1 << (h % 64)
+	}
 }
 
 // hasAll reports whether every one of the hashed pairs may be in the texts.
@@ -79,16 +83,14 @@ func readLiterals(tools []*toolset.Tool) ([]literal, []pairs) {
 			l.params = append(l.params, query.Fold(text))
 		}
 		l.readHints(tool)
-		marks[i].add(l.fullName)
-		marks[i].add(l.exported)
-		marks[i].add(l.server)
-		marks[i].add(l.description)
+		texts := append([]string{l.fullName, l.exported, l.server, l.description}, l.params...)
 		for _, n := range l.names {
-			marks[i].add(n.text)
+			texts = append(texts, n.text)
 		}
-		for _, p := range l.params {
-			marks[i].add(p)
+		for _, text := range texts {
+			marks[i].add(text)
 		}
+		l.all = strings.Join(texts, "\n")
 	}
 	return out, marks
 }
@@ -222,6 +224,16 @@ func (l *literal) hasParam(term string) bool {
 	return false
 }
 
+// holdsAll reports whether every text may be found in the tool.
+func (l *literal) holdsAll(text []query.Clause) bool {
+	for i := range text {
+		if !strings.Contains(l.all, text[i].Folded) {
+			return false
+		}
+	}
+	return true
+}
+
 // holds reports whether the tool satisfies one clause, its negation left
 // aside, and in which tier when it is text. What may not be in its texts is
 // not looked for.
@@ -292,11 +304,12 @@ func (x *Index) find(q *query.Query, count int) found {
 	// Every positive text must be found, so a tool without all their pairs
 	// need not be looked at; that is true of most tools for most queries.
 	var required []uint16
-	for _, c := range q.Text() {
-		required = appendPairs(required, c.Folded)
+	text := q.Text()
+	for i := range text {
+		required = appendPairs(required, text[i].Folded)
 	}
 	for d := range literals {
-		if !marks[d].hasAll(required) {
+		if !marks[d].hasAll(required) || !literals[d].holdsAll(text) {
 			continue
 		}
 		sum := 0
