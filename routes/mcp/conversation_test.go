@@ -33,7 +33,8 @@ var update = flag.Bool("update", false, "rewrite the answers and upstream parts 
 //	           for the next only; "! apply PROJECT" changes the project, "! sync" reads the upstream again,
 //	           "! tools DEFINITION…" gives it other tools first
 //	answers    "STATUS body" per line of the client
-//	upstream   the bodies that the upstream received after the sync, but for those of further syncs
+//	upstream   the bodies that the upstream received after the sync, but for those of further syncs; a file
+//	           with changes has none, because they begin new sessions in the background
 func TestConversations(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -94,7 +95,10 @@ func play(t *testing.T, file string) {
 		}
 	}
 	if *update {
-		part["answers"].Data, part["upstream"].Data = answers.Bytes(), received.Bytes()
+		part["answers"].Data = answers.Bytes()
+		if part["upstream"] != nil {
+			part["upstream"].Data = received.Bytes()
+		}
 		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -102,6 +106,9 @@ func play(t *testing.T, file string) {
 	}
 	if d := cmp.Diff(string(part["answers"].Data), answers.String()); d != "" {
 		t.Errorf("answers (-want +got):\n%s", d)
+	}
+	if part["upstream"] == nil {
+		return
 	}
 	if d := cmp.Diff(string(part["upstream"].Data), received.String()); d != "" {
 		t.Errorf("upstream (-want +got):\n%s", d)
