@@ -23,7 +23,7 @@ import (
 // tables lists every model. The tests below fail when one is missing.
 func tables() []any {
 	return []any{
-		&models.AuditEntry{}, &models.AuditHead{}, &models.EndedSession{}, &models.Inventory{}, &models.Key{}, &models.Listing{}, &models.Project{}, &models.Revision{}, &models.Server{}, &models.Tool{},
+		&models.AuditEntry{}, &models.AuditHead{}, &models.EndedSession{}, &models.Inventory{}, &models.Key{}, &models.Listing{}, &models.Project{}, &models.Revision{}, &models.Server{}, &models.SessionResource{}, &models.Tool{},
 	}
 }
 

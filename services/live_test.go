@@ -104,10 +104,11 @@ func TestUpstreamChangesReachClients(t *testing.T) {
 					t.Fatal("the upstream is not heard")
 				}
 				project, err := s.Directory.Project("p")
+				limit := within(t).Done()
 				for tick := time.Tick(5 * time.Millisecond); err == nil && len(project.Tools) != 1; project, err = s.Directory.Project("p") {
 					select {
 					case <-tick:
-					case <-within(t).Done():
+					case <-limit:
 						t.Fatal("the first sync did not reach the project")
 					}
 				}
@@ -148,4 +149,75 @@ func TestUpstreamChangesReachClients(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestUpdateOfAResourceReachesTheProcessWithTheStream subscribes in one process
+// and listens in another, as behind a balancer.
+func TestUpdateOfAResourceReachesTheProcessWithTheStream(t *testing.T) {
+	agree := func(context.Context, *upstreamtest.Call) upstreamtest.Result { return upstreamtest.JSON("{}") }
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		up := upstreamtest.New(upstreamtest.Options{
+			Eras: []upstreamtest.Era{upstreamtest.Era20251125}, Tools: upstreamtest.Standard(1),
+			Capabilities: `{"resources":{"subscribe":true}}`,
+			Methods: map[string]upstreamtest.Handler{
+				"resources/list": func(context.Context, *upstreamtest.Call) upstreamtest.Result {
+					return upstreamtest.JSON(`{"resources":[{"uri":"test://a","name":"a"}]}`)
+				},
+				"resources/subscribe": agree, "resources/unsubscribe": agree,
+			},
+		})
+		asked, streaming := start(t, dsn), start(t, dsn)
+		d, err := projects.ParseDeclaration(fmt.Appendf(nil, `{"projects":{"p":{"authMode":"none","mcpServers":{"up":{"url":%q}}}}}`, up.Start(t)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := asked.Projects.Apply(t.Context(), d, projects.ApplyOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		limit := within(t).Done()
+		for _, s := range []*services.Services{asked, streaming} {
+			for tick := time.Tick(5 * time.Millisecond); ; {
+				if project, err := s.Directory.Project("p"); err == nil && project.Capabilities.Subscribe {
+					break
+				}
+				select {
+				case <-tick:
+				case <-limit:
+					t.Fatal("the first sync did not reach the project")
+				}
+			}
+		}
+		project, err := asked.Directory.Project("p")
+		if err != nil {
+			t.Fatal(err)
+		}
+		heard := make(chan string, 16)
+		defer streaming.Subscriptions.Attach("session", func(n gateway.Notification) { heard <- n.Method + string(n.Params) })()
+		client := &gateway.Client{Version: "2025-11-25", SessionID: "session"}
+		params := []byte(`{"uri":"test://a"}`)
+		if _, err := asked.Subscriptions.Handle(within(t), project, client, "resources/subscribe", params, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := up.WaitForRequests(within(t), "resources/subscribe", 2); err != nil { // each process has asked
+			t.Fatal(err)
+		}
+		if err := up.WaitForStreams(within(t), 2); err != nil {
+			t.Fatal(err)
+		}
+		// The upstream knows of the subscription a moment before its process
+		// has its answer, so what it says then may be early.
+		for tick := time.Tick(20 * time.Millisecond); ; {
+			up.Notify(gateway.NotifyResourceUpdated, params)
+			select {
+			case got := <-heard:
+				if want := gateway.NotifyResourceUpdated + string(params); got != want {
+					t.Errorf("heard %s, want %s", got, want)
+				}
+				return
+			case <-tick:
+			case <-limit:
+				t.Fatal("the update was not heard")
+			}
+		}
+	})
 }

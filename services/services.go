@@ -101,7 +101,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.Directory = toolset.NewDirectory(db, target)
 	s.Syncer = upstream.NewSyncer(db, s.pool, target, toolset.HashDefinition, feed, now, log)
 	s.search = toolsearch.NewSearcher(page.NewCursors(c.Keys), log)
-	s.Subscriptions = gateway.NewSubscriptions(s.Directory, s.pool)
+	s.Subscriptions = gateway.NewSubscriptions(s.Directory, s.pool, sessions.NewResources(db, feed, now))
 	s.Syncer.OnResourceUpdated(s.Subscriptions.ResourceUpdated)
 	s.EndedSessions = sessions.NewEnded(db, feed, sessions.MaxEnded, now)
 	s.Gateway = gateway.New(s.pool, s.search, c.Keys, version, log)

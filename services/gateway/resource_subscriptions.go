@@ -22,10 +22,22 @@ const (
 	maxSubscribedSessions = 10_000
 	// maxURIBytes bounds the address of a resource that is subscribed to.
 	maxURIBytes = 8 << 10
-	// SessionGrace is how long the subscriptions of a session without a
-	// stream last, so that its client can open one, or open it again.
+	// SessionGrace is how long this process listens on for a session without
+	// a stream, so that its client can open one, or open it again.
 	SessionGrace = 5 * time.Minute
+	// memoryTimeout bounds what is done for a session whose client waits for
+	// nothing.
+	memoryTimeout = 30 * time.Second
 )
+
+// SessionMemory remembers for every process which resources sessions are
+// subscribed to; sessions.Resources says how.
+type SessionMemory interface {
+	Add(ctx context.Context, session, projectID, uri string) error
+	Remove(ctx context.Context, session, uri string) error
+	End(ctx context.Context, session string) error
+	Of(ctx context.Context, session string) (projectID string, uris []string, err error)
+}
 
 // ResourceSubscriber makes upstream servers tell when a resource changes,
 // until release is called. release does not block.
@@ -37,8 +49,9 @@ type ResourceSubscriber interface {
 type holder struct {
 	session   string // its id; empty for a stream
 	resources map[string]held
-	asking    int // upstreams that have not answered yet
-	requests  int // of the session, under way
+	changing  chan struct{} // held by whoever changes what the session is subscribed to
+	asking    int           // upstreams that have not answered yet
+	requests  int           // of the session, under way
 	streams   map[*subscription]bool
 	expiry    *time.Timer // of a session without a stream; may be nil
 	over      bool
@@ -50,17 +63,17 @@ type held struct {
 }
 
 func newHolder(session string) *holder {
-	return &holder{session: session, resources: map[string]held{}, streams: map[*subscription]bool{}}
+	return &holder{session: session, changing: make(chan struct{}, 1), resources: map[string]held{}, streams: map[*subscription]bool{}}
 }
 
 // Handle answers resources/subscribe and resources/unsubscribe of a client
 // with a session (MCP 2024-11-05 to 2025-11-25, "Subscriptions"); its updates
-// reach the streams given to Attach. params is the raw member of the request,
-// or nil; trace may be nil. The subscriptions of a session end with End, or
-// after SessionGrace without a stream. It returns UnknownMethod for every
-// other method and client, INVALID_PARAMETER, RESOURCE_NOT_FOUND,
-// RATE_LIMITED beyond MaxResourcesPerClient, UPSTREAM_ faults, or *RPCError for
-// what the upstream answered.
+// reach the streams given to Attach, in whichever process. params is the raw
+// member of the request, or nil; trace may be nil. The subscriptions of a
+// session end with it. Handle returns UnknownMethod for every other method and
+// client, INVALID_PARAMETER, RESOURCE_NOT_FOUND, RATE_LIMITED beyond
+// MaxResourcesPerClient, UPSTREAM_ faults, or *RPCError for what the upstream
+// answered.
 func (s *Subscriptions) Handle(ctx context.Context, project *toolset.Snapshot, client *Client, method string, params []byte, trace *Trace) ([]byte, error) {
 	subscribe := method == "resources/subscribe"
 	if client.Stateless() || !subscribe && method != "resources/unsubscribe" || !project.Capabilities.Subscribe {
@@ -77,9 +90,20 @@ func (s *Subscriptions) Handle(ctx context.Context, project *toolset.Snapshot, c
 	if !ok || len(uri) > maxURIBytes {
 		return nil, fault.Invalid("uri must be the address of a resource, as a string of at most %d bytes", maxURIBytes)
 	}
+	h, err := s.enter(client.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	defer s.leave(h, func() { h.requests-- })
+	select {
+	case h.changing <- struct{}{}:
+		defer func() { <-h.changing }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	if !subscribe {
-		s.unsubscribeSession(client.SessionID, uri)
-		return []byte("{}"), nil
+		s.unsubscribe(h, uri)
+		return []byte("{}"), s.memory.Remove(ctx, client.SessionID, uri)
 	}
 	server, err := resourceOwner(project, uri)
 	if err != nil {
@@ -88,12 +112,11 @@ func (s *Subscriptions) Handle(ctx context.Context, project *toolset.Snapshot, c
 	if trace != nil {
 		trace.Server = server.Config.Alias
 	}
-	h, err := s.enter(client.SessionID)
-	if err != nil {
-		return nil, err
+	if err = s.subscribe(ctx, h, server, uri); err == nil {
+		if err = s.memory.Add(ctx, client.SessionID, project.Project.ID, uri); err != nil {
+			s.unsubscribe(h, uri)
+		}
 	}
-	err = s.subscribe(ctx, h, server, uri)
-	s.leave(h, func() { h.requests-- })
 	if refused := (*upstream.AnswerError)(nil); errors.As(err, &refused) {
 		return nil, &RPCError{Raw: refused.Raw}
 	}
@@ -150,8 +173,8 @@ func (s *Subscriptions) SubscribeResources(ctx context.Context, project *toolset
 }
 
 // Attach calls deliver with the updates of the resources that a session is
-// subscribed to, now and later, until detach is called. deliver must not
-// block: it is called while others wait.
+// subscribed to, now and later, here and in other processes, until detach is
+// called. deliver must not block: it is called while others wait.
 func (s *Subscriptions) Attach(sessionID string, deliver func(Notification)) (detach func()) {
 	sub := &subscription{deliver: deliver}
 	s.mu.Lock()
@@ -165,6 +188,7 @@ func (s *Subscriptions) Attach(sessionID string, deliver func(Notification)) (de
 	if h.expiry != nil {
 		h.expiry.Stop()
 	}
+	s.background(func(ctx context.Context) { s.recall(ctx, h) })
 	return func() { s.leave(h, func() { delete(h.streams, sub) }) }
 }
 
@@ -172,14 +196,76 @@ func (s *Subscriptions) Attach(sessionID string, deliver func(Notification)) (de
 func (s *Subscriptions) End(sessionID string) {
 	s.mu.Lock()
 	h := s.sessions[sessionID]
+	// Without the database its rows stay until they expire.
+	s.background(func(ctx context.Context) { _ = s.memory.End(ctx, sessionID) })
 	s.mu.Unlock()
 	if h != nil {
 		s.end(h)
 	}
 }
 
-// Close ends every subscription to a resource.
+// recall makes this process listen to exactly what a session with a stream
+// here is subscribed to. What cannot be had, such as a resource whose server is
+// gone, is left out; the client asked for it elsewhere or earlier, so there is
+// nobody to tell.
+func (s *Subscriptions) recall(ctx context.Context, h *holder) {
+	select {
+	case h.changing <- struct{}{}:
+		defer func() { <-h.changing }()
+	case <-ctx.Done():
+		return
+	}
+	projectID, uris, err := s.memory.Of(ctx, h.session)
+	if err != nil {
+		return
+	}
+	s.mu.Lock()
+	var gone, missing []string
+	for uri := range h.resources {
+		if !slices.Contains(uris, uri) {
+			gone = append(gone, uri)
+		}
+	}
+	for _, uri := range uris {
+		if _, here := h.resources[uri]; !here && len(h.streams) > 0 {
+			missing = append(missing, uri)
+		}
+	}
+	s.mu.Unlock()
+	for _, uri := range gone {
+		s.unsubscribe(h, uri)
+	}
+	project := s.projects.ProjectByID(projectID)
+	if project == nil {
+		return
+	}
+	for _, uri := range missing {
+		if server, err := resourceOwner(project, uri); err == nil {
+			_ = s.subscribe(ctx, h, server, uri)
+		}
+	}
+}
+
+// background does something for which no client waits. The caller holds mu.
+func (s *Subscriptions) background(do func(ctx context.Context)) {
+	if s.closed {
+		return
+	}
+	s.work.Go(func() {
+		ctx, cancel := context.WithTimeout(s.ctx, memoryTimeout)
+		defer cancel()
+		do(ctx)
+	})
+}
+
+// Close ends every subscription to a resource, in this process: sessions keep
+// theirs for the next one.
 func (s *Subscriptions) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.cancel()
+	s.work.Wait()
 	s.mu.Lock()
 	var all []*holder
 	for _, h := range s.sessions {
@@ -341,18 +427,10 @@ func (s *Subscriptions) remove(h *holder, uri string) func() {
 	return what.release
 }
 
-// unsubscribeSession ends one subscription of a session, if there is one.
-func (s *Subscriptions) unsubscribeSession(sessionID, uri string) {
+// unsubscribe ends one subscription of a holder, if there is one.
+func (s *Subscriptions) unsubscribe(h *holder, uri string) {
 	s.mu.Lock()
-	h := s.sessions[sessionID]
-	if h == nil {
-		s.mu.Unlock()
-		return
-	}
 	release := s.remove(h, uri)
-	if len(h.resources) == 0 && !h.inUse() {
-		s.forget(h)
-	}
 	s.mu.Unlock()
 	if release != nil {
 		release()

@@ -14,6 +14,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/notify"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
 )
@@ -97,14 +98,68 @@ func watchable() *toolset.Snapshot {
 	return build(src)
 }
 
-type noProjects struct{}
+// onlyProject knows the watchable project, whatever its id.
+type onlyProject struct{}
 
-func (noProjects) ProjectByID(string) *toolset.Snapshot { return nil }
+func (onlyProject) ProjectByID(string) *toolset.Snapshot { return watchable() }
+
+// memory is what processes know of each other's sessions.
+type memory struct {
+	mu    sync.Mutex
+	uris  map[string][]string // by session
+	err   error
+	heard func(topic notify.Topic)
+}
+
+func (m *memory) change(session string, change func(uris []string) []string) error {
+	m.mu.Lock()
+	if m.err != nil {
+		defer m.mu.Unlock()
+		return m.err
+	}
+	if m.uris == nil {
+		m.uris = map[string][]string{}
+	}
+	if m.uris[session] = change(m.uris[session]); len(m.uris[session]) == 0 {
+		delete(m.uris, session)
+	}
+	heard := m.heard
+	m.mu.Unlock()
+	if heard != nil {
+		heard(notify.SessionResources(session))
+	}
+	return nil
+}
+
+func (m *memory) Add(_ context.Context, session, _, uri string) error {
+	return m.change(session, func(uris []string) []string {
+		if slices.Contains(uris, uri) {
+			return uris
+		}
+		return append(uris, uri)
+	})
+}
+
+func (m *memory) Remove(_ context.Context, session, uri string) error {
+	return m.change(session, func(uris []string) []string {
+		return slices.DeleteFunc(uris, func(u string) bool { return u == uri })
+	})
+}
+
+func (m *memory) End(_ context.Context, session string) error {
+	return m.change(session, func([]string) []string { return nil })
+}
+
+func (m *memory) Of(_ context.Context, session string) (string, []string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return "p", slices.Clone(m.uris[session]), m.err
+}
 
 func newSubscriptions(t *testing.T) (*gateway.Subscriptions, *subscriber) {
 	t.Helper()
 	up := &subscriber{held: map[string]int{}}
-	s := gateway.NewSubscriptions(noProjects{}, up)
+	s := gateway.NewSubscriptions(onlyProject{}, up, &memory{})
 	t.Cleanup(func() {
 		s.Close()
 		if !up.holds() {
@@ -308,7 +363,7 @@ func TestResourcesOfAClientAreBounded(t *testing.T) {
 func TestSessionWithoutAStreamIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		up := &subscriber{held: map[string]int{}}
-		s := gateway.NewSubscriptions(noProjects{}, up)
+		s := gateway.NewSubscriptions(onlyProject{}, up, &memory{})
 		defer s.Close()
 		if err := subscribe(s, session("s"), "test://a"); err != nil {
 			t.Fatal(err)
@@ -343,7 +398,8 @@ func TestSessionWithoutAStreamIsForgotten(t *testing.T) {
 func TestSessionThatEndsWhileItsUpstreamIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		up := &subscriber{held: map[string]int{}, wait: make(chan struct{})}
-		s := gateway.NewSubscriptions(noProjects{}, up)
+		s := gateway.NewSubscriptions(onlyProject{}, up, &memory{})
+		defer s.Close()
 		answered := make(chan error, 1)
 		go func() { answered <- subscribe(s, session("s"), "test://a") }()
 		synctest.Wait()
@@ -353,6 +409,67 @@ func TestSessionThatEndsWhileItsUpstreamIsAsked(t *testing.T) {
 			t.Errorf("got %v, held %v", err, up.held)
 		}
 	})
+}
+
+// TestEveryProcessServesASession lets two processes share what sessions are
+// subscribed to, as after a restart or behind a balancer.
+func TestEveryProcessServesASession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := &memory{}
+		here, there := &subscriber{held: map[string]int{}}, &subscriber{held: map[string]int{}}
+		asked := gateway.NewSubscriptions(onlyProject{}, here, shared)
+		defer asked.Close()
+		streaming := gateway.NewSubscriptions(onlyProject{}, there, shared)
+		defer streaming.Close()
+		shared.heard = func(topic notify.Topic) {
+			for _, s := range []*gateway.Subscriptions{asked, streaming} {
+				if err := s.Changed(t.Context(), topic); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		if err := subscribe(asked, session("s"), "test://a"); err != nil {
+			t.Fatal(err)
+		}
+		var d deliveries
+		detach := streaming.Attach("s", d.deliver) // it opens its stream after that
+		synctest.Wait()
+		if !there.holds("u test://a ×1") {
+			t.Fatalf("the process with the stream holds %v", there.held)
+		}
+		streaming.ResourceUpdated("u", "test://a")
+		if got := d.take(); got != `updated{"uri":"test://a"}` {
+			t.Errorf("told %q", got)
+		}
+		if err := subscribe(asked, session("s"), "file:///b"); err != nil { // and subscribes to more
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		streaming.ResourceUpdated("u", "file:///b")
+		if got := d.take(); got != `updated{"uri":"file:///b"}` {
+			t.Errorf("told %q", got)
+		}
+		unsubscribe(t, asked, session("s"), "test://a")
+		synctest.Wait()
+		if !there.holds("u file:///b ×1") || !here.holds("u file:///b ×1") {
+			t.Errorf("held are %v and %v", here.held, there.held)
+		}
+		detach()
+		streaming.End("s")
+		synctest.Wait()
+		if !there.holds() || !here.holds() {
+			t.Errorf("behind the end, held are %v and %v", here.held, there.held)
+		}
+	})
+}
+
+func TestSubscriptionThatCannotBeRememberedIsRefused(t *testing.T) {
+	up := &subscriber{held: map[string]int{}}
+	s := gateway.NewSubscriptions(onlyProject{}, up, &memory{err: fault.Internal(errors.New("down"))})
+	defer s.Close()
+	if err := subscribe(s, session("s"), "test://a"); !fault.Is(err, fault.CodeInternal) || !up.holds() {
+		t.Errorf("got %v, held %v", err, up.held)
+	}
 }
 
 func TestSubscribeIsAdvertisedWhereItIsOffered(t *testing.T) {

@@ -29,8 +29,14 @@ const (
 type Subscriptions struct {
 	projects  Projects
 	resources ResourceSubscriber
+	memory    SessionMemory
+
+	ctx    context.Context // of what no client waits for
+	cancel context.CancelFunc
+	work   sync.WaitGroup
 
 	mu       sync.Mutex
+	closed   bool
 	subs     map[string]map[*subscription]bool      // by project id
 	seen     map[string]listState                   // by project id; what subscribers know
 	sessions map[string]*holder                     // by session id
@@ -45,10 +51,12 @@ type Projects interface {
 type subscription struct{ deliver func(Notification) }
 
 // NewSubscriptions returns subscriptions without subscribers. What upstreams
-// say of the resources that clients subscribe to comes in by ResourceUpdated.
-func NewSubscriptions(projects Projects, resources ResourceSubscriber) *Subscriptions {
+// say of the resources that clients subscribe to comes in by ResourceUpdated;
+// memory tells other processes of them. Close ends them.
+func NewSubscriptions(projects Projects, resources ResourceSubscriber, memory SessionMemory) *Subscriptions {
+	ctx, cancel := context.WithCancel(context.Background())
 	return &Subscriptions{
-		projects: projects, resources: resources, subs: map[string]map[*subscription]bool{}, seen: map[string]listState{},
+		projects: projects, resources: resources, memory: memory, ctx: ctx, cancel: cancel, subs: map[string]map[*subscription]bool{}, seen: map[string]listState{},
 		sessions: map[string]*holder{}, holders: map[string]map[string]map[*holder]bool{},
 	}
 }
@@ -89,8 +97,13 @@ func (s *Subscriptions) Subscribe(projectID string, deliver func(Notification)) 
 }
 
 // Changed tells the subscribers of a toolset topic's project which of its
-// lists are others than they last heard of. Other topics are ignored.
+// lists are others than they last heard of, and follows what sessions are
+// subscribed to in other processes. Other topics are ignored.
 func (s *Subscriptions) Changed(_ context.Context, topic notify.Topic) error {
+	if topic.IsSessionResources() {
+		s.sessionsChanged(topic)
+		return nil
+	}
 	projectID, ok := topic.ToolsetOf()
 	if !ok {
 		return nil
@@ -117,5 +130,16 @@ func (s *Subscriptions) Changed(_ context.Context, topic notify.Topic) error {
 func (s *Subscriptions) tell(projectID string, n Notification) {
 	for sub := range s.subs[projectID] {
 		sub.deliver(n)
+	}
+}
+
+// sessionsChanged looks again at the sessions of a topic that have a stream here.
+func (s *Subscriptions) sessionsChanged(topic notify.Topic) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, h := range s.sessions {
+		if topic.HasResourcesOf(id) && (len(h.streams) > 0 || len(h.resources) > 0) {
+			s.background(func(ctx context.Context) { s.recall(ctx, h) })
+		}
 	}
 }

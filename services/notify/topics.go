@@ -6,6 +6,8 @@ const (
 	toolsetPrefix = "toolset:"
 	keysPrefix    = "keys:"
 	sessionsTopic = "sessions"
+
+	sessionResourcesPrefix = "session-resources:"
 )
 
 // Toolset returns the topic of everything a project's tools depend on: its
@@ -30,3 +32,16 @@ func Sessions() Topic { return sessionsTopic }
 
 // IsSessions reports whether t is the topic that Sessions returns.
 func (t Topic) IsSessions() bool { return t == sessionsTopic }
+
+// SessionResources returns the topic of the resources that a session, and those
+// whose keys begin alike, are subscribed to: few topics for all sessions.
+func SessionResources(session string) Topic {
+	return Topic(sessionResourcesPrefix + session[:min(2, len(session))])
+}
+
+// HasResourcesOf reports whether t is the topic that SessionResources returns
+// for the session.
+func (t Topic) HasResourcesOf(session string) bool { return t == SessionResources(session) }
+
+// IsSessionResources reports whether SessionResources returns t for any session.
+func (t Topic) IsSessionResources() bool { return strings.HasPrefix(string(t), sessionResourcesPrefix) }

@@ -8,6 +8,8 @@ const (
 	// MaxEnded bounds the ended sessions that are remembered, in memory and in
 	// the database. Beyond it sessions only end by their age.
 	MaxEnded = 200_000
+	// MaxResources is how many resources one session may be subscribed to.
+	MaxResources = 100
 
 	// reloadOverlap is how far the clocks of two processes may differ, plus
 	// how long a transaction may take, without a change being missed.
