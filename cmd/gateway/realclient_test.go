@@ -58,6 +58,8 @@ func realClients(root string) []realClient {
 		{"sdk1", legacy, script(root, "sdk1.mjs")},
 		{"client2-legacy", legacy, script(root, "client2-legacy.mjs")},
 		{"client2-auto", modern, script(root, "client2-auto.mjs")},
+		{"mcp-remote", legacy, script(root, "mcp-remote.mjs")},
+		{"inspector", modern, script(root, "inspector.mjs")},
 		{"go-sdk", modern, goSDK("")},
 		{"go-sdk of 2025-11-25", legacy, goSDK(legacy)},
 	}
@@ -70,8 +72,8 @@ func needNodePackages(t *testing.T, root string) {
 	if _, err := exec.LookPath("node"); err != nil {
 		t.Fatalf("the real clients need Node.js on the PATH: %v", err)
 	}
-	for _, name := range []string{"sdk", "client", "server-everything"} {
-		if _, err := os.Stat(filepath.Join(root, "node_modules", "@modelcontextprotocol", name, "package.json")); err != nil {
+	for _, name := range []string{"@modelcontextprotocol/sdk", "@modelcontextprotocol/client", "@modelcontextprotocol/inspector", "@modelcontextprotocol/server-everything", "mcp-remote"} {
+		if _, err := os.Stat(filepath.Join(root, "node_modules", name, "package.json")); err != nil {
 			t.Fatalf("an npm package is missing, run `make deps`: %v", err)
 		}
 	}

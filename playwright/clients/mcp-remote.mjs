@@ -1,0 +1,20 @@
+// mcp-remote, which lets clients that only start local servers reach a remote
+// one: the TypeScript SDK 1.x talks to it over its standard input and output.
+import { createRequire } from "node:module";
+import path from "node:path";
+
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { visit } from "./visit.mjs";
+
+const program = path.join(path.dirname(createRequire(import.meta.url).resolve("mcp-remote/package.json")), "dist", "proxy.js");
+
+await visit("mcp-remote", async (url, bearer) => {
+  const client = new Client({ name: "mcp-remote-test", version: "1.0.0" });
+  const header = bearer ? ["--header", `Authorization: Bearer ${bearer}`] : [];
+  const transport = new StdioClientTransport({ command: process.execPath, args: [program, url.href, "--allow-http", ...header], stderr: "inherit" });
+  let protocolVersion;
+  transport.setProtocolVersion = (version) => (protocolVersion = version);
+  await client.connect(transport);
+  return { client, transport, protocolVersion };
+});
