@@ -99,7 +99,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.ProjectAuth = access.NewProjectAuth(s.keyIndex, feed.Fresh, c.MaxStaleness, now)
 	s.CallLimits = access.NewCallLimits(now)
 	s.Directory = toolset.NewDirectory(db, target)
-	s.Syncer = upstream.NewSyncer(db, s.pool, target, toolset.HashDefinition, feed, now, log)
+	s.Syncer = upstream.NewSyncer(db, s.pool, target, upstream.Definitions{Hash: toolset.HashDefinition, Problems: toolset.DefinitionProblems}, feed, now, log)
 	s.search = toolsearch.NewSearcher(page.NewCursors(c.Keys), log)
 	s.Subscriptions = gateway.NewSubscriptions(s.Directory, s.pool, sessions.NewResources(db, feed, now))
 	s.Syncer.OnResourceUpdated(s.Subscriptions.ResourceUpdated)

@@ -145,7 +145,7 @@ func TestHostileDefinitionsAreIndexedWithinBounds(t *testing.T) {
 		`{"name":"deep","inputSchema":`+deep+`}`,
 		`{"name":"wide","inputSchema":{"type":"object","properties":{`+wide.String()+`}}}`,
 		tool("long", long),
-		`{"name":"odd","description":5,"title":[],"annotations":[],"inputSchema":{"properties":[1],"items":[],"anyOf":{},"oneOf":[1,{"properties":{"inner":{"enum":"x"}}}]}}`,
+		`{"name":"odd","description":5,"title":[],"annotations":[],"inputSchema":{"properties":[],"items":[],"anyOf":{},"oneOf":[1,{"properties":{"inner":{"enum":"x"}}}]}}`,
 		"{\"name\":\"\u202e☃\",\"description\":\"\\u0000\\uFFFD\"}",
 	).snapshot()
 	for task, top := range map[string]string{"deep": "a__deep", "wide": "a__wide", "long": "a__long", "word": "a__long", "inner": "a__odd"} {

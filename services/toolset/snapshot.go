@@ -23,6 +23,7 @@ const (
 	HiddenByAdmin    Hidden = "switched off by an administrator"
 	HiddenByServer   Hidden = "on a server that is disabled"
 	HiddenByApproval Hidden = "waiting for an administrator to approve its definition"
+	HiddenAsBroken   Hidden = "held back because clients could not read its definition"
 )
 
 // Server is one upstream server of a snapshot.
@@ -40,8 +41,13 @@ type Tool struct {
 	Server   *Server
 	Hidden   Hidden
 	Hash     string // of the upstream's raw definition
+	// Repairs are what was mended in the definition, in words.
+	Repairs []string
+	// Broken is why the tool cannot be listed, in words; empty when it can.
+	Broken string
 
-	// Definition is the raw object of tools/list with the exported name.
+	// Definition is the object of tools/list with the exported name: the
+	// upstream's bytes but for what Inspect mends.
 	Definition []byte
 	// ParamHeaders are the arguments that also travel in headers.
 	ParamHeaders upstream.ParamHeaders
@@ -122,14 +128,15 @@ func Build(src Source, target Targets) *Snapshot {
 }
 
 func (s *Snapshot) add(server *Server, filter Filter, switchedOff map[string]bool, row models.Tool) {
-	definition, err := rawjson.ParseObject([]byte(row.Definition), rawjson.Lenient)
+	inspection := Inspect([]byte(row.Definition))
+	definition, err := rawjson.ParseObject(inspection.Definition, rawjson.Lenient)
 	if err != nil {
 		return // a sync stores valid objects only
 	}
 	full := JoinName(server.Config.Alias, row.Name)
 	t := &Tool{
 		Name: ShortenName(full, s.Project.ToolNameLimit), FullName: full, Upstream: row.Name,
-		Server: server, Hash: row.DefinitionHash,
+		Server: server, Hash: row.DefinitionHash, Repairs: inspection.Repairs, Broken: inspection.Broken,
 	}
 	switch {
 	case !server.Config.Enabled:
@@ -138,6 +145,8 @@ func (s *Snapshot) add(server *Server, filter Filter, switchedOff map[string]boo
 		t.Hidden = HiddenByFilter
 	case switchedOff[full]:
 		t.Hidden = HiddenByAdmin
+	case t.Broken != "":
+		t.Hidden = HiddenAsBroken
 	case server.Config.DefinitionPolicy == models.PolicyApprove && row.ApprovedHash != row.DefinitionHash:
 		t.Hidden = HiddenByApproval
 	}
@@ -173,10 +182,14 @@ func (s *Snapshot) Resolve(name string) (*Tool, error) {
 		}
 		return nil, fault.New(fault.KindNotFound, fault.CodeToolNotFound, "%s", s.explainMissing(name))
 	}
-	if t.Hidden != Visible {
+	switch t.Hidden {
+	case Visible:
+		return t, nil
+	case HiddenAsBroken:
+		return nil, fault.New(fault.KindDisabled, fault.CodeToolDisabled, "the tool %s is %s: %s", t.FullName, t.Hidden, t.Broken)
+	default:
 		return nil, fault.New(fault.KindDisabled, fault.CodeToolDisabled, "the tool %s is %s", t.FullName, t.Hidden)
 	}
-	return t, nil
 }
 
 // unread returns the fault for a name on a server without an inventory, or

@@ -61,7 +61,7 @@ func TestToolsStandByAliasThenInUpstreamOrder(t *testing.T) {
 }
 
 func TestDefinitionChangesInNothingButItsName(t *testing.T) {
-	raw := "{ \"zeta\" : 12345678901234567890,\n\"name\" : \"x\" , \"inputSchema\":{\"b\":1e400,\"a\":1.0}, \"Name\":\"case\", \"outputSchema\":{\"type\":\"object\"}}"
+	raw := "{ \"zeta\" : 12345678901234567890,\n\"name\" : \"x\" , \"inputSchema\":{\"type\":\"object\",\"b\":1e400,\"a\":1.0}, \"Name\":\"case\", \"outputSchema\":{\"type\":\"object\"}}"
 	s := Build(Source{Servers: []models.Server{server("1", "a", nil)}, Tools: map[string][]models.Tool{"1": {tool("x", raw)}}}, noTarget)
 	want := "[" + strings.Replace(raw, `"x"`, `"a__x"`, 1) + "]"
 	for _, era := range []Era{EraHandshake, EraStateless} {
@@ -74,10 +74,10 @@ func TestDefinitionChangesInNothingButItsName(t *testing.T) {
 
 func TestOnlyHandshakeClientsAreSparedOtherOutputSchemas(t *testing.T) {
 	for _, schema := range []string{`{"type":"array"}`, `{"anyOf":[]}`, `true`, `{"type":["object","null"]}`} {
-		raw := `{"name":"x","outputSchema":` + schema + `,"title":"T"}`
+		raw := `{"name":"x","inputSchema":{"type":"object"},"outputSchema":` + schema + `,"title":"T"}`
 		s := Build(Source{Servers: []models.Server{server("1", "a", nil)}, Tools: map[string][]models.Tool{"1": {tool("x", raw)}}}, noTarget)
 		old, _, _ := s.Page(EraHandshake, 0)
-		if string(old) != `[{"name":"a__x","title":"T"}]` {
+		if string(old) != `[{"name":"a__x","inputSchema":{"type":"object"},"title":"T"}]` {
 			t.Errorf("%s: handshake clients got %s", schema, old)
 		}
 		now, _, _ := s.Page(EraStateless, 0)

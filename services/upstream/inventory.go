@@ -114,10 +114,15 @@ func (s *Syncer) storeTools(tx *gorm.DB, result *SyncResult, tools [][]byte, d *
 			result.Total--
 			continue
 		}
+		for _, problem := range s.definitions.Problems(raw) {
+			if len(result.Warnings) < maxWarnings {
+				result.Warnings = append(result.Warnings, fmt.Sprintf("tool %q: %s", excerpt([]byte(name)), problem))
+			}
+		}
 		row, known := stored[name]
 		delete(stored, name)
 		next := models.Tool{
-			ServerID: serverID, Name: name, Position: position, Definition: string(raw), DefinitionHash: s.hash(raw),
+			ServerID: serverID, Name: name, Position: position, Definition: string(raw), DefinitionHash: s.definitions.Hash(raw),
 			ApprovedHash: row.ApprovedHash, FirstSeenAt: row.FirstSeenAt, ChangedAt: row.ChangedAt,
 		}
 		switch {

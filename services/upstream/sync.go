@@ -38,13 +38,13 @@ type SyncResult struct {
 // Syncer reads what upstream servers offer into the database, and hears from
 // them when that changed.
 type Syncer struct {
-	db     *gorm.DB
-	pool   *Pool
-	target func(models.Server) *Target
-	hash   func([]byte) string
-	feed   Publisher
-	now    func() time.Time
-	log    *slog.Logger
+	db          *gorm.DB
+	pool        *Pool
+	target      func(models.Server) *Target
+	definitions Definitions
+	feed        Publisher
+	now         func() time.Time
+	log         *slog.Logger
 
 	flight   singleflight.Group
 	schedule *schedule
@@ -56,10 +56,18 @@ type Syncer struct {
 	runs sync.WaitGroup
 }
 
+// Definitions judge raw tool definitions.
+type Definitions struct {
+	// Hash is the identity by which a definition is compared.
+	Hash func(raw []byte) string
+	// Problems are what clients will not get as the upstream sent it, in words.
+	Problems func(raw []byte) []string
+}
+
 // NewSyncer returns a syncer. target makes the call target of a server and
-// hash the identity of a definition.
-func NewSyncer(db *gorm.DB, pool *Pool, target func(models.Server) *Target, hash func([]byte) string, feed Publisher, now func() time.Time, log *slog.Logger) *Syncer {
-	s := &Syncer{db: db, pool: pool, target: target, hash: hash, feed: feed, now: now, log: log, schedule: newSchedule(now)}
+// definitions what to make of a tool.
+func NewSyncer(db *gorm.DB, pool *Pool, target func(models.Server) *Target, definitions Definitions, feed Publisher, now func() time.Time, log *slog.Logger) *Syncer {
+	s := &Syncer{db: db, pool: pool, target: target, definitions: definitions, feed: feed, now: now, log: log, schedule: newSchedule(now)}
 	s.updated = func(string, string) {}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s

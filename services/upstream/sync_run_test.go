@@ -111,7 +111,7 @@ func inVirtualTime(t *testing.T, failing bool, f func(t *testing.T, w *runWorld)
 		target := func(row models.Server) *upstream.Target {
 			return upstream.NewTarget(row, noSecrets{}, upstream.SecretRows{})
 		}
-		w.Syncer = upstream.NewSyncer(db, pool, target, hashOf, &announced{}, time.Now, slog.New(slog.DiscardHandler))
+		w.Syncer = upstream.NewSyncer(db, pool, target, definitions, &announced{}, time.Now, slog.New(slog.DiscardHandler))
 		w.edit = func(id string, fields map[string]any) {
 			t.Helper()
 			if err := db.Model(&models.Server{}).Where("id = ?", id).Updates(fields).Error; err != nil {

@@ -51,6 +51,19 @@ func TestSyncStoresToolsAsTheyCame(t *testing.T) {
 	})
 }
 
+func TestSyncWarnsOfToolsThatClientsGetDifferently(t *testing.T) {
+	eachSyncWorld(t, upstreamtest.Options{Tools: []upstreamtest.Tool{plainTool("good", ""), plainTool("odd", `,"problem":1`)}}, func(t *testing.T, w *syncWorld) {
+		r := w.mustSync(t)
+		want := []string{`tool "odd": this is a problem`}
+		if d := cmp.Diff(want, r.Warnings); d != "" || changed(r) != "+[good odd] ~[] -[] =2" {
+			t.Errorf("%s (-want +got):\n%s", changed(r), d)
+		}
+		if d := cmp.Diff(models.StringList(want), w.inventory(t).Warnings); d != "" {
+			t.Errorf("stored (-want +got):\n%s", d)
+		}
+	})
+}
+
 func TestSyncThatFindsNothingNewTouchesNothing(t *testing.T) {
 	eachSyncWorld(t, upstreamtest.Options{Tools: plainTools("a", "b")}, func(t *testing.T, w *syncWorld) {
 		w.mustSync(t)

@@ -49,7 +49,7 @@ func startLive(t *testing.T, db *gorm.DB, url string) *liveWorld {
 	toTarget := func(row models.Server) *upstream.Target {
 		return upstream.NewTarget(row, noSecrets{}, upstream.SecretRows{})
 	}
-	w.Syncer = upstream.NewSyncer(db, w.pool, toTarget, hashOf, &announced{}, time.Now, slog.New(slog.DiscardHandler))
+	w.Syncer = upstream.NewSyncer(db, w.pool, toTarget, definitions, &announced{}, time.Now, slog.New(slog.DiscardHandler))
 	w.OnResourceUpdated(func(serverID, uri string) { w.updated <- serverID + " " + uri })
 	if err := w.Plan(t.Context()); err != nil {
 		t.Fatal(err)
@@ -358,7 +358,7 @@ func withAnnouncer(t *testing.T, f func(t *testing.T, a *announcer, s *upstream.
 		toTarget := func(row models.Server) *upstream.Target {
 			return upstream.NewTarget(row, noSecrets{}, upstream.SecretRows{})
 		}
-		s := upstream.NewSyncer(db, pool, toTarget, hashOf, &announced{}, time.Now, slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil)))
+		s := upstream.NewSyncer(db, pool, toTarget, definitions, &announced{}, time.Now, slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil)))
 		if err := s.Plan(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -74,6 +74,14 @@ func hashOf(raw []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// definitions find a problem in the tools that name one.
+var definitions = upstream.Definitions{Hash: hashOf, Problems: func(raw []byte) []string {
+	if bytes.Contains(raw, []byte(`"problem"`)) {
+		return []string{"this is a problem"}
+	}
+	return nil
+}}
+
 func newSyncWorld(t *testing.T, db *gorm.DB, opts upstreamtest.Options) *syncWorld {
 	t.Helper()
 	w := &syncWorld{db: db, up: upstreamtest.New(opts), feed: &announced{}, log: &bytes.Buffer{}, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
@@ -100,7 +108,7 @@ func newSyncWorld(t *testing.T, db *gorm.DB, opts upstreamtest.Options) *syncWor
 		defer w.mu.Unlock()
 		return w.now
 	}
-	w.Syncer = upstream.NewSyncer(db, newPool(t), target, hashOf, w.feed, clock, slog.New(slog.NewTextHandler(w.log, nil)))
+	w.Syncer = upstream.NewSyncer(db, newPool(t), target, definitions, w.feed, clock, slog.New(slog.NewTextHandler(w.log, nil)))
 	return w
 }
 

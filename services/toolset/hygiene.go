@@ -1,0 +1,287 @@
+package toolset
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"mcpgateway/services/rawjson"
+)
+
+// maxSchemaNodes bounds how many schemas of one tool are looked at.
+const maxSchemaNodes = 20_000
+
+// Inspection is what became of a tool definition on its way to clients. One
+// that a client's library refuses makes that client refuse the whole list, so
+// what can be mended without a change of meaning is, and a tool that cannot be
+// is held back alone.
+type Inspection struct {
+	Definition []byte   // mended; the very bytes when nothing had to be
+	Repairs    []string // what was mended, in words
+	Broken     string   // why the tool cannot be listed; empty when it can
+}
+
+// Inspect returns what is listed for a raw tool definition (MCP 2025-11-25,
+// "Tool"): a schema of arguments that is an object schema, members of the right
+// kinds, and no address that its reader would have to fetch. Everything else
+// keeps its bytes.
+func Inspect(raw []byte) Inspection {
+	definition, err := rawjson.ParseObject(raw, rawjson.Lenient)
+	if err != nil {
+		return Inspection{Definition: raw, Broken: "its definition is not a JSON object"}
+	}
+	i := &inspector{nodes: maxSchemaNodes}
+	i.text(definition, "title")
+	i.text(definition, "description")
+	i.members(definition)
+	i.annotations(definition)
+	i.inputSchema(definition)
+	i.outputSchema(definition)
+	return Inspection{Definition: definition.Bytes(), Repairs: i.repairs, Broken: i.broken}
+}
+
+// DefinitionProblems returns what clients will not get of a raw tool definition
+// as its upstream sent it, in words.
+func DefinitionProblems(raw []byte) []string {
+	i := Inspect(raw)
+	if i.Broken != "" {
+		return []string{"it is " + string(HiddenAsBroken) + ": " + i.Broken}
+	}
+	return i.Repairs
+}
+
+type inspector struct {
+	repairs []string
+	broken  string
+	nodes   int
+}
+
+func (i *inspector) repaired(format string, args ...any) {
+	i.repairs = append(i.repairs, fmt.Sprintf(format, args...))
+}
+
+func (i *inspector) breakWith(format string, args ...any) {
+	if i.broken == "" {
+		i.broken = fmt.Sprintf(format, args...)
+	}
+}
+
+// text drops a member that must be a string and is none.
+func (i *inspector) text(o *rawjson.Object, name string) {
+	if raw := o.Get(name); raw != nil && rawjson.Kind(raw) != '"' {
+		o.Delete(name)
+		i.repaired("%s was left out: it is not a text", name)
+	}
+}
+
+// members drops the members that must be objects or lists and are none.
+func (i *inspector) members(definition *rawjson.Object) {
+	for _, member := range []struct {
+		name string
+		kind byte
+	}{{"_meta", '{'}, {"annotations", '{'}, {"execution", '{'}, {"icons", '['}} {
+		if raw := definition.Get(member.name); raw != nil && rawjson.Kind(raw) != member.kind {
+			definition.Delete(member.name)
+			i.repaired("%s was left out: it is of the wrong kind", member.name)
+		}
+	}
+}
+
+func (i *inspector) annotations(definition *rawjson.Object) {
+	annotations := definition.Object("annotations")
+	if annotations == nil {
+		return
+	}
+	before := len(i.repairs)
+	i.text(annotations, "title")
+	for _, hint := range []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} {
+		if kind := rawjson.Kind(annotations.Get(hint)); kind != 0 && kind != 't' && kind != 'f' {
+			annotations.Delete(hint)
+			i.repaired("the annotation %s was left out: it is neither true nor false", hint)
+		}
+	}
+	if len(i.repairs) > before {
+		definition.Set("annotations", annotations.Bytes())
+	}
+}
+
+func (i *inspector) inputSchema(definition *rawjson.Object) {
+	raw := definition.Get("inputSchema")
+	switch kind := rawjson.Kind(raw); {
+	case raw == nil || kind == 'n' || kind == 't':
+		definition.Set("inputSchema", []byte(`{"type":"object"}`))
+		i.repaired("inputSchema was missing: any arguments are allowed")
+		return
+	case kind != '{':
+		i.breakWith("its inputSchema is not an object")
+		return
+	}
+	schema, before := definition.Object("inputSchema"), len(i.repairs)
+	i.objectType(schema)
+	i.properties(schema)
+	i.required(schema)
+	i.references(raw)
+	if len(i.repairs) > before {
+		definition.Set("inputSchema", schema.Bytes())
+	}
+}
+
+// objectType makes the type of a schema of arguments "object".
+func (i *inspector) objectType(schema *rawjson.Object) {
+	raw := schema.Get("type")
+	switch rawjson.Kind(raw) {
+	case '"':
+		if typ, _ := rawjson.String(raw); typ != "object" {
+			i.breakWith("its inputSchema describes a %s, and arguments are an object", clip(typ, 32))
+		}
+		return
+	case '[':
+		types, err := rawjson.Elements(raw, rawjson.Lenient)
+		for _, element := range types {
+			if typ, _ := rawjson.String(element); err == nil && typ == "object" {
+				schema.Set("type", []byte(`"object"`))
+				i.repaired("the type of inputSchema was narrowed to object")
+				return
+			}
+		}
+		i.breakWith("its inputSchema allows no object")
+	default:
+		schema.Set("type", []byte(`"object"`))
+		i.repaired("inputSchema had no type: it is object")
+	}
+}
+
+// properties makes the properties an object of object schemas.
+func (i *inspector) properties(schema *rawjson.Object) {
+	raw := schema.Get("properties")
+	switch rawjson.Kind(raw) {
+	case 0:
+		return
+	case '{':
+	case '[':
+		// Languages with one kind of map write an empty one like this.
+		if elements, err := rawjson.Elements(raw, rawjson.Lenient); err != nil || len(elements) > 0 {
+			i.breakWith("the properties of its inputSchema are a list")
+			return
+		}
+		fallthrough
+	default:
+		if kind := rawjson.Kind(raw); kind != '[' && kind != 'n' {
+			i.breakWith("the properties of its inputSchema are not an object")
+			return
+		}
+		schema.Set("properties", []byte("{}"))
+		i.repaired("the properties of inputSchema were empty and not an object")
+		return
+	}
+	properties, changed := schema.Object("properties"), false
+	for _, name := range properties.Names() {
+		var object string
+		switch rawjson.Kind(properties.Get(name)) {
+		case '{':
+			continue
+		case 't', 'n':
+			object = "{}"
+		case 'f':
+			object = `{"not":{}}`
+		default:
+			i.breakWith("the property %q of its inputSchema is not a schema", clip(name, 64))
+			return
+		}
+		properties.Set(name, []byte(object))
+		changed = true
+		i.repaired("the property %q was written as an object schema", clip(name, 64))
+	}
+	if changed {
+		schema.Set("properties", properties.Bytes())
+	}
+}
+
+// required makes the required properties a list of names.
+func (i *inspector) required(schema *rawjson.Object) {
+	raw := schema.Get("required")
+	if raw == nil {
+		return
+	}
+	if names, err := rawjson.Elements(raw, rawjson.Lenient); err == nil {
+		texts := true
+		for _, name := range names {
+			texts = texts && rawjson.Kind(name) == '"'
+		}
+		if texts {
+			return
+		}
+	}
+	schema.Delete("required")
+	i.repaired("required was left out: it is not a list of names")
+}
+
+func (i *inspector) outputSchema(definition *rawjson.Object) {
+	raw := definition.Get("outputSchema")
+	switch rawjson.Kind(raw) {
+	case 0, 't', 'f':
+	case '{':
+		if i.referenceIn(raw) != "" {
+			definition.Delete("outputSchema")
+			i.repaired("outputSchema was left out: it refers to an address outside of the definition")
+		}
+	default:
+		definition.Delete("outputSchema")
+		i.repaired("outputSchema was left out: it is not a schema")
+	}
+}
+
+// references refuses a schema that would make its reader fetch something (MCP
+// 2026-07-28, "Security Considerations" of JSON Schema).
+func (i *inspector) references(schema []byte) {
+	if ref := i.referenceIn(schema); ref != "" {
+		i.breakWith("its inputSchema refers to %s: nothing outside of the definition is fetched", clip(ref, 100))
+	}
+}
+
+// referenceIn returns the first $ref or $dynamicRef within a raw value that
+// leads out of it, or "".
+func (i *inspector) referenceIn(raw []byte) string {
+	if i.nodes--; i.nodes < 0 || !bytes.Contains(raw, []byte("ef\"")) {
+		return ""
+	}
+	switch rawjson.Kind(raw) {
+	case '{':
+		o, err := rawjson.ParseObject(raw, rawjson.Lenient)
+		if err != nil {
+			return ""
+		}
+		for _, name := range o.Names() {
+			value := o.Get(name)
+			if name == "$ref" || name == "$dynamicRef" {
+				if ref, ok := rawjson.String(value); ok && leadsOut(ref) {
+					return ref
+				}
+			}
+			if found := i.referenceIn(value); found != "" {
+				return found
+			}
+		}
+	case '[':
+		elements, err := rawjson.Elements(raw, rawjson.Lenient)
+		if err != nil {
+			return ""
+		}
+		for _, element := range elements {
+			if found := i.referenceIn(element); found != "" {
+				return found
+			}
+		}
+	}
+	return ""
+}
+
+// leadsOut reports whether a reference names another document by its address.
+// The addresses of JSON Schema's own dialects are known to every reader.
+func leadsOut(ref string) bool {
+	scheme, rest, ok := strings.Cut(ref, ":")
+	if !ok || strings.ContainsAny(scheme, "/#?") {
+		return false
+	}
+	return !strings.HasPrefix(rest, "//json-schema.org/")
+}
