@@ -11,7 +11,8 @@ type Key struct {
 	Hash       []byte // SHA-256 of the whole key; unique
 	Prefix     string // first 8 characters, for display
 	CreatedAt  time.Time
-	ExpiresAt  *time.Time // nil never expires
+	LifetimeMS int64      // how long it was given at its creation; 0 never expires
+	ExpiresAt  *time.Time // nil never expires; a rotation with a grace brings it forward
 	LastUsedAt *time.Time // written in batches
 	RevokedAt  *time.Time
 }

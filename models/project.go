@@ -14,6 +14,15 @@ const (
 	AuthOAuth  AuthMode = "oauth"
 )
 
+// OAuthAccess says who may let MCP clients use a project of mode oauth.
+type OAuthAccess string
+
+// Who may let clients use a project.
+const (
+	OAuthAnyone  OAuthAccess = "anyone"  // everybody who may sign in
+	OAuthMembers OAuthAccess = "members" // the project's members and administrators
+)
+
 // ToolExposure says which tools a project's tools/list shows.
 type ToolExposure string
 
@@ -31,6 +40,7 @@ type Project struct {
 	Name        string
 	Description string
 	AuthMode    AuthMode
+	OAuthAccess OAuthAccess `gorm:"column:oauth_access;default:anyone"`
 
 	CodeModeEnabled    bool
 	CodeModeTimeoutMS  int64
