@@ -5,8 +5,10 @@ import (
 	"crypto/x509"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -27,39 +29,68 @@ const (
 	redirectLimit     = 3
 )
 
+// settings are what options vary.
+type settings struct {
+	resolver   *net.Resolver
+	roots      *x509.CertPool
+	fetchAllow []netip.Prefix
+	fetchPorts []uint16
+}
+
 // Option varies how outbound connections are made.
-type Option func(*net.Dialer, *http.Transport)
+type Option func(*settings)
 
 // WithResolver makes the clients look names up with r instead of the system's
 // resolver.
-func WithResolver(r *net.Resolver) Option {
-	return func(dialer *net.Dialer, _ *http.Transport) { dialer.Resolver = r }
-}
+func WithResolver(r *net.Resolver) Option { return func(s *settings) { s.resolver = r } }
 
 // WithRootCAs makes the clients trust roots instead of the system's
 // certificate authorities.
-func WithRootCAs(roots *x509.CertPool) Option {
-	return func(_ *net.Dialer, transport *http.Transport) { transport.TLSClientConfig.RootCAs = roots }
+func WithRootCAs(roots *x509.CertPool) Option { return func(s *settings) { s.roots = roots } }
+
+// WithFetchTo lets the client of Fetch reach further addresses and ports than
+// public ones on 80 and 443. What is never allowed stays so.
+func WithFetchTo(allow []netip.Prefix, ports ...uint16) Option {
+	return func(s *settings) {
+		s.fetchAllow = append(s.fetchAllow, allow...)
+		s.fetchPorts = append(s.fetchPorts, ports...)
+	}
 }
 
-// Clients makes the outbound HTTP clients. They share one pool of connections
-// and the guard's rules, and ignore proxy settings of the environment, because
-// a proxy would connect where the guard cannot see.
+// Clients makes the outbound HTTP clients. All but that of Fetch share one pool
+// of connections and the guard's rules. They ignore proxy settings of the
+// environment, because a proxy would connect where the guard cannot see.
 type Clients struct {
 	transport *http.Transport
 	mcp       *http.Client
+	catalog   *http.Client
+	fetching  *http.Transport
+	fetch     *http.Client
 }
 
 // NewClients returns the clients that connect where guard allows.
 func NewClients(guard *Guard, options ...Option) *Clients {
-	dialer := &net.Dialer{
-		Timeout:   dialTimeout,
-		KeepAlive: keepAlive,
-		Control:   guard.control,
+	var chosen settings
+	for _, option := range options {
+		option(&chosen)
 	}
-	transport := &http.Transport{
+	transport := newTransport(guard.control, &chosen)
+	fetching := newFetchTransport(&chosen)
+	return &Clients{
+		transport: transport,
+		mcp:       &http.Client{Transport: transport, CheckRedirect: sameOriginRedirects},
+		catalog:   &http.Client{Transport: transport, CheckRedirect: publicRedirects},
+		fetching:  fetching,
+		fetch:     &http.Client{Transport: fetching, CheckRedirect: fetchRedirects},
+	}
+}
+
+// newTransport returns a transport whose connections control allowed.
+func newTransport(control func(network, address string, c syscall.RawConn) error, chosen *settings) *http.Transport {
+	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive, Control: control, Resolver: chosen.resolver}
+	return &http.Transport{
 		DialContext:            dialer.DialContext,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: chosen.roots},
 		TLSHandshakeTimeout:    tlsTimeout,
 		ExpectContinueTimeout:  continueTimeout,
 		ResponseHeaderTimeout:  headerTimeout,
@@ -71,13 +102,6 @@ func NewClients(guard *Guard, options ...Option) *Clients {
 		ForceAttemptHTTP2:      true,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: silenceBeforePing, PingTimeout: pingTimeout},
 	}
-	for _, option := range options {
-		option(dialer, transport)
-	}
-	return &Clients{
-		transport: transport,
-		mcp:       &http.Client{Transport: transport, CheckRedirect: sameOriginRedirects},
-	}
 }
 
 // MCP returns the client for calls to upstream servers. It follows at most
@@ -87,14 +111,31 @@ func NewClients(guard *Guard, options ...Option) *Clients {
 // no time-out but the request's context.
 func (c *Clients) MCP() *http.Client { return c.mcp }
 
+// Catalog returns the client for reading public documents without
+// credentials. It follows at most three redirects, also to other origins and
+// never from https to http; any other redirect is returned as the response it
+// is. Addresses are refused as they are for MCP.
+func (c *Clients) Catalog() *http.Client { return c.catalog }
+
 // Close closes the idle connections. Those in use close when their response
 // bodies do and are then kept no longer than the idle time-out.
-func (c *Clients) Close() { c.transport.CloseIdleConnections() }
+func (c *Clients) Close() {
+	c.transport.CloseIdleConnections()
+	c.fetching.CloseIdleConnections()
+}
 
 // sameOriginRedirects is a http.Client's CheckRedirect.
 func sameOriginRedirects(next *http.Request, via []*http.Request) error {
 	status := next.Response.StatusCode
 	if len(via) > redirectLimit || (status != http.StatusTemporaryRedirect && status != http.StatusPermanentRedirect) || origin(next.URL) != origin(via[0].URL) {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// publicRedirects is a http.Client's CheckRedirect.
+func publicRedirects(next *http.Request, via []*http.Request) error {
+	if len(via) > redirectLimit || via[len(via)-1].URL.Scheme == "https" && next.URL.Scheme != "https" {
 		return http.ErrUseLastResponse
 	}
 	return nil

@@ -63,6 +63,7 @@ const (
 	CodeCodeModeDisabled        Code = "CODE_MODE_DISABLED"
 	CodeUnauthorized            Code = "UNAUTHORIZED"
 	CodeForbidden               Code = "FORBIDDEN"
+	CodeStepUpRequired          Code = "STEP_UP_REQUIRED"
 	CodeNotFound                Code = "NOT_FOUND"
 	CodeMethodNotAllowed        Code = "METHOD_NOT_ALLOWED"
 	CodeNotAcceptable           Code = "NOT_ACCEPTABLE"

@@ -6,8 +6,12 @@ const (
 	toolsetPrefix = "toolset:"
 	keysPrefix    = "keys:"
 	sessionsTopic = "sessions"
+	catalogTopic  = "catalog"
 
 	sessionResourcesPrefix = "session-resources:"
+	peopleTopic            = "people"
+	grantsPrefix           = "grants:"
+	connectionPrefix       = "connection:"
 )
 
 // Toolset returns the topic of everything a project's tools depend on: its
@@ -45,3 +49,31 @@ func (t Topic) HasResourcesOf(session string) bool { return t == SessionResource
 
 // IsSessionResources reports whether SessionResources returns t for any session.
 func (t Topic) IsSessionResources() bool { return strings.HasPrefix(string(t), sessionResourcesPrefix) }
+
+// Catalog returns the topic of everything the public catalog holds.
+func Catalog() Topic { return catalogTopic }
+
+// IsCatalog reports whether t is the topic that Catalog returns.
+func (t Topic) IsCatalog() bool { return t == catalogTopic }
+
+// People returns the topic of who may sign in and in which role.
+func People() Topic { return peopleTopic }
+
+// IsPeople reports whether t is the topic that People returns.
+func (t Topic) IsPeople() bool { return t == peopleTopic }
+
+// Connection returns the topic of a server's OAuth connection.
+func Connection(serverID string) Topic { return Topic(connectionPrefix + serverID) }
+
+// ConnectionOf returns the server of a connection topic; ok is false for others.
+func (t Topic) ConnectionOf() (serverID string, ok bool) {
+	return strings.CutPrefix(string(t), connectionPrefix)
+}
+
+// Grants returns the topic of what people allowed MCP clients in a project.
+func Grants(projectID string) Topic { return Topic(grantsPrefix + projectID) }
+
+// GrantsOf returns the project of a grants topic; ok is false for others.
+func (t Topic) GrantsOf() (projectID string, ok bool) {
+	return strings.CutPrefix(string(t), grantsPrefix)
+}
