@@ -1,0 +1,182 @@
+package catalog
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/fault"
+)
+
+// byAdmin marks what an admin decided against a source.
+const byAdmin = "admin"
+
+// SetFeatured says whether an entry is shown first, whatever its source says.
+// It returns NOT_FOUND for an unknown entry.
+func (s *Store) SetFeatured(ctx context.Context, id string, featured bool) error {
+	return s.decide(ctx, id, "catalog.featured", func(row *models.CatalogEntry) (map[string]any, error) {
+		if row.Featured == featured && row.FeaturedBy == byAdmin {
+			return nil, nil
+		}
+		return map[string]any{"featured": featured, "featured_by": byAdmin}, nil
+	})
+}
+
+// SetVerified says whether the publisher of an entry was matched to the
+// product, and on what ground, whatever its source says. It returns NOT_FOUND
+// for an unknown entry and VALIDATION_FAILED without evidence.
+func (s *Store) SetVerified(ctx context.Context, id string, verified bool, evidence string) error {
+	evidence = clean(evidence, maxEvidence)
+	if verified && evidence == "" {
+		return fault.Validation(map[string]string{"evidence": "say on what ground the publisher is verified"})
+	}
+	if !verified {
+		evidence = ""
+	}
+	return s.decide(ctx, id, "catalog.verified", func(row *models.CatalogEntry) (map[string]any, error) {
+		if row.Verified == verified && row.VerifiedEvidence == evidence && row.VerifiedBy == byAdmin {
+			return nil, nil
+		}
+		return map[string]any{"verified": verified, "verified_evidence": evidence, "verified_by": byAdmin}, nil
+	})
+}
+
+// SetHidden takes an entry out of the catalog or puts it back. It returns
+// NOT_FOUND for an unknown entry.
+func (s *Store) SetHidden(ctx context.Context, id string, hidden bool) error {
+	return s.decide(ctx, id, "catalog.hidden", func(row *models.CatalogEntry) (map[string]any, error) {
+		if row.Hidden == hidden {
+			return nil, nil
+		}
+		return map[string]any{"hidden": hidden}, nil
+	})
+}
+
+// Edit is what an admin changes about an entry; nil leaves a field as it is.
+type Edit struct {
+	PublisherTitle *string
+	ServerTitle    *string
+	Description    *string
+	Tags           *[]string
+	IconURL        *string
+	RepoURL        *string
+	DocsURL        *string
+	WebsiteURL     *string
+}
+
+// Edit changes an entry and locks it, so that imports leave it as it is. It
+// returns NOT_FOUND for an unknown entry and VALIDATION_FAILED for fields that
+// cannot be used.
+func (s *Store) Edit(ctx context.Context, id string, e Edit) error {
+	changes, err := e.changes()
+	if err != nil {
+		return err
+	}
+	return s.decide(ctx, id, "catalog.edited", func(*models.CatalogEntry) (map[string]any, error) { return changes, nil })
+}
+
+func (e *Edit) changes() (map[string]any, error) {
+	changes, wrong := map[string]any{"locked": true}, map[string]string{}
+	for column, f := range map[string]struct {
+		value *string
+		field string
+		most  int
+	}{
+		"publisher_title": {e.PublisherTitle, "publisherTitle", maxTitle},
+		"server_title":    {e.ServerTitle, "serverTitle", maxTitle},
+		"description":     {e.Description, "description", maxDescription},
+	} {
+		if f.value == nil {
+			continue
+		}
+		text := clean(*f.value, f.most)
+		if text == "" && column != "description" {
+			wrong[f.field] = "must not be empty"
+		}
+		changes[column] = text
+	}
+	for column, f := range map[string]struct {
+		value *string
+		field string
+		clean func(string) string
+	}{
+		"icon_url": {e.IconURL, "iconUrl", cleanIcon}, "repo_url": {e.RepoURL, "repoUrl", cleanLink},
+		"docs_url": {e.DocsURL, "docsUrl", cleanLink}, "website_url": {e.WebsiteURL, "websiteUrl", cleanLink},
+	} {
+		if f.value == nil {
+			continue
+		}
+		link := f.clean(*f.value)
+		if link == "" && strings.TrimSpace(*f.value) != "" {
+			wrong[f.field] = "use an address that begins with https://"
+		}
+		changes[column] = link
+	}
+	if e.Tags != nil {
+		changes["tags"] = models.StringList(tags(*e.Tags))
+	}
+	if len(wrong) > 0 {
+		return nil, fault.Validation(wrong)
+	}
+	return changes, nil
+}
+
+// Unlock gives an entry back to its source: what admins decided about it ends,
+// but for hiding it, and the next sync takes the source's word anew. An entry
+// of the built-in data is as built in at once. It returns NOT_FOUND for an
+// unknown entry.
+func (s *Store) Unlock(ctx context.Context, id string) error {
+	source := ""
+	err := s.change(ctx, func(tx *gorm.DB) (*activity.Entry, error) {
+		row, err := entryOf(tx, id)
+		if err != nil {
+			return nil, err
+		}
+		source = row.SourceID
+		// A source that only tells what changed has to tell everything again.
+		if err := tx.Model(&models.CatalogSource{}).Where("id = ?", source).Updates(map[string]any{"content_hash": "", "high_water": nil}).Error; err != nil {
+			return nil, err
+		}
+		err = tx.Model(&models.CatalogEntry{}).Where("id = ?", id).Updates(map[string]any{
+			"locked": false, "featured_by": "", "verified_by": "", "content_hash": "", "updated_at": s.now(),
+		}).Error
+		return &activity.Entry{Action: "catalog.unlocked", Object: fullName(&row), ObjectID: id}, err
+	})
+	if err != nil || source != SourceDefault {
+		return err
+	}
+	return s.LoadDefaults(ctx)
+}
+
+// decide changes the columns of an entry that decision returns; none means
+// that it already is as decided.
+func (s *Store) decide(ctx context.Context, id, action string, decision func(*models.CatalogEntry) (map[string]any, error)) error {
+	return s.change(ctx, func(tx *gorm.DB) (*activity.Entry, error) {
+		row, err := entryOf(tx, id)
+		if err != nil {
+			return nil, err
+		}
+		changes, err := decision(&row)
+		if err != nil || len(changes) == 0 {
+			return nil, err
+		}
+		detail := map[string]string{}
+		for column, value := range changes {
+			switch v := value.(type) {
+			case bool:
+				detail[column] = strconv.FormatBool(v)
+			case string:
+				detail[column] = v
+			case models.StringList:
+				detail[column] = strings.Join(v, ", ")
+			}
+		}
+		changes["updated_at"] = s.now()
+		err = tx.Model(&models.CatalogEntry{}).Where("id = ?", id).Updates(changes).Error
+		return &activity.Entry{Action: action, Object: fullName(&row), ObjectID: id, Detail: detail}, err
+	})
+}

@@ -1,0 +1,194 @@
+package catalog_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/catalog"
+	"mcpgateway/services/fault"
+)
+
+func TestWhatAnAdminDecidesOutlivesImports(t *testing.T) {
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		w := only(t, dsn)
+		ctx := activity.WithActor(t.Context(), activity.Actor{Kind: activity.ActorUser, ID: "u1", Name: "Ada"})
+		id := func(publisher, server string) string {
+			e, err := w.catalog.EntryByName(publisher, server)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e.ID
+		}
+		forge, hub, notes, legit := id("gitea", "forge"), id("acme", "github"), id("beta", "notes"), id("beta", "legit")
+		title := "  Hub\u202e  of Acme "
+		tags := []string{"Code", "code", ""}
+		for name, err := range map[string]error{
+			"feature":  w.store.SetFeatured(ctx, forge, true),
+			"verify":   w.store.SetVerified(ctx, forge, true, "seen on their page"),
+			"edit":     w.store.Edit(ctx, hub, catalog.Edit{ServerTitle: &title, Tags: &tags}),
+			"hide":     w.store.SetHidden(ctx, notes, true),
+			"unverify": w.store.SetVerified(ctx, legit, false, "ignored"),
+		} {
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		if got := len(w.audited(t)); got != 6 { // the import too
+			t.Errorf("%d changes are audited", got)
+		}
+		var actors []string
+		if err := w.db.Model(&models.AuditEntry{}).Where("seq > 1").Distinct().Pluck("actor_name", &actors).Error; err != nil || len(actors) != 1 || actors[0] != "Ada" {
+			t.Errorf("%v did it (%v)", actors, err)
+		}
+		before := w.revision(t)
+		for name, err := range map[string]error{
+			"feature": w.store.SetFeatured(ctx, forge, true),
+			"hide":    w.store.SetHidden(ctx, notes, true),
+		} {
+			if err != nil || w.revision(t) != before {
+				t.Errorf("%s again: %v", name, err)
+			}
+		}
+		changed := strings.NewReplacer(`"Forge"`, `"The Forge"`, `"GitHub"`, `"GH"`, `"My Git Notes"`, `"Notes"`, `"Legit Scan"`, `"Legit"`).Replace(rows)
+		plan := w.importFile(t, changed)
+		if plan.Updated != 3 || plan.Locked != 1 {
+			t.Errorf("the import does %+v", plan)
+		}
+		e, err := w.catalog.Entry(forge)
+		if err != nil || e.ServerTitle != "The Forge" || !e.Featured || !e.Verified || e.VerifiedEvidence != "seen on their page" {
+			t.Errorf("forge is %+v (%v)", e, err)
+		}
+		if e, err = w.catalog.Entry(hub); err != nil || e.ServerTitle != "Hub of Acme" || len(e.Tags) != 1 || !e.Locked {
+			t.Errorf("github is %+v (%v)", e, err)
+		}
+		if e, err = w.catalog.Entry(legit); err != nil || e.Verified || e.VerifiedEvidence != "" || e.ServerTitle != "Legit" {
+			t.Errorf("legit is %+v (%v)", e, err)
+		}
+		if _, err = w.catalog.Entry(notes); !fault.Is(err, fault.CodeNotFound) {
+			t.Errorf("notes is there (%v)", err)
+		}
+		if row, err := w.store.Entry(ctx, notes); err != nil || row.ServerTitle != "Notes" || !row.Hidden {
+			t.Errorf("notes is stored as %+v (%v)", row, err)
+		}
+		curated, err := w.store.Curated(ctx)
+		if err != nil || len(curated) != 4 {
+			t.Errorf("%d rows are curated (%v)", len(curated), err)
+		}
+		if err := w.store.Unlock(ctx, hub); err != nil {
+			t.Fatal(err)
+		}
+		if plan := w.importFile(t, changed); plan.Updated != 1 || plan.Locked != 0 {
+			t.Errorf("after unlocking the import does %+v", plan)
+		}
+		if e, err = w.catalog.Entry(hub); err != nil || e.ServerTitle != "GH" || e.Locked {
+			t.Errorf("github is %+v (%v)", e, err)
+		}
+		if featured := names(w.catalog.Featured(5)); featured != "acme/git gitea/forge" {
+			t.Errorf("featured are %s", featured)
+		}
+	})
+}
+
+func TestABuiltInRowIsAsBuiltInOnceUnlocked(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		e := w.catalog.AllEntries()[0]
+		title := "Other"
+		if err := w.store.Edit(t.Context(), e.ID, catalog.Edit{ServerTitle: &title}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.store.SetFeatured(t.Context(), e.ID, false); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.store.Unlock(t.Context(), e.ID); err != nil {
+			t.Fatal(err)
+		}
+		back, err := w.catalog.Entry(e.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(catalog.NewLegacyItem(e), catalog.NewLegacyItem(back)); diff != "" {
+			t.Errorf("(-before +after):\n%s", diff)
+		}
+	})
+}
+
+func TestDecisionsThatCannotBeMade(t *testing.T) {
+	w := onSQLite(t)
+	ctx, id := t.Context(), w.catalog.AllEntries()[0].ID
+	empty, script, ftp := " \u200b", "javascript:alert(1)", "http://example.com/icon.png"
+	for name, tc := range map[string]struct {
+		err  error
+		code fault.Code
+	}{
+		"an unknown row":     {w.store.SetFeatured(ctx, "nobody", true), fault.CodeNotFound},
+		"an unknown one too": {w.store.Unlock(ctx, "nobody"), fault.CodeNotFound},
+		"without evidence":   {w.store.SetVerified(ctx, id, true, " "), fault.CodeValidationFailed},
+		"an empty title":     {w.store.Edit(ctx, id, catalog.Edit{ServerTitle: &empty}), fault.CodeValidationFailed},
+		"a script":           {w.store.Edit(ctx, id, catalog.Edit{WebsiteURL: &script}), fault.CodeValidationFailed},
+		"an http icon":       {w.store.Edit(ctx, id, catalog.Edit{IconURL: &ftp}), fault.CodeValidationFailed},
+		"an unknown source":  {w.store.RemoveSource(ctx, "nobody"), fault.CodeNotFound},
+	} {
+		if !fault.Is(tc.err, tc.code) {
+			t.Errorf("%s: got %v, want the fault %s", name, tc.err, tc.code)
+		}
+	}
+	if got := w.audited(t); len(got) != 0 {
+		t.Errorf("the audit log holds %v", got)
+	}
+}
+
+func TestSourcesComeAndGoWithTheirRows(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		r := newRegistry(t, official()...)
+		ctx := t.Context()
+		source, err := w.store.AddSource(ctx, catalog.NewSource{Kind: models.CatalogOfficial, Name: "Test", URL: r.URL + "/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.store.AddSource(ctx, catalog.NewSource{Kind: models.CatalogOfficial, URL: r.URL + "/v0.1"})
+		want(t, err, fault.CodeConflict)
+		_, err = w.store.SyncSource(ctx, catalog.SourceDefault, false)
+		want(t, err, fault.CodeConflict)
+		if err := w.store.EnableSource(ctx, source.ID, false); err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.store.SyncSource(ctx, source.ID, false)
+		want(t, err, fault.CodeConflict)
+		if err := w.store.EnableSource(ctx, source.ID, true); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.store.SyncSource(ctx, source.ID, false); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(w.catalog.AllEntries()); got != 498 {
+			t.Errorf("there are %d entries", got)
+		}
+		if err := w.store.RemoveSource(ctx, source.ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.store.RemoveSource(ctx, catalog.SourceDefault); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.store.LoadDefaults(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(w.catalog.AllEntries()) + len(w.catalog.AllTemplates()); got != 0 {
+			t.Errorf("%d rows are left", got)
+		}
+		if err := w.store.EnableSource(ctx, catalog.SourceDefault, true); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(w.catalog.AllEntries()); got != 495 {
+			t.Errorf("%d built-in entries came back", got)
+		}
+		want := []string{"catalog.source_added", "catalog.source_disabled", "catalog.source_enabled", "catalog.imported", "catalog.source_removed", "catalog.source_removed", "catalog.source_enabled"}
+		if diff := cmp.Diff(want, w.audited(t)); diff != "" {
+			t.Errorf("the audit log (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,93 @@
+package catalog
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"mcpgateway/services/query"
+)
+
+// Bounds of facets.
+const (
+	facetTags       = 30
+	facetPublishers = 20
+)
+
+// Facets count the entries that a query finds.
+type Facets struct {
+	Total      int
+	Verified   int
+	Featured   int
+	Transports []Count // every one, also those with none
+	Tags       []Count // the most frequent 30
+	Publishers []Count // those with the most entries, 20 at most
+}
+
+// Count is how many entries have a value. Value is what the qualifier takes,
+// Title what people read.
+type Count struct {
+	Value string
+	Title string
+	Count int
+}
+
+// Facets returns the counts among the entries that the query finds, or the
+// fault of the query grammar. Equally frequent values are in alphabetical order.
+func (c *Catalog) Facets(text string) (*Facets, error) {
+	parsed, err := query.Registry().Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	s := c.current.Load()
+	f := &Facets{}
+	transports, tags, publishers := map[string]int{}, map[string]int{}, map[string]int{}
+	titles := map[string]string{}
+	s.entryIndex.each(parsed, func(row uint32) {
+		e := s.entries[row]
+		f.Total++
+		f.Verified += one(e.Verified)
+		f.Featured += one(e.Featured)
+		transports[e.ServerType]++
+		for _, tag := range e.Tags {
+			tags[tag]++
+		}
+		publishers[e.PublisherName]++
+		titles[e.PublisherName] = e.PublisherTitle
+	})
+	for _, t := range []Count{{Value: "http", Title: "HTTP"}, {Value: "sse", Title: "SSE"}, {Value: "stdio", Title: "stdio"}} {
+		t.Count = transports[t.Value]
+		f.Transports = append(f.Transports, t)
+	}
+	f.Tags = most(tags, nil, facetTags)
+	f.Publishers = most(publishers, titles, facetPublishers)
+	return f, nil
+}
+
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// most returns the most frequent values, at most n.
+func most(counts map[string]int, titles map[string]string, n int) []Count {
+	all := make([]Count, 0, len(counts))
+	for value, count := range counts {
+		all = append(all, Count{Value: value, Title: or(titles[value], value), Count: count})
+	}
+	slices.SortFunc(all, func(a, b Count) int {
+		return cmp.Or(b.Count-a.Count, strings.Compare(a.Value, b.Value))
+	})
+	return slices.Clone(all[:min(n, len(all))])
+}
+
+// Term returns a value as a query takes it: in quotes where it needs them.
+func Term(qualifier, value string) string {
+	if !strings.HasPrefix(value, `"`) && !strings.ContainsFunc(value, unicode.IsSpace) {
+		return qualifier + ":" + value
+	}
+	return qualifier + `:"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
+}

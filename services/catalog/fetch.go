@@ -1,0 +1,122 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcpgateway/services/fault"
+)
+
+// officialPath is where a registry serves its list (official registry API).
+const officialPath = "/v0.1/servers"
+
+// fetched is what was read from a source and up to when it is complete.
+type fetched struct {
+	batch     *batch
+	highWater time.Time // zero when the source told no times
+}
+
+// fetchOfficial reads what changed at a registry since a time, or everything
+// for nil. It returns UPSTREAM_ faults for a registry that fails, repeats its
+// cursors, never ends or sends anything but the official format.
+func (s *Store) fetchOfficial(ctx context.Context, base string, since *time.Time) (fetched, error) {
+	b := &officialBatch{published: map[string]time.Time{}}
+	seen := map[string]bool{}
+	cursor, left := "", int64(maxAllBytes)
+	for range maxPages {
+		var page officialPage
+		size, err := s.getJSON(ctx, officialURL(base, cursor, since), maxPageBytes, &page)
+		if err != nil {
+			return fetched{}, err
+		}
+		if err := page.check(); err != nil {
+			return fetched{}, invalidAnswer("%v", err)
+		}
+		for _, row := range page.Servers {
+			b.read(row)
+		}
+		left -= size
+		if b.fetched > MaxRows || left < 0 {
+			return fetched{}, invalidAnswer("it lists more than %d servers or %d MiB", MaxRows, maxAllBytes>>20)
+		}
+		cursor = page.Metadata.NextCursor
+		switch {
+		case cursor == "":
+			return fetched{&b.batch, b.highWater}, nil
+		case seen[cursor]:
+			return fetched{}, invalidAnswer("it repeats the cursor of an earlier page, so its list has no end")
+		}
+		seen[cursor] = true
+	}
+	return fetched{}, invalidAnswer("its list has more than %d pages", maxPages)
+}
+
+func officialURL(base, cursor string, since *time.Time) string {
+	values := url.Values{"limit": {strconv.Itoa(pageRows)}, "version": {"latest"}}
+	if cursor != "" {
+		values.Set("cursor", cursor)
+	}
+	if since != nil {
+		values.Set("updated_since", since.UTC().Add(-syncOverlap).Format(time.RFC3339))
+	}
+	return strings.TrimSuffix(base, "/") + officialPath + "?" + values.Encode()
+}
+
+// getJSON reads a JSON document of at most so many bytes into dst and returns
+// how many it had.
+func (s *Store) getJSON(ctx context.Context, address string, most int64, dst any) (int64, error) {
+	raw, err := s.get(ctx, address, most)
+	if err != nil {
+		return 0, err
+	}
+	if err := json.Unmarshal(raw, dst); err != nil {
+		return 0, invalidAnswer("its answer is not the expected JSON: %s", clean(err.Error(), maxTitle))
+	}
+	return int64(len(raw)), nil
+}
+
+// get returns the body of an answer with the status 200.
+func (s *Store) get(ctx context.Context, address string, most int64) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, fault.Invalid("the address of the source cannot be used").Because(err)
+	}
+	request.Header.Set("Accept", "application/json")
+	response, err := s.client.Do(request)
+	if err != nil {
+		return nil, unreachable(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fault.Upstream(fault.CodeUpstreamUnavailable, "the source answers with the status %d", response.StatusCode)
+	}
+	raw, err := io.ReadAll(io.LimitReader(response.Body, most+1))
+	if err != nil {
+		return nil, unreachable(err)
+	}
+	if int64(len(raw)) > most {
+		return nil, invalidAnswer("its answer is larger than %d MiB", most>>20)
+	}
+	return raw, nil
+}
+
+func unreachable(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fault.Upstream(fault.CodeUpstreamTimeout, "the source did not answer in time").Because(err)
+	}
+	return fault.Upstream(fault.CodeUpstreamUnavailable, "the source cannot be reached").Because(err)
+}
+
+func invalidAnswer(format string, args ...any) error {
+	return fault.Upstream(fault.CodeUpstreamInvalidResponse, "the source cannot be used: %s", fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,102 @@
+package catalog
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+)
+
+// formatVersion is the version of the catalog's own file format.
+const formatVersion = 1
+
+// maxFaultFields is how many unusable rows of a file are named.
+const maxFaultFields = 20
+
+// readFile reads a document of the catalog's own format: registry rows,
+// templates, or both. Whoever wrote it can mend it, so one unusable row
+// refuses the whole; the VALIDATION_FAILED fault names the first ones.
+func readFile(raw []byte) (*batch, error) {
+	if len(raw) > MaxFileBytes {
+		return nil, fault.New(fault.KindTooLarge, fault.CodePayloadTooLarge, "the file is larger than %d MiB", MaxFileBytes>>20)
+	}
+	var file struct {
+		Version int               `json:"version"`
+		Items   []json.RawMessage `json:"items"`
+	}
+	if err := json.Unmarshal(raw, &file); err != nil {
+		return nil, fault.Validation(map[string]string{"(file)": `it is not a catalog file such as {"version":1,"items":[…]}: ` + clean(err.Error(), maxTitle)})
+	}
+	if file.Version != formatVersion {
+		return nil, fault.Validation(map[string]string{"version": fmt.Sprintf("must be %d", formatVersion)})
+	}
+	if len(file.Items) > MaxRows {
+		return nil, tooMany()
+	}
+	b := &batch{fetched: len(file.Items)}
+	wrong := map[string]string{}
+	for i, raw := range file.Items {
+		if err := b.readItem(raw); err != nil {
+			wrong["items["+strconv.Itoa(i)+"]"] = clean(err.Error(), maxDescription)
+			if len(wrong) == maxFaultFields {
+				break
+			}
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, fault.Validation(wrong)
+	}
+	return b, nil
+}
+
+// readItem reads a row, which is a template when it has a slug.
+func (b *batch) readItem(raw []byte) error {
+	var kind struct {
+		Slug *string `json:"slug"`
+	}
+	if err := json.Unmarshal(raw, &kind); err != nil {
+		return err
+	}
+	if kind.Slug != nil {
+		return b.readTemplate(raw)
+	}
+	var i item
+	if err := json.Unmarshal(raw, &i); err != nil {
+		return err
+	}
+	row, err := i.entry("")
+	if err != nil {
+		return err
+	}
+	if row.Status == models.CatalogDeleted {
+		b.entries.withdraw(fullName(&row))
+		return nil
+	}
+	if b.entries.speaksOf(fullName(&row)) {
+		return fmt.Errorf("%s is in the file twice", fullName(&row))
+	}
+	b.entries.put(fullName(&row), row)
+	return nil
+}
+
+func (b *batch) readTemplate(raw []byte) error {
+	var i templateItem
+	if err := json.Unmarshal(raw, &i); err != nil {
+		return err
+	}
+	row, err := i.template()
+	if err != nil {
+		return err
+	}
+	if row.Status == models.CatalogDeleted {
+		b.templates.withdraw(row.Slug)
+		return nil
+	}
+	if b.templates.speaksOf(row.Slug) {
+		return fmt.Errorf("%s is in the file twice", row.Slug)
+	}
+	b.templates.put(row.Slug, row)
+	return nil
+}

@@ -1,0 +1,63 @@
+package catalog
+
+import (
+	"strconv"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"mcpgateway/models"
+	"mcpgateway/services/activity"
+)
+
+// rowsAtOnce is how many rows one statement writes; both databases bound the
+// values of a statement.
+const rowsAtOnce = 400
+
+// writes are the rows that a plan changes.
+type writes struct {
+	entries   []models.CatalogEntry
+	templates []models.CatalogTemplate
+}
+
+// plan compares what a source says with what is stored.
+func (s *Store) plan(tx *gorm.DB, source string, b *batch) (Plan, writes, error) {
+	p := Plan{Source: source, Fetched: b.fetched, Skipped: b.skipped, Warnings: b.warnings}
+	var w writes
+	var err error
+	if len(b.entries.rows)+len(b.entries.gone) > 0 {
+		if w.entries, err = planRows(tx, &p, source, &b.entries.rowSet, entryKind{now: s.now()}); err != nil {
+			return p, w, err
+		}
+	}
+	if len(b.templates.rows)+len(b.templates.gone) > 0 {
+		if w.templates, err = planRows(tx, &p, source, &b.templates.rowSet, templateKind{now: s.now()}); err != nil {
+			return p, w, err
+		}
+	}
+	return p, w, nil
+}
+
+// write stores the rows of a plan.
+func write(tx *gorm.DB, w writes) error {
+	upsert := clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, UpdateAll: true}
+	if len(w.entries) > 0 {
+		if err := tx.Clauses(upsert).CreateInBatches(w.entries, rowsAtOnce).Error; err != nil {
+			return err
+		}
+	}
+	if len(w.templates) > 0 {
+		return tx.Clauses(upsert).CreateInBatches(w.templates, rowsAtOnce).Error
+	}
+	return nil
+}
+
+// imported returns the audit entry of a plan that changed something.
+func (p *Plan) imported(source *models.CatalogSource) *activity.Entry {
+	if !p.Changed() {
+		return nil
+	}
+	return &activity.Entry{Action: "catalog.imported", Object: source.Name, ObjectID: source.ID, Detail: map[string]string{
+		"added": strconv.Itoa(p.Added), "updated": strconv.Itoa(p.Updated), "deleted": strconv.Itoa(p.Deleted), "url": source.URL,
+	}}
+}

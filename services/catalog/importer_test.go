@@ -1,0 +1,279 @@
+package catalog_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
+	"mcpgateway/services/catalog"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/page"
+)
+
+func TestTheBuiltInDataIsWholeAndLoadedOnce(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		var file struct {
+			Items []map[string]any `json:"items"`
+		}
+		raw, err := os.ReadFile("data/registry.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(raw, &file); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.catalog.AllEntries()) != len(file.Items) {
+			t.Fatalf("%d of %d entries are there", len(w.catalog.AllEntries()), len(file.Items))
+		}
+		for _, item := range file.Items {
+			e, err := w.catalog.Entry(item["id"].(string))
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown, err := json.Marshal(catalog.NewLegacyItem(e))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got map[string]any
+			if err := json.Unmarshal(shown, &got); err != nil {
+				t.Fatal(err)
+			}
+			for field, value := range got {
+				if diff := cmp.Diff(item[field], value); diff != "" {
+					t.Errorf("%s of %s (-file +catalog):\n%s", field, item["serverName"], diff)
+				}
+			}
+		}
+		before := w.revision(t)
+		if err := w.store.LoadDefaults(t.Context()); err != nil || w.revision(t) != before {
+			t.Errorf("loading again changed something (%v)", err)
+		}
+		if got := w.audited(t); len(got) != 0 {
+			t.Errorf("the audit log holds %v", got)
+		}
+	})
+}
+
+func TestAFileIsTakenInWholeOrNotAtAll(t *testing.T) {
+	good := `{"publisherName":"p","serverName":"s","serverType":"stdio","authType":"none","tags":[]}`
+	for name, tc := range map[string]struct {
+		file  string
+		field string
+	}{
+		"no JSON":             {`x`, "(file)"},
+		"another version":     {`{"version":2,"items":[]}`, "version"},
+		"items of the wrong":  {`{"version":1,"items":{}}`, "(file)"},
+		"a row of the wrong":  {`{"version":1,"items":[` + good + `,7]}`, "items[1]"},
+		"a field of a wrong":  {`{"version":1,"items":[{"publisherName":7}]}`, "items[0]"},
+		"a bad name":          {`{"version":1,"items":[{"publisherName":"p/q","serverName":"s","serverType":"stdio"}]}`, "items[0]"},
+		"a bad transport":     {`{"version":1,"items":[{"publisherName":"p","serverName":"s","serverType":"tcp"}]}`, "items[0]"},
+		"no address":          {`{"version":1,"items":[{"publisherName":"p","serverName":"s","serverType":"http","remoteUrl":"javascript:1"}]}`, "items[0]"},
+		"a name twice":        {`{"version":1,"items":[` + good + `,` + good + `]}`, "items[1]"},
+		"a bad template":      {`{"version":1,"items":[{"slug":"A b"}]}`, "items[0]"},
+		"a template's level":  {`{"version":1,"items":[{"slug":"a","title":"A","difficulty":"hard","createdAt":"2026-01-01T00:00:00Z"}]}`, "items[0]"},
+		"a template's moment": {`{"version":1,"items":[{"slug":"a","title":"A","difficulty":"beginner"}]}`, "items[0]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := onSQLite(t)
+			before := w.revision(t)
+			_, err := w.store.ImportFile(t.Context(), []byte(tc.file), false)
+			f := want(t, err, fault.CodeValidationFailed)
+			if f.Fields[tc.field] == "" || w.revision(t) != before {
+				t.Errorf("the fault names %v", f.Fields)
+			}
+		})
+	}
+}
+
+func TestAFileAddsChangesAndDeletes(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		file := `{"version":1,"items":[
+			{"publisherName":"p","serverName":"one","serverType":"stdio","description":"%s","status":"%s"},
+			{"slug":"mine","title":"Mine","difficulty":"beginner","createdAt":"2026-12-01T00:00:00Z","steps":["a"],"status":"%s"},
+			{"publisherName":"stripe","serverName":"stripe","serverType":"stdio"}]}`
+		dry, err := w.store.ImportFile(t.Context(), fmt.Appendf(nil, file, "x", "active", "active"), true)
+		if err != nil || dry.Added != 2 || dry.Taken != 1 {
+			t.Fatalf("the dry run plans %+v (%v)", dry, err)
+		}
+		if _, err := w.catalog.EntryByName("p", "one"); err == nil {
+			t.Error("the dry run added something")
+		}
+		if plan := w.importFile(t, fmt.Sprintf(file, "x", "active", "active")); plan.Added != 2 || plan.Taken != 1 {
+			t.Errorf("the first import: %+v", plan)
+		}
+		if plan := w.importFile(t, fmt.Sprintf(file, "x", "active", "active")); plan.Changed() || plan.Unchanged != 2 {
+			t.Errorf("the second import: %+v", plan)
+		}
+		if got := w.catalog.AllTemplates()[0].Slug; got != "mine" {
+			t.Errorf("the newest template is %s", got)
+		}
+		if plan := w.importFile(t, fmt.Sprintf(file, "y", "deprecated", "deleted")); plan.Updated != 1 || plan.Deleted != 1 {
+			t.Errorf("the third import: %+v", plan)
+		}
+		if e, err := w.catalog.EntryByName("p", "one"); err != nil || e.Description != "y" {
+			t.Errorf("%+v (%v)", e, err)
+		}
+		if _, err := w.catalog.Template("mine"); !fault.Is(err, fault.CodeNotFound) {
+			t.Errorf("the deleted template: %v", err)
+		}
+		if e, err := w.catalog.EntryByName("stripe", "stripe"); err != nil || e.SourceID != catalog.SourceDefault || e.ServerType != "http" {
+			t.Errorf("the name of another source: %+v (%v)", e, err)
+		}
+		if diff := cmp.Diff([]string{"catalog.imported", "catalog.imported"}, w.audited(t)); diff != "" {
+			t.Errorf("the audit log (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestAFileIsReadFromAnAddress(t *testing.T) {
+	w := onSQLite(t)
+	server := httptest.NewServer(http.HandlerFunc(func(a http.ResponseWriter, _ *http.Request) { fmt.Fprint(a, rows) }))
+	defer server.Close()
+	plan, err := w.store.ImportURL(t.Context(), server.URL+"/catalog.json", false)
+	if err != nil || plan.Added != 7 {
+		t.Fatalf("%+v (%v)", plan, err)
+	}
+	if plan, err = w.store.ImportURL(t.Context(), server.URL+"/catalog.json", false); err != nil || plan.Changed() {
+		t.Errorf("again: %+v (%v)", plan, err)
+	}
+	for _, address := range []string{"", "ftp://x", "http://u:p@x/", "http://169.254.169.254/", server.URL + "?a=b"} {
+		if _, err := w.store.ImportURL(t.Context(), address, false); !fault.Is(err, fault.CodeValidationFailed) {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+}
+
+// TestPagesStayTrueWhileImportsRun walks through the catalog while it changes:
+// a walk either ends with every row once, or with CURSOR_STALE.
+func TestPagesStayTrueWhileImportsRun(t *testing.T) {
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		w := start(t, dsn)
+		ctx := within(t)
+		stop := make(chan struct{})
+		var running sync.WaitGroup
+		running.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				// Every other import changes nothing.
+				file := fmt.Sprintf(`{"version":1,"items":[{"publisherName":"p","serverName":"n%d","serverTitle":"AAA %d","serverType":"stdio","featured":true}]}`, n/2%3, n/6)
+				if _, err := w.store.ImportFile(ctx, []byte(file), false); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+		whole, stale := 0, 0
+		for (whole == 0 || stale == 0 || whole+stale < 30) && ctx.Err() == nil {
+			search := catalog.Search{Text: []string{"", "mcp", "er"}[(whole+stale)%3], Limit: []int{7, 50}[(whole+stale)%2]}
+			seen := map[string]bool{}
+			for {
+				found, err := w.catalog.Entries(ctx, search)
+				if fault.Is(err, fault.CodeCursorStale) {
+					stale++
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range found.Rows {
+					if seen[e.ID] {
+						t.Fatalf("%s came twice", e.ID)
+					}
+					seen[e.ID] = true
+				}
+				if found.NextCursor == "" {
+					if len(seen) != found.Total {
+						t.Fatalf("%d of %d rows came", len(seen), found.Total)
+					}
+					whole++
+					break
+				}
+				search.Continue, search.Cursor = true, found.NextCursor
+			}
+		}
+		close(stop)
+		running.Wait()
+		if whole == 0 || stale == 0 {
+			t.Errorf("%d walks ended and %d were stale", whole, stale)
+		}
+	})
+}
+
+func TestCursorsAreStaleOnlyWhenWhatIsShownChanged(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		search := catalog.Search{Text: "search", Limit: 3}
+		first, err := w.catalog.Entries(t.Context(), search)
+		if err != nil || first.NextCursor == "" {
+			t.Fatalf("%+v (%v)", first, err)
+		}
+		next := catalog.Search{Text: "  search ", Limit: 50, Continue: true, Cursor: first.NextCursor}
+		if _, err := w.catalog.Entries(t.Context(), next); err != nil {
+			t.Errorf("with other white space and another limit: %v", err)
+		}
+		hidden := first.Rows[0].ID
+		entry, err := w.store.Entry(t.Context(), hidden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.db.Model(&models.CatalogEntry{}).Where("id = ?", hidden).Update("auth_type", "bearer").Error; err != nil {
+			t.Fatal(err)
+		}
+		w.importFile(t, `{"version":1,"items":[{"slug":"more","title":"More","difficulty":"beginner","createdAt":"2026-01-01T00:00:00Z"}]}`)
+		if _, err := w.catalog.Entries(t.Context(), next); err != nil {
+			t.Errorf("after a change of what is not shown: %v", err)
+		}
+		if err := w.store.SetHidden(t.Context(), hidden, true); err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.catalog.Entries(t.Context(), next)
+		if f := want(t, err, fault.CodeCursorStale); !f.Restart || f.Kind != fault.KindConflict {
+			t.Errorf("%+v", f)
+		}
+		other := next
+		other.Text = "server"
+		_, err = w.catalog.Entries(t.Context(), other)
+		want(t, err, fault.CodeInvalidCursor)
+		other.Text, other.Cursor = "search", ""
+		_, err = w.catalog.Entries(t.Context(), other)
+		want(t, err, fault.CodeInvalidCursor)
+		_, err = w.catalog.Templates(t.Context(), catalog.Search{Text: "search", Limit: 1, Continue: true, Cursor: first.NextCursor})
+		want(t, err, fault.CodeInvalidCursor)
+		if err := w.store.SetHidden(t.Context(), entry.ID, false); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.catalog.Entries(t.Context(), next); err != nil {
+			t.Errorf("after the change was taken back: %v", err)
+		}
+	})
+}
+
+func TestAReplicaThatLagsBehindCatchesUpBeforeItJudges(t *testing.T) {
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		w := start(t, dsn)
+		lagging := join(t, dsn)
+		if err := lagging.catalog.Load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.importFile(t, rows)
+		first, err := w.catalog.Entries(t.Context(), catalog.Search{Limit: page.DefaultLimit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := lagging.catalog.Entries(t.Context(), catalog.Search{Limit: 10, Continue: true, Cursor: first.NextCursor})
+		if err != nil || second.Total != 502 || second.Offset != page.DefaultLimit {
+			t.Errorf("%+v (%v)", second, err)
+		}
+	})
+}

@@ -1,0 +1,209 @@
+package catalog
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mcpgateway/models"
+)
+
+// item is a registry row of the catalog's own file format.
+type item struct {
+	ID                       string   `json:"id"`
+	Version                  string   `json:"version,omitempty"`
+	PublisherName            string   `json:"publisherName"`
+	PublisherTitle           string   `json:"publisherTitle"`
+	ServerName               string   `json:"serverName"`
+	ServerTitle              string   `json:"serverTitle"`
+	ServerType               string   `json:"serverType"`
+	Tags                     []string `json:"tags"`
+	Verified                 bool     `json:"verified"`
+	VerifiedEvidence         string   `json:"verifiedEvidence"`
+	Featured                 bool     `json:"featured"`
+	IconURL                  string   `json:"iconUrl"`
+	RepoURL                  string   `json:"repoUrl"`
+	DocsURL                  string   `json:"docsUrl"`
+	WebsiteURL               string   `json:"websiteUrl"`
+	Description              string   `json:"description"`
+	RemoteURL                string   `json:"remoteUrl"`
+	AltRemoteURL             string   `json:"altRemoteUrl"`
+	AuthType                 string   `json:"authType"`
+	AuthHeader               string   `json:"authHeader"`
+	OAuthDynamicRegistration *bool    `json:"oauthDynamicRegistration"`
+	PackageType              string   `json:"packageType"`
+	PackageIdentifier        string   `json:"packageIdentifier"`
+	SecretEnv                []string `json:"secretEnv"`
+	ToolNames                []string `json:"toolNames"`
+	Status                   string   `json:"status,omitempty"`
+}
+
+// The namespaces of ids that are made from names.
+const (
+	entryIDs    = "catalog entry "
+	templateIDs = "catalog template "
+)
+
+// defaultVersion is the version of an entry whose source names none (contract,
+// "Catalog query grammar").
+const defaultVersion = "1.0.0"
+
+// entry returns the row that an item describes, cleaned and within the bounds,
+// or an error that says why it cannot be one. document is the official server
+// object behind it, or empty.
+func (i *item) entry(document string) (models.CatalogEntry, error) {
+	row := models.CatalogEntry{
+		ID: i.ID, Version: clean(i.Version, maxVersion),
+		PublisherName: i.PublisherName, PublisherTitle: clean(i.PublisherTitle, maxTitle),
+		ServerName: i.ServerName, ServerTitle: clean(i.ServerTitle, maxTitle), ServerType: i.ServerType,
+		Tags: tags(i.Tags), Verified: i.Verified, VerifiedEvidence: clean(i.VerifiedEvidence, maxEvidence), Featured: i.Featured,
+		IconURL: cleanIcon(i.IconURL), RepoURL: cleanLink(i.RepoURL), DocsURL: cleanLink(i.DocsURL), WebsiteURL: cleanLink(i.WebsiteURL),
+		Description: clean(i.Description, maxDescription),
+		AuthType:    i.AuthType, AuthHeader: clean(i.AuthHeader, maxShort), DynamicRegistration: i.OAuthDynamicRegistration,
+		PackageType: i.PackageType, PackageIdentifier: clean(i.PackageIdentifier, maxShort),
+		SecretEnv: cleanList(i.SecretEnv, maxSecrets, maxSecret), ToolNames: cleanList(i.ToolNames, maxTools, maxTool),
+		Status: models.CatalogStatus(i.Status), Document: document,
+	}
+	row.Version = or(row.Version, defaultVersion)
+	row.PublisherTitle, row.ServerTitle = or(row.PublisherTitle, row.PublisherName), or(row.ServerTitle, row.ServerName)
+	row.Status = models.CatalogStatus(or(string(row.Status), string(models.CatalogActive)))
+	row.AuthType = or(row.AuthType, "unknown")
+	if !row.Verified {
+		row.VerifiedEvidence = ""
+	}
+	if row.ServerType != "stdio" {
+		row.RemoteURL, row.AltRemoteURL = cleanEndpoint(i.RemoteURL), cleanEndpoint(i.AltRemoteURL)
+	}
+	if err := checkEntry(&row); err != nil {
+		return row, err
+	}
+	if !validID(row.ID) {
+		row.ID = idOf(entryIDs, fullName(&row))
+	}
+	hash, err := hashOf(i.hashed(&row), document)
+	row.ContentHash = hash
+	return row, err
+}
+
+// hashed returns what is compared to tell whether a source changed a row: the
+// item as it was cleaned. Its id is not part of it.
+func (i *item) hashed(row *models.CatalogEntry) any {
+	return []any{
+		row.Version, row.PublisherName, row.PublisherTitle, row.ServerName, row.ServerTitle, row.ServerType, row.Tags,
+		row.Verified, row.VerifiedEvidence, row.Featured, row.IconURL, row.RepoURL, row.DocsURL, row.WebsiteURL, row.Description,
+		row.RemoteURL, row.AltRemoteURL, row.AuthType, row.AuthHeader, row.DynamicRegistration, row.PackageType, row.PackageIdentifier,
+		row.SecretEnv, row.ToolNames, row.Status,
+	}
+}
+
+func hashOf(parts ...any) (string, error) {
+	text, err := json.Marshal(parts)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16]), nil
+}
+
+func checkEntry(row *models.CatalogEntry) error {
+	switch {
+	case !validName(row.PublisherName, false), !validName(row.ServerName, true), len(fullName(row)) > maxName:
+		return fmt.Errorf("its name must be publisher/server of letters, digits, dots and dashes, at most %d characters", maxName)
+	case row.ServerType != "http" && row.ServerType != "sse" && row.ServerType != "stdio":
+		return fmt.Errorf("serverType must be http, sse or stdio")
+	case row.ServerType != "stdio" && row.RemoteURL == "":
+		return fmt.Errorf("remoteUrl must be an http or https address without variables")
+	case !slices.Contains([]string{"none", "bearer", "header", "oauth", "unknown"}, row.AuthType):
+		return fmt.Errorf("authType must be none, bearer, header, oauth or unknown")
+	case row.PackageType != "" && !slices.Contains([]string{"npm", "pypi", "oci"}, row.PackageType):
+		return fmt.Errorf("packageType must be npm, pypi or oci")
+	case !validStatus(row.Status):
+		return fmt.Errorf("status must be active, deprecated or deleted")
+	}
+	return nil
+}
+
+func validStatus(s models.CatalogStatus) bool {
+	return s == models.CatalogActive || s == models.CatalogDeprecated || s == models.CatalogDeleted
+}
+
+// templateItem is a template of the catalog's own file format.
+type templateItem struct {
+	ID                    string    `json:"id"`
+	Slug                  string    `json:"slug"`
+	Title                 string    `json:"title"`
+	Description           string    `json:"description"`
+	Role                  string    `json:"role"`
+	Category              string    `json:"category"`
+	Difficulty            string    `json:"difficulty"`
+	EstimatedSetupMinutes int64     `json:"estimatedSetupMinutes"`
+	Tags                  []string  `json:"tags"`
+	RelatedServerNames    []string  `json:"relatedServerNames"`
+	Steps                 []string  `json:"steps"`
+	CreatedAt             time.Time `json:"createdAt"`
+	Status                string    `json:"status,omitempty"`
+}
+
+// template returns the row that an item describes, cleaned and within the
+// bounds, or an error that says why it cannot be one.
+func (i *templateItem) template() (models.CatalogTemplate, error) {
+	row := models.CatalogTemplate{
+		ID: i.ID, Slug: i.Slug, Title: clean(i.Title, maxTitle), Description: clean(i.Description, maxDescription),
+		Role: clean(i.Role, maxShort), Category: clean(i.Category, maxTag), Difficulty: i.Difficulty, EstimatedSetupMinutes: i.EstimatedSetupMinutes,
+		Tags: tags(i.Tags), RelatedServerNames: cleanList(i.RelatedServerNames, maxRelated, maxName), Steps: cleanList(i.Steps, maxSteps, maxStep),
+		Status: models.CatalogStatus(or(i.Status, string(models.CatalogActive))), CreatedAt: i.CreatedAt.UTC().Truncate(time.Millisecond),
+	}
+	switch {
+	case !validName(row.Slug, false), len(row.Slug) > maxShort, row.Slug != strings.ToLower(row.Slug):
+		return row, fmt.Errorf("slug must be lower-case letters, digits and dashes")
+	case row.Title == "":
+		return row, fmt.Errorf("title must not be empty")
+	case row.Difficulty != "beginner" && row.Difficulty != "intermediate" && row.Difficulty != "advanced":
+		return row, fmt.Errorf("difficulty must be beginner, intermediate or advanced")
+	case row.EstimatedSetupMinutes < 0 || row.EstimatedSetupMinutes > maxMinutes:
+		return row, fmt.Errorf("estimatedSetupMinutes must be 0 to %d", maxMinutes)
+	case row.CreatedAt.Year() < 2000 || row.CreatedAt.Year() > 9999:
+		return row, fmt.Errorf("createdAt must be a time such as 2026-01-31T09:00:00Z")
+	case !validStatus(row.Status):
+		return row, fmt.Errorf("status must be active, deprecated or deleted")
+	}
+	if !validID(row.ID) {
+		row.ID = idOf(templateIDs, row.Slug)
+	}
+	hash, err := hashOf(row.Slug, row.Title, row.Description, row.Role, row.Category, row.Difficulty, row.EstimatedSetupMinutes,
+		row.Tags, row.RelatedServerNames, row.Steps, row.Status, row.CreatedAt)
+	row.ContentHash = hash
+	return row, err
+}
+
+// fullName returns the name of an entry in the official registry's form.
+func fullName(row *models.CatalogEntry) string { return row.PublisherName + "/" + row.ServerName }
+
+// tags returns tags in lower case.
+func tags(list []string) []string {
+	lower := make([]string, len(list))
+	for i, tag := range list {
+		lower[i] = strings.ToLower(tag)
+	}
+	return cleanList(lower, maxTags, maxTag)
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// validID reports whether an id can stand in an address as it is.
+func validID(id string) bool { return len(id) >= 8 && len(id) <= 64 && validName(id, true) }
+
+func idOf(kind, name string) string {
+	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(kind+name)).String()
+}

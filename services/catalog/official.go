@@ -1,0 +1,241 @@
+package catalog
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mcpgateway/models"
+)
+
+// officialMeta is the key of what the registry itself says about a server
+// (official registry API, ServerResponse).
+const officialMeta = "io.modelcontextprotocol.registry/official"
+
+// officialPage is one page of GET /v0.1/servers (official registry API,
+// ServerList).
+type officialPage struct {
+	Servers  []officialRow `json:"servers"`
+	Metadata struct {
+		NextCursor string `json:"nextCursor"`
+		Count      int    `json:"count"`
+	} `json:"metadata"`
+}
+
+type officialRow struct {
+	Server json.RawMessage            `json:"server"`
+	Meta   map[string]json.RawMessage `json:"_meta"`
+}
+
+// officialState is what the registry says of one version of a server.
+type officialState struct {
+	Status      string     `json:"status"`
+	PublishedAt *time.Time `json:"publishedAt"`
+	UpdatedAt   *time.Time `json:"updatedAt"`
+	IsLatest    *bool      `json:"isLatest"`
+}
+
+// officialServer is what the catalog reads of server.json (official registry
+// API, ServerDetail).
+type officialServer struct {
+	Name        string `json:"name"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	Version     string `json:"version"`
+	Status      string `json:"status"` // of older registries
+	WebsiteURL  string `json:"websiteUrl"`
+	Repository  struct {
+		URL string `json:"url"`
+	} `json:"repository"`
+	Icons []struct {
+		Src string `json:"src"`
+	} `json:"icons"`
+	Remotes []struct {
+		Type    string          `json:"type"`
+		URL     string          `json:"url"`
+		Headers []officialInput `json:"headers"`
+	} `json:"remotes"`
+	Packages []struct {
+		RegistryType         string          `json:"registryType"`
+		Identifier           string          `json:"identifier"`
+		EnvironmentVariables []officialInput `json:"environmentVariables"`
+	} `json:"packages"`
+}
+
+type officialInput struct {
+	Name       string `json:"name"`
+	IsSecret   bool   `json:"isSecret"`
+	IsRequired bool   `json:"isRequired"`
+}
+
+// officialBatch collects the latest versions of servers.
+type officialBatch struct {
+	batch
+	published map[string]time.Time // of the version that is kept, by name
+	highWater time.Time
+}
+
+// read takes in one row of a page. Rows that cannot be used are skipped and
+// warned about: one publisher's mistake is no reason to miss the others.
+func (b *officialBatch) read(row officialRow) {
+	b.fetched++
+	var server officialServer
+	if err := json.Unmarshal(row.Server, &server); err != nil {
+		b.skip("", errors.New("its server object cannot be read"))
+		return
+	}
+	var state officialState
+	if raw, ok := row.Meta[officialMeta]; ok {
+		if err := json.Unmarshal(raw, &state); err != nil {
+			b.skip(server.Name, errors.New("its registry metadata cannot be read"))
+			return
+		}
+	}
+	if state.UpdatedAt != nil && state.UpdatedAt.After(b.highWater) {
+		b.highWater = *state.UpdatedAt
+	}
+	if state.IsLatest != nil && !*state.IsLatest {
+		return
+	}
+	publisher, name, ok := strings.Cut(server.Name, "/")
+	if !ok || !validName(publisher, false) || !validName(name, true) || len(server.Name) > maxName {
+		b.skip(server.Name, errors.New("its name is not one of the official form"))
+		return
+	}
+	if !b.newer(server.Name, state) {
+		return
+	}
+	if or(state.Status, server.Status) == string(models.CatalogDeleted) {
+		b.entries.withdraw(server.Name)
+		return
+	}
+	document := strings.ToValidUTF8(string(row.Server), "\uFFFD")
+	if len(document) > maxDocument {
+		document = ""
+	}
+	i, err := server.item(or(state.Status, server.Status))
+	if err != nil {
+		b.skip(server.Name, err)
+		return
+	}
+	entry, err := i.entry(document)
+	if err != nil {
+		b.skip(server.Name, err)
+		return
+	}
+	b.entries.put(server.Name, entry)
+}
+
+// newer reports whether a row says more than what was read of the name: of two
+// that both seem to be the latest, the one that was published later.
+func (b *officialBatch) newer(name string, state officialState) bool {
+	var published time.Time
+	if state.PublishedAt != nil {
+		published = *state.PublishedAt
+	}
+	if before, known := b.published[name]; known && published.Before(before) {
+		return false
+	}
+	b.published[name] = published
+	return true
+}
+
+// item returns what the catalog keeps of a server. An address is preferred to
+// a package, and Streamable HTTP to SSE. Nobody vouched for the publisher.
+func (s *officialServer) item(status string) (*item, error) {
+	publisher, name, _ := strings.Cut(s.Name, "/")
+	i := &item{
+		Version: s.Version, PublisherName: publisher, PublisherTitle: publisherTitle(publisher), ServerName: name, ServerTitle: s.Title,
+		Description: s.Description, RepoURL: s.Repository.URL, WebsiteURL: s.WebsiteURL, AuthType: "none", Status: status,
+	}
+	if len(s.Icons) > 0 {
+		i.IconURL = s.Icons[0].Src
+	}
+	s.readPackages(i)
+	templated := s.readRemotes(i)
+	switch {
+	case i.ServerType != "":
+		return i, nil
+	case templated:
+		return nil, errors.New("its address has variables or cannot be used, and it has no package")
+	}
+	return nil, errors.New("it has neither an address nor a package")
+}
+
+func (s *officialServer) readPackages(i *item) {
+	for _, p := range s.Packages {
+		i.ServerType = "stdio"
+		if i.PackageType == "" && slices.Contains([]string{"npm", "pypi", "oci"}, p.RegistryType) {
+			i.PackageType, i.PackageIdentifier = p.RegistryType, p.Identifier
+		}
+		for _, variable := range p.EnvironmentVariables {
+			if variable.IsSecret {
+				i.SecretEnv = append(i.SecretEnv, variable.Name)
+			}
+		}
+	}
+}
+
+// readRemotes takes the best address that can be used; unusable tells that
+// there was one that cannot.
+func (s *officialServer) readRemotes(i *item) (unusable bool) {
+	for _, wanted := range []struct{ official, ours string }{{"streamable-http", "http"}, {"sse", "sse"}} {
+		for _, r := range s.Remotes {
+			if r.Type != wanted.official {
+				continue
+			}
+			url := cleanEndpoint(r.URL)
+			switch {
+			case url == "":
+				unusable = true
+			case i.RemoteURL == "":
+				i.ServerType, i.RemoteURL = wanted.ours, url
+				i.AuthType, i.AuthHeader = authOf(r.Headers)
+			case i.ServerType == "http" && wanted.ours == "sse" && i.AltRemoteURL == "":
+				i.AltRemoteURL = url
+			}
+		}
+	}
+	return unusable
+}
+
+// authOf tells what an endpoint asks for by the headers that it lists. Without
+// any it may still ask for OAuth, which the format does not tell.
+func authOf(headers []officialInput) (kind, header string) {
+	for _, h := range headers {
+		if strings.EqualFold(h.Name, "Authorization") {
+			return "bearer", ""
+		}
+	}
+	for _, h := range headers {
+		if h.IsSecret || h.IsRequired {
+			return "header", h.Name
+		}
+	}
+	return "unknown", ""
+}
+
+// publisherTitle returns a namespace as people know it: a GitHub account by
+// its name, and a domain the right way round.
+func publisherTitle(namespace string) string {
+	if account, ok := strings.CutPrefix(namespace, "io.github."); ok && account != "" {
+		return account
+	}
+	labels := strings.Split(namespace, ".")
+	slices.Reverse(labels)
+	return strings.Join(labels, ".")
+}
+
+// check returns an error for a page that no registry would send.
+func (p *officialPage) check() error {
+	if len(p.Servers) > 10*pageRows {
+		return fmt.Errorf("a page holds %d servers, and %d were asked for", len(p.Servers), pageRows)
+	}
+	if len(p.Metadata.NextCursor) > maxCursor {
+		return errors.New("a cursor is too long")
+	}
+	return nil
+}

@@ -1,0 +1,207 @@
+package catalog
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+)
+
+// rowSet is what a source says of one kind of rows.
+type rowSet[T any] struct {
+	rows  []T
+	names map[string]int  // name to the index of its row
+	gone  map[string]bool // names that the source withdrew
+}
+
+type (
+	entryRows    struct{ rowSet[models.CatalogEntry] }
+	templateRows struct{ rowSet[models.CatalogTemplate] }
+)
+
+// put adds a row or, when the name is known, replaces its row.
+func (s *rowSet[T]) put(name string, row T) {
+	if s.names == nil {
+		s.names = map[string]int{}
+	}
+	delete(s.gone, name)
+	if at, known := s.names[name]; known {
+		s.rows[at] = row
+		return
+	}
+	s.names[name] = len(s.rows)
+	s.rows = append(s.rows, row)
+}
+
+// withdraw notes that the source deleted the name.
+func (s *rowSet[T]) withdraw(name string) {
+	if s.gone == nil {
+		s.gone = map[string]bool{}
+	}
+	s.gone[name] = true
+}
+
+// state is what an import has to know of a row.
+type state struct {
+	id, source, name, hash string
+	deleted, locked        bool
+	hidden                 bool
+}
+
+// kind is what entries and templates have different.
+type kind[T any] interface {
+	template() bool
+	stored(tx *gorm.DB) ([]T, error)
+	state(row *T) state
+	// merge makes the row that replaces an old one: what an admin decided and
+	// the identity stay. Without an old one the row is new.
+	merge(old *T, row T, source, id string) T
+	// bury marks a row as deleted.
+	bury(row *T)
+}
+
+// planRows adds the changes to one kind of rows to the plan and returns the
+// rows to store.
+func planRows[T any](tx *gorm.DB, p *Plan, source string, said *rowSet[T], k kind[T]) ([]T, error) {
+	stored, err := k.stored(tx)
+	if err != nil {
+		return nil, err
+	}
+	byName, byID := make(map[string]*T, len(stored)), make(map[string]*T, len(stored))
+	for i := range stored {
+		st := k.state(&stored[i])
+		byName[st.name], byID[st.id] = &stored[i], &stored[i]
+	}
+	var changed []T
+	for i := range said.rows {
+		row := &said.rows[i]
+		in := k.state(row)
+		if said.gone[in.name] {
+			continue
+		}
+		old := byName[in.name]
+		if old == nil {
+			// A source that gives a known id another name renamed the row.
+			if same := byID[in.id]; same != nil && k.state(same).source == source && !said.speaksOf(k.state(same).name) {
+				old = same
+			}
+		}
+		if old == nil {
+			id := in.id
+			if byID[id] != nil {
+				id = idOf(source+" ", in.name)
+			}
+			if len(stored)+p.Added >= MaxRows {
+				return nil, tooMany()
+			}
+			p.add(ActionAdd, k.template(), in.name)
+			changed = append(changed, k.merge(nil, *row, source, id))
+			byID[id] = &changed[len(changed)-1]
+			continue
+		}
+		switch was := k.state(old); {
+		case was.source != source && (!was.deleted || was.locked || was.hidden):
+			p.add(ActionTaken, k.template(), in.name)
+		case was.source == source && was.hash == in.hash:
+			p.Unchanged++
+		case was.locked:
+			p.add(ActionLocked, k.template(), in.name)
+		default:
+			p.add(ActionUpdate, k.template(), in.name)
+			changed = append(changed, k.merge(old, *row, source, was.id))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(said.gone)) {
+		old := byName[name]
+		if old == nil {
+			continue
+		}
+		switch was := k.state(old); {
+		case was.source != source || was.deleted:
+		case was.locked:
+			p.add(ActionLocked, k.template(), name)
+		default:
+			p.add(ActionDelete, k.template(), name)
+			k.bury(old)
+			changed = append(changed, *old)
+		}
+	}
+	return changed, nil
+}
+
+func (s *rowSet[T]) speaksOf(name string) bool {
+	_, said := s.names[name]
+	return said || s.gone[name]
+}
+
+// entryKind and templateKind stamp what they change with now.
+type (
+	entryKind    struct{ now time.Time }
+	templateKind struct{ now time.Time }
+)
+
+func (entryKind) template() bool { return false }
+
+func (entryKind) stored(tx *gorm.DB) ([]models.CatalogEntry, error) {
+	var rows []models.CatalogEntry
+	err := tx.Omit("document").Find(&rows).Error
+	return rows, err
+}
+
+func (entryKind) state(row *models.CatalogEntry) state {
+	return state{
+		id: row.ID, source: row.SourceID, name: fullName(row), hash: row.ContentHash,
+		deleted: row.Status == models.CatalogDeleted, locked: row.Locked, hidden: row.Hidden,
+	}
+}
+
+func (k entryKind) merge(old *models.CatalogEntry, row models.CatalogEntry, source, id string) models.CatalogEntry {
+	row.ID, row.SourceID, row.CreatedAt, row.UpdatedAt = id, source, k.now, k.now
+	if old == nil {
+		return row
+	}
+	row.CreatedAt, row.Hidden = old.CreatedAt, old.Hidden
+	if old.FeaturedBy != "" {
+		row.Featured, row.FeaturedBy = old.Featured, old.FeaturedBy
+	}
+	if old.VerifiedBy != "" {
+		row.Verified, row.VerifiedEvidence, row.VerifiedBy = old.Verified, old.VerifiedEvidence, old.VerifiedBy
+	}
+	return row
+}
+
+// bury also drops the document, which was not read, and the hash, so that the
+// row comes back when its source offers it again as it was.
+func (k entryKind) bury(row *models.CatalogEntry) {
+	row.Status, row.ContentHash, row.Document, row.UpdatedAt = models.CatalogDeleted, "", "", k.now
+}
+
+func (templateKind) template() bool { return true }
+
+func (templateKind) stored(tx *gorm.DB) ([]models.CatalogTemplate, error) {
+	var rows []models.CatalogTemplate
+	err := tx.Find(&rows).Error
+	return rows, err
+}
+
+func (templateKind) state(row *models.CatalogTemplate) state {
+	return state{
+		id: row.ID, source: row.SourceID, name: row.Slug, hash: row.ContentHash,
+		deleted: row.Status == models.CatalogDeleted, locked: row.Locked, hidden: row.Hidden,
+	}
+}
+
+func (k templateKind) merge(old *models.CatalogTemplate, row models.CatalogTemplate, source, id string) models.CatalogTemplate {
+	row.ID, row.SourceID, row.UpdatedAt = id, source, k.now
+	if old != nil {
+		row.Hidden = old.Hidden
+	}
+	return row
+}
+
+func (k templateKind) bury(row *models.CatalogTemplate) {
+	row.Status, row.ContentHash, row.UpdatedAt = models.CatalogDeleted, "", k.now
+}

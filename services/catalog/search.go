@@ -1,0 +1,194 @@
+package catalog
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/page"
+	"mcpgateway/services/query"
+)
+
+// rankingVersion is part of every cursor's revision: raise it when the order
+// of results changes, so that no cursor leads into another order.
+const rankingVersion = "1 "
+
+// codeUnknownTransport is the code of the warning about a transport that no
+// server has.
+const codeUnknownTransport = "UNKNOWN_TRANSPORT"
+
+// Search asks for one page of the rows that a query finds.
+type Search struct {
+	Text     string // in the grammar of query.Registry or query.Templates
+	Limit    int    // rows of the page, at least 1
+	Continue bool   // whether the page follows another
+	Cursor   string // of the page before, when it does
+}
+
+// Found is one page of what a query found.
+type Found[T any] struct {
+	Rows       []T // the caller must not change them
+	Total      int // rows of all pages
+	Offset     int // rows of the pages before
+	NextCursor string
+	Warnings   []fault.Warning
+}
+
+// Entries returns a page of the entries that a query finds (spec, "Public
+// catalog: registry"). It returns the faults of the query grammar,
+// INVALID_CURSOR and CURSOR_STALE. The text decides the order: by relevance,
+// or without any featured ones first, then verified ones, then by title.
+func (c *Catalog) Entries(ctx context.Context, search Search) (*Found[*models.CatalogEntry], error) {
+	return find(ctx, c, surface[*models.CatalogEntry]{
+		name: "registry", grammar: query.Registry(),
+		of: func(s *snapshot) (*index, []*models.CatalogEntry, string) {
+			return s.entryIndex, s.entries, s.entriesMark
+		},
+	}, search)
+}
+
+// Templates returns a page of the templates that a query finds (spec, "Public
+// catalog: templates"), with the faults of Entries. Without text the newest
+// come first.
+func (c *Catalog) Templates(ctx context.Context, search Search) (*Found[*models.CatalogTemplate], error) {
+	return find(ctx, c, surface[*models.CatalogTemplate]{
+		name: "templates", grammar: query.Templates(),
+		of: func(s *snapshot) (*index, []*models.CatalogTemplate, string) {
+			return s.templateIndex, s.templates, s.templatesMark
+		},
+	}, search)
+}
+
+// surface is what is searched.
+type surface[T any] struct {
+	name    string
+	grammar query.Grammar
+	of      func(*snapshot) (x *index, rows []T, mark string)
+}
+
+func find[T any](ctx context.Context, c *Catalog, on surface[T], search Search) (*Found[T], error) {
+	parsed, err := on.grammar.Parse(search.Text)
+	if err != nil {
+		return nil, err
+	}
+	binding := page.Binding{Surface: on.name, Query: parsed.Canonical()}
+	x, rows, mark := on.of(c.current.Load())
+	offset := 0
+	if search.Continue {
+		sealed, err := c.cursors.Revision(binding, search.Cursor)
+		if err != nil {
+			return nil, err
+		}
+		if sealed != rankingVersion+mark {
+			// The cursor may come from a process that knows a later catalog.
+			if err := c.Load(ctx); err != nil {
+				return nil, err
+			}
+			x, rows, mark = on.of(c.current.Load())
+		}
+		position, err := c.cursors.Open(binding, rankingVersion+mark, search.Cursor)
+		if err != nil {
+			return nil, err
+		}
+		if offset, err = strconv.Atoi(position); err != nil {
+			return nil, fault.Internal(err)
+		}
+	}
+	hits, total := x.find(parsed, offset, search.Limit)
+	found := &Found[T]{Rows: make([]T, len(hits)), Total: total, Offset: offset, Warnings: warnings(parsed)}
+	for i, row := range hits {
+		found.Rows[i] = rows[row]
+	}
+	if end := offset + len(hits); end < total {
+		if found.NextCursor, err = c.cursors.Seal(binding, rankingVersion+mark, strconv.Itoa(end)); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// warnings returns those of the query, and one for each transport that does
+// not exist.
+func warnings(q *query.Query) []fault.Warning {
+	all := q.Warnings[:len(q.Warnings):len(q.Warnings)]
+	for i := range q.Clauses {
+		c := &q.Clauses[i]
+		if c.Qualifier != "transport" || c.Folded == "http" || c.Folded == "sse" || c.Folded == "stdio" {
+			continue
+		}
+		span := c.Span
+		all = append(all, fault.Warning{Code: codeUnknownTransport, Message: "no server has this transport; the transports are http, sse and stdio", Span: &span})
+	}
+	return all
+}
+
+// EntryItem is an entry as searches show it: public metadata only (spec,
+// "Registry item"), and the description (contract, "Catalog query grammar").
+type EntryItem struct {
+	ID             string   `json:"id"`
+	PublisherName  string   `json:"publisherName"`
+	PublisherTitle string   `json:"publisherTitle"`
+	ServerName     string   `json:"serverName"`
+	ServerTitle    string   `json:"serverTitle"`
+	ServerType     string   `json:"serverType"`
+	Tags           []string `json:"tags"`
+	Verified       bool     `json:"verified"`
+	Featured       bool     `json:"featured"`
+	IconURL        *string  `json:"iconUrl"`
+	RepoURL        *string  `json:"repoUrl"`
+	DocsURL        *string  `json:"docsUrl"`
+	WebsiteURL     *string  `json:"websiteUrl"`
+	Description    string   `json:"description"`
+}
+
+// NewEntryItem returns the item of an entry.
+func NewEntryItem(e *models.CatalogEntry) EntryItem {
+	return EntryItem{
+		ID: e.ID, PublisherName: e.PublisherName, PublisherTitle: e.PublisherTitle, ServerName: e.ServerName, ServerTitle: e.ServerTitle,
+		ServerType: e.ServerType, Tags: list(e.Tags), Verified: e.Verified, Featured: e.Featured,
+		IconURL: optional(e.IconURL), RepoURL: optional(e.RepoURL), DocsURL: optional(e.DocsURL), WebsiteURL: optional(e.WebsiteURL),
+		Description: e.Description,
+	}
+}
+
+// TemplateItem is a template as searches show it (contract, "Catalog query
+// grammar").
+type TemplateItem struct {
+	ID                    string    `json:"id"`
+	Slug                  string    `json:"slug"`
+	Title                 string    `json:"title"`
+	Description           string    `json:"description"`
+	Role                  string    `json:"role"`
+	Category              string    `json:"category"`
+	Difficulty            string    `json:"difficulty"`
+	EstimatedSetupMinutes int64     `json:"estimatedSetupMinutes"`
+	Tags                  []string  `json:"tags"`
+	RelatedServerNames    []string  `json:"relatedServerNames"`
+	Steps                 []string  `json:"steps"`
+	CreatedAt             time.Time `json:"createdAt"`
+}
+
+// NewTemplateItem returns the item of a template.
+func NewTemplateItem(t *models.CatalogTemplate) TemplateItem {
+	return TemplateItem{
+		ID: t.ID, Slug: t.Slug, Title: t.Title, Description: t.Description, Role: t.Role, Category: t.Category, Difficulty: t.Difficulty,
+		EstimatedSetupMinutes: t.EstimatedSetupMinutes, Tags: list(t.Tags), RelatedServerNames: list(t.RelatedServerNames), Steps: list(t.Steps),
+		CreatedAt: t.CreatedAt.UTC(),
+	}
+}
+
+func list(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

@@ -1,0 +1,212 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"hash"
+	"slices"
+	"strings"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/services/notify"
+	"mcpgateway/services/query"
+)
+
+// snapshot is the catalog at one revision. It is never changed.
+type snapshot struct {
+	revision int64 // of the topic
+
+	entries      []*models.CatalogEntry // that are shown, in the order of a list without text
+	entryIndex   *index
+	entriesMark  string // changes with what a search of entries shows, finds or sorts by
+	byID         map[string]*models.CatalogEntry
+	byName       map[string]*models.CatalogEntry
+	byServerName map[string][]*models.CatalogEntry
+	folded       []foldedTitles
+
+	templates     []*models.CatalogTemplate
+	templateIndex *index
+	templatesMark string
+	bySlug        map[string]*models.CatalogTemplate
+
+	official []*models.CatalogEntry // all, hidden and deleted ones too, by full name
+	version  string                 // changes with anything that is public
+}
+
+// foldedTitles are what a legacy search looks at.
+type foldedTitles struct{ server, publisher string }
+
+// read reads the catalog as it is at one moment.
+func read(ctx context.Context, db *gorm.DB) (*snapshot, error) {
+	var entries []models.CatalogEntry
+	var templates []models.CatalogTemplate
+	var revision models.Revision
+	err := db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		err := tx.First(&revision, "topic = ?", string(notify.Catalog())).Error
+		if err != nil && !errors.Is(err, gorm.ErrRecordNotFound) {
+			return err
+		}
+		if err := tx.Omit("document").Find(&entries).Error; err != nil {
+			return err
+		}
+		return tx.Find(&templates).Error
+	}, models.ConsistentRead(db))
+	if err != nil {
+		return nil, err
+	}
+	return newSnapshot(revision.Revision, entries, templates)
+}
+
+// newSnapshot keeps the rows.
+func newSnapshot(revision int64, entries []models.CatalogEntry, templates []models.CatalogTemplate) (*snapshot, error) {
+	s := &snapshot{revision: revision}
+	all := sha256.New()
+	if err := s.addEntries(entries, all); err != nil {
+		return nil, err
+	}
+	if err := s.addTemplates(templates, all); err != nil {
+		return nil, err
+	}
+	s.version = digest(all)
+	return s, nil
+}
+
+// sortedEntry is an entry with what it is sorted by.
+type sortedEntry struct {
+	*models.CatalogEntry
+	title string
+}
+
+func (s *snapshot) addEntries(rows []models.CatalogEntry, all hash.Hash) error {
+	shown := make([]sortedEntry, 0, len(rows))
+	s.official = make([]*models.CatalogEntry, len(rows))
+	for i := range rows {
+		s.official[i] = &rows[i]
+		if !rows[i].Hidden && rows[i].Status != models.CatalogDeleted {
+			shown = append(shown, sortedEntry{&rows[i], query.Fold(rows[i].ServerTitle)})
+		}
+	}
+	slices.SortFunc(s.official, func(a, b *models.CatalogEntry) int {
+		return cmp.Or(strings.Compare(a.PublisherName, b.PublisherName), strings.Compare(a.ServerName, b.ServerName))
+	})
+	write := json.NewEncoder(all)
+	for _, e := range s.official {
+		if err := write.Encode(e); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(shown, func(a, b sortedEntry) int {
+		return cmp.Or(trueFirst(a.Featured, b.Featured), trueFirst(a.Verified, b.Verified), strings.Compare(a.title, b.title), strings.Compare(a.ID, b.ID))
+	})
+	n := len(shown)
+	s.entries, s.folded = make([]*models.CatalogEntry, n), make([]foldedTitles, n)
+	s.byID, s.byName, s.byServerName = make(map[string]*models.CatalogEntry, n), make(map[string]*models.CatalogEntry, n), make(map[string][]*models.CatalogEntry, n)
+	documents := make([]document, n)
+	visible := sha256.New()
+	write = json.NewEncoder(visible)
+	for i, e := range shown {
+		s.entries[i] = e.CatalogEntry
+		s.byID[e.ID], s.byName[fullName(e.CatalogEntry)] = e.CatalogEntry, e.CatalogEntry
+		s.byServerName[e.ServerName] = append(s.byServerName[e.ServerName], e.CatalogEntry)
+		documents[i] = entryDocument(e.CatalogEntry, e.title)
+		s.folded[i] = foldedTitles{e.title, documents[i].names[1]}
+		if err := write.Encode(NewEntryItem(e.CatalogEntry)); err != nil {
+			return err
+		}
+	}
+	s.entriesMark = digest(visible)
+	s.entryIndex = newIndex(documents)
+	return nil
+}
+
+func entryDocument(e *models.CatalogEntry, title string) document {
+	d := document{
+		title:       title,
+		names:       []string{query.Fold(e.ServerName), query.Fold(e.PublisherTitle), query.Fold(e.PublisherName)},
+		topics:      foldAll(e.Tags),
+		description: query.Fold(e.Description),
+		qualifiers: []qualifier{
+			{"transport", e.ServerType}, {"verified", boolText(e.Verified)}, {"featured", boolText(e.Featured)},
+		},
+	}
+	d.qualifiers = append(d.qualifiers, qualifier{"publisher", d.names[2]}, qualifier{"publisher", d.names[1]})
+	for _, tag := range d.topics {
+		d.qualifiers = append(d.qualifiers, qualifier{"tag", tag})
+	}
+	return d
+}
+
+func (s *snapshot) addTemplates(rows []models.CatalogTemplate, all hash.Hash) error {
+	for i := range rows {
+		if !rows[i].Hidden && rows[i].Status != models.CatalogDeleted {
+			s.templates = append(s.templates, &rows[i])
+		}
+	}
+	slices.SortFunc(s.templates, func(a, b *models.CatalogTemplate) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(a.ID, b.ID))
+	})
+	s.bySlug = make(map[string]*models.CatalogTemplate, len(s.templates))
+	documents := make([]document, len(s.templates))
+	visible := sha256.New()
+	write := json.NewEncoder(visible)
+	for i, t := range s.templates {
+		s.bySlug[t.Slug] = t
+		documents[i] = templateDocument(t)
+		if err := write.Encode(NewTemplateItem(t)); err != nil {
+			return err
+		}
+	}
+	s.templatesMark = digest(visible)
+	s.templateIndex = newIndex(documents)
+	_, err := all.Write([]byte(s.templatesMark))
+	return err
+}
+
+func templateDocument(t *models.CatalogTemplate) document {
+	category, tags := query.Fold(t.Category), foldAll(t.Tags)
+	d := document{
+		title:       query.Fold(t.Title),
+		names:       append([]string{query.Fold(t.Slug)}, foldAll(t.RelatedServerNames)...),
+		topics:      append([]string{query.Fold(t.Role), category}, tags...),
+		description: query.Fold(t.Description),
+		qualifiers:  []qualifier{{"category", category}},
+	}
+	for _, tag := range tags {
+		d.qualifiers = append(d.qualifiers, qualifier{"tag", tag})
+	}
+	return d
+}
+
+func foldAll(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = query.Fold(s)
+	}
+	return out
+}
+
+func trueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// boolText returns a boolean as the value of a qualifier.
+func boolText(b bool) string {
+	if b {
+		return "true"
+	}
+	return "false"
+}
+
+func digest(h hash.Hash) string { return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:15]) }

@@ -1,0 +1,262 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"sort"
+	"strings"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+)
+
+// officialSchema is the schema of the server objects that are made here.
+const officialSchema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
+
+// officialDescription is how long descriptions may be there, in characters.
+const officialDescription = 100
+
+// OfficialQuery asks for a page of GET /v0.1/servers (official registry API).
+type OfficialQuery struct {
+	Limit          int    // at least 1
+	Cursor         string // of the page before, or empty
+	Search         string // a part of the name
+	Version        string // latest, an exact one, or empty
+	UpdatedSince   time.Time
+	IncludeDeleted bool // always so with UpdatedSince
+}
+
+// OfficialList is a page of servers in the official registry's format.
+type OfficialList struct {
+	Servers  []OfficialServer `json:"servers"`
+	Metadata OfficialMetadata `json:"metadata"`
+}
+
+// OfficialMetadata tells how a page goes on.
+type OfficialMetadata struct {
+	NextCursor string `json:"nextCursor,omitempty"`
+	Count      int    `json:"count"`
+}
+
+// OfficialServer is a server and what this registry says about it.
+type OfficialServer struct {
+	Server json.RawMessage         `json:"server"`
+	Meta   map[string]OfficialMark `json:"_meta"`
+}
+
+// OfficialMark is what a registry says about a version of a server.
+type OfficialMark struct {
+	Status          string    `json:"status"`
+	StatusChangedAt time.Time `json:"statusChangedAt"`
+	PublishedAt     time.Time `json:"publishedAt"`
+	UpdatedAt       time.Time `json:"updatedAt"`
+	IsLatest        bool      `json:"isLatest"`
+}
+
+// OfficialServers returns a page of servers by name. A cursor is the name that
+// the page before ended with, so it never gets stale. Hidden servers count as
+// deleted. It returns INVALID_CURSOR for a cursor that is no name.
+func (c *Catalog) OfficialServers(ctx context.Context, q OfficialQuery) (*OfficialList, error) {
+	s := c.current.Load()
+	from := 0
+	if q.Cursor != "" {
+		publisher, server, ok := strings.Cut(q.Cursor, "/")
+		if !ok || len(q.Cursor) > maxName || !validName(publisher, false) || !validName(server, true) {
+			f := fault.New(fault.KindInvalid, fault.CodeInvalidCursor, "this cursor is not one of ours: list again without it")
+			f.Restart = true
+			return nil, f
+		}
+		from = sort.Search(len(s.official), func(i int) bool {
+			e := s.official[i]
+			return e.PublisherName > publisher || e.PublisherName == publisher && e.ServerName > server
+		})
+	}
+	search := strings.ToLower(q.Search)
+	var page []*models.CatalogEntry
+	more := false
+	for _, e := range s.official[from:] {
+		if !q.matches(e, search) {
+			continue
+		}
+		if more = len(page) == q.Limit; more {
+			break
+		}
+		page = append(page, e)
+	}
+	list, err := c.officialList(ctx, page)
+	if err == nil && more {
+		list.Metadata.NextCursor = fullName(page[len(page)-1])
+	}
+	return list, err
+}
+
+func (q *OfficialQuery) matches(e *models.CatalogEntry, search string) bool {
+	return (!withdrawn(e) || q.IncludeDeleted || !q.UpdatedSince.IsZero()) &&
+		(q.UpdatedSince.IsZero() || !e.UpdatedAt.Before(q.UpdatedSince)) &&
+		(q.Version == "" || q.Version == "latest" || q.Version == e.Version) &&
+		(search == "" || strings.Contains(strings.ToLower(fullName(e)), search))
+}
+
+// withdrawn reports whether an entry is only there to say that it is gone.
+func withdrawn(e *models.CatalogEntry) bool { return e.Hidden || e.Status == models.CatalogDeleted }
+
+// OfficialVersions returns the versions of a server, of which the catalog keeps
+// the latest, or NOT_FOUND. name is publisherName/serverName; version is
+// latest, an exact one, or empty for all.
+func (c *Catalog) OfficialVersions(ctx context.Context, name, version string) (*OfficialList, error) {
+	e := c.current.Load().byName[name]
+	if e == nil || version != "" && version != "latest" && version != e.Version {
+		return nil, fault.NotFound("server", clip(strings.Trim(name+" "+version, " "), maxName))
+	}
+	return c.officialList(ctx, []*models.CatalogEntry{e})
+}
+
+// officialList returns the rows with their documents: those that were imported
+// as they came, read by id, and made from the row for all others.
+func (c *Catalog) officialList(ctx context.Context, rows []*models.CatalogEntry) (*OfficialList, error) {
+	documents, err := c.documents(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	out := &OfficialList{Servers: make([]OfficialServer, len(rows)), Metadata: OfficialMetadata{Count: len(rows)}}
+	for i, e := range rows {
+		status := string(e.Status)
+		server := documents[e.ID]
+		switch {
+		case withdrawn(e):
+			status = string(models.CatalogDeleted)
+			server, err = json.Marshal(serverDocument{Schema: officialSchema, Name: fullName(e), Description: "No longer listed.", Version: e.Version})
+		case server == nil || e.Locked:
+			server, err = json.Marshal(newServerDocument(e))
+		}
+		if err != nil {
+			return nil, fault.Internal(err)
+		}
+		out.Servers[i] = OfficialServer{server, map[string]OfficialMark{officialMeta: {
+			Status: status, StatusChangedAt: e.UpdatedAt.UTC(), PublishedAt: e.CreatedAt.UTC(), UpdatedAt: e.UpdatedAt.UTC(), IsLatest: true,
+		}}}
+	}
+	return out, nil
+}
+
+// documents reads the imported documents of a page's rows, by id.
+func (c *Catalog) documents(ctx context.Context, rows []*models.CatalogEntry) (map[string]json.RawMessage, error) {
+	ids := make([]string, 0, len(rows))
+	for _, e := range rows {
+		if e.SourceID != SourceDefault && e.SourceID != SourceFile && !withdrawn(e) {
+			ids = append(ids, e.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var read []models.CatalogEntry
+	if err := c.db.WithContext(ctx).Select("id", "document").Find(&read, "id IN ? AND document <> ''", ids).Error; err != nil {
+		return nil, fault.Internal(err)
+	}
+	documents := make(map[string]json.RawMessage, len(read))
+	for _, row := range read {
+		documents[row.ID] = json.RawMessage(row.Document)
+	}
+	return documents, nil
+}
+
+// serverDocument is server.json (official registry API, ServerDetail) as far as
+// the catalog knows.
+type serverDocument struct {
+	Schema      string           `json:"$schema"`
+	Name        string           `json:"name"`
+	Title       string           `json:"title,omitempty"`
+	Description string           `json:"description"`
+	Version     string           `json:"version"`
+	WebsiteURL  string           `json:"websiteUrl,omitempty"`
+	Repository  *repository      `json:"repository,omitempty"`
+	Icons       []icon           `json:"icons,omitempty"`
+	Remotes     []remoteDocument `json:"remotes,omitempty"`
+	Packages    []packageOf      `json:"packages,omitempty"`
+}
+
+type repository struct {
+	URL    string `json:"url"`
+	Source string `json:"source"`
+}
+
+type icon struct {
+	Src string `json:"src"`
+}
+
+type remoteDocument struct {
+	Type    string  `json:"type"`
+	URL     string  `json:"url"`
+	Headers []input `json:"headers,omitempty"`
+}
+
+type packageOf struct {
+	RegistryType string            `json:"registryType"`
+	Identifier   string            `json:"identifier"`
+	Transport    map[string]string `json:"transport"`
+	Environment  []input           `json:"environmentVariables,omitempty"`
+}
+
+type input struct {
+	Name     string `json:"name"`
+	Required bool   `json:"isRequired"`
+	Secret   bool   `json:"isSecret"`
+}
+
+// newServerDocument describes an entry that did not come with a document.
+func newServerDocument(e *models.CatalogEntry) serverDocument {
+	d := serverDocument{
+		Schema: officialSchema, Name: fullName(e), Title: clean(e.ServerTitle, officialDescription),
+		Description: clean(or(e.Description, e.ServerTitle), officialDescription), Version: e.Version, WebsiteURL: e.WebsiteURL,
+	}
+	if e.RepoURL != "" {
+		d.Repository = &repository{URL: e.RepoURL, Source: repositoryHost(e.RepoURL)}
+	}
+	if e.IconURL != "" && len(e.IconURL) <= 255 { // the schema's bound
+		d.Icons = []icon{{e.IconURL}}
+	}
+	if e.RemoteURL != "" {
+		kind := map[string]string{"http": "streamable-http", "sse": "sse"}[e.ServerType]
+		d.Remotes = append(d.Remotes, remoteDocument{kind, e.RemoteURL, headersOf(e)})
+	}
+	if e.AltRemoteURL != "" {
+		d.Remotes = append(d.Remotes, remoteDocument{"sse", e.AltRemoteURL, headersOf(e)})
+	}
+	if e.PackageType != "" && e.PackageIdentifier != "" {
+		p := packageOf{RegistryType: e.PackageType, Identifier: e.PackageIdentifier, Transport: map[string]string{"type": "stdio"}}
+		for _, name := range e.SecretEnv {
+			p.Environment = append(p.Environment, input{name, false, true})
+		}
+		d.Packages = []packageOf{p}
+	}
+	return d
+}
+
+func headersOf(e *models.CatalogEntry) []input {
+	switch {
+	case e.AuthType == "bearer":
+		return []input{{"Authorization", true, true}}
+	case e.AuthType == "header" && e.AuthHeader != "":
+		return []input{{e.AuthHeader, true, true}}
+	}
+	return nil
+}
+
+// repositoryHost returns the short name of a code host, as the format wants it.
+func repositoryHost(link string) string {
+	u, err := url.Parse(link)
+	if err != nil {
+		return "git"
+	}
+	switch host := strings.ToLower(u.Hostname()); {
+	case host == "github.com" || strings.HasSuffix(host, ".github.com"):
+		return "github"
+	case host == "gitlab.com":
+		return "gitlab"
+	default:
+		return or(host, "git")
+	}
+}
