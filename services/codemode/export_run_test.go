@@ -1,0 +1,67 @@
+package codemode
+
+import (
+	"bytes"
+	"os/exec"
+	"runtime"
+	"time"
+)
+
+// Confine confines the calling process as a child is confined.
+func Confine() ([]string, error) { return confine() }
+
+// Tame lets a command end with this process, and together with everything that
+// it started.
+func Tame(c *exec.Cmd) {
+	c.SysProcAttr = childAttributes()
+	c.Cancel = func() error { killGroup(c.Process); return nil }
+	c.WaitDelay = time.Second
+}
+
+// StartFrame returns the bytes that begin a run in a child.
+func StartFrame(code string, timeout time.Duration) []byte {
+	q := Request{Code: code, Timeout: timeout, Seed: newSeed(time.Now())}
+	var b bytes.Buffer
+	if err := writeMessage(&b, frameStart, q.start(timeout)); err != nil {
+		return nil
+	}
+	return b.Bytes()
+}
+
+// CutJSON is cutJSON.
+func CutJSON(raw []byte, limit int) []byte { return cutJSON(raw, limit) }
+
+// AwaitWarm returns when a child of the pool waits for a run.
+func AwaitWarm(r *Runner) {
+	for {
+		r.pool.mu.Lock()
+		ready := len(r.pool.idle)
+		r.pool.mu.Unlock()
+		if ready > 0 {
+			return
+		}
+		r.pool.refill()
+		runtime.Gosched()
+	}
+}
+
+// WarmChildren returns how many children of the pool wait.
+func WarmChildren(r *Runner) int {
+	r.pool.mu.Lock()
+	defer r.pool.mu.Unlock()
+	return len(r.pool.idle)
+}
+
+// Drain does what the pool does when no run came for long.
+func Drain(r *Runner) { r.pool.drain() }
+
+// KillWarm kills the waiting children and returns when they are gone.
+func KillWarm(r *Runner) {
+	r.pool.mu.Lock()
+	idle := append([]*child{}, r.pool.idle...)
+	r.pool.mu.Unlock()
+	for _, c := range idle {
+		c.end()
+		<-c.gone
+	}
+}

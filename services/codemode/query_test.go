@@ -1,0 +1,298 @@
+package codemode_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/services/codemode"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/page"
+	"mcpgateway/services/secrets"
+	"mcpgateway/services/toolsearch"
+	"mcpgateway/services/toolset"
+	"mcpgateway/services/upstream"
+)
+
+// declaredProject is a project in the making.
+type declaredProject struct{ source toolset.Source }
+
+func newDeclaredProject(id string) *declaredProject {
+	return &declaredProject{toolset.Source{
+		Project:     models.Project{ID: id, Slug: id, CodeModeEnabled: true},
+		Inventories: map[string]*models.Inventory{},
+		Tools:       map[string][]models.Tool{},
+	}}
+}
+
+// server adds a synced server with tools of the names; each tool's description
+// is its name with spaces.
+func (p *declaredProject) server(alias string, change func(*models.Server), names ...string) *declaredProject {
+	row := models.Server{ID: "id-" + alias, Alias: alias, Enabled: true, DefinitionPolicy: models.PolicyFollow}
+	if change != nil {
+		change(&row)
+	}
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	p.source.Servers = append(p.source.Servers, row)
+	p.source.Inventories[row.ID] = &models.Inventory{ServerID: row.ID, SyncedAt: &now, AttemptedAt: now}
+	for _, name := range names {
+		d := fmt.Sprintf(`{"name":%q,"description":"About %s.","inputSchema":{"type":"object","properties":{"n":{"$ref":"#/$defs/N"}},"$defs":{"N":{"type":"number"}}}}`, name, strings.ReplaceAll(name, "_", " "))
+		p.source.Tools[row.ID] = append(p.source.Tools[row.ID], models.Tool{ServerID: row.ID, Name: name, Definition: d, DefinitionHash: toolset.HashDefinition([]byte(d))})
+	}
+	return p
+}
+
+func (p *declaredProject) snapshot() *toolset.Snapshot {
+	return toolset.Build(p.source, func(models.Server) *upstream.Target { return &upstream.Target{} })
+}
+
+func newDeclarations(t *testing.T) *codemode.Declarations {
+	t.Helper()
+	ring, err := secrets.ParseKeyRing("k1:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return codemode.NewDeclarations(toolsearch.NewSearcher(page.NewCursors(ring), slog.New(slog.DiscardHandler)))
+}
+
+type declarationsAnswer struct {
+	Declarations string
+	Count        int
+	NextCursor   *string
+	Warnings     []fault.Warning
+	Coverage     page.Coverage
+}
+
+func listPage(t *testing.T, d *codemode.Declarations, project *toolset.Snapshot, arguments string) *declarationsAnswer {
+	t.Helper()
+	l, err := d.List(t.Context(), project, "key-1", []byte(arguments))
+	if err != nil {
+		t.Fatalf("%s: %v", arguments, err)
+	}
+	if l.Text != string(l.Structured) {
+		t.Error("text and structured content differ")
+	}
+	var a declarationsAnswer
+	if err := json.Unmarshal(l.Structured, &a); err != nil {
+		t.Fatal(err)
+	}
+	return &a
+}
+
+// toolNames returns the tools that a text declares.
+func toolNames(text string) []string {
+	var names []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if name, _, ok := strings.Cut(strings.TrimPrefix(line, `  "`), `"(`); ok && strings.HasPrefix(line, `  "`) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func TestListAnswersTheWholeStringWithoutQuery(t *testing.T) {
+	d := newDeclarations(t)
+	project := newDeclaredProject("p").
+		server("my-git", func(s *models.Server) { s.DenyTools = models.StringList{"delete_*"} }, "list_issues", "get_issue", "delete_repo").
+		server("off", func(s *models.Server) { s.Enabled = false }, "hidden").
+		server("mail", nil, "SEND_mail").snapshot()
+	header := declare(t, nil, codemode.Settings{}).Text
+	for _, tc := range []struct{ arguments, want string }{
+		{``, "SEND_mail list_issues get_issue"},
+		{`{}`, "SEND_mail list_issues get_issue"},
+		{`{"filter":""}`, "SEND_mail list_issues get_issue"},
+		{`{"filter":"ISSUE"}`, "list_issues get_issue"},
+		{`{"filter":"my-git__get"}`, "get_issue"},
+		{`{"filter":"about send"}`, "SEND_mail"},
+		{`{"filter":"delete_repo"}`, ""},
+		{`{"filter":"hidden"}`, ""},
+	} {
+		l, err := d.List(t.Context(), project, "key-1", []byte(tc.arguments))
+		if err != nil {
+			t.Fatalf("%s: %v", tc.arguments, err)
+		}
+		if got := strings.Join(toolNames(l.Text), " "); got != tc.want {
+			t.Errorf("%s declares %q, want %q", tc.arguments, got, tc.want)
+		}
+		if !strings.HasPrefix(l.Text, header) || tc.want == "" && l.Text != header {
+			t.Errorf("%s: the text does not begin with the header: %s", tc.arguments, l.Text)
+		}
+		var a declarationsAnswer
+		if err := json.Unmarshal(l.Structured, &a); err != nil || a.Declarations != l.Text || a.Count != len(toolNames(l.Text)) || a.Warnings == nil {
+			t.Errorf("%s: structured content is %.200s (%v)", tc.arguments, l.Structured, err)
+		}
+	}
+}
+
+func TestPagesTogetherDeclareEveryToolOnce(t *testing.T) {
+	d := newDeclarations(t)
+	p := newDeclaredProject("p")
+	var want []string
+	for _, alias := range []string{"my-git", "class", "a.b"} {
+		var names []string
+		for i := range 9 {
+			names = append(names, fmt.Sprintf("%s_%d", strings.ReplaceAll(alias, ".", "-"), i))
+		}
+		p.server(alias, nil, names...)
+		want = append(want, names...)
+	}
+	project := p.snapshot()
+	whole := declare(t, project.Tools, codemode.Settings{}).Text
+	header := declare(t, nil, codemode.Settings{}).Text
+	dir := t.TempDir()
+	var got []string
+	cursor, pages := "", 0
+	for {
+		a := listPage(t, d, project, fmt.Sprintf(`{"query":"about","limit":5%s}`, cursor))
+		got = append(got, toolNames(a.Declarations)...)
+		if a.Count != len(toolNames(a.Declarations)) || a.Count > 5 || a.Coverage.Kind != page.Complete || !strings.HasPrefix(a.Declarations, header) {
+			t.Errorf("page %d: %d tools, %+v", pages, a.Count, a.Coverage)
+		}
+		for line := range strings.SplitSeq(a.Declarations, "\n") {
+			if strings.HasPrefix(line, "declare const ") && !strings.Contains(whole, line) {
+				t.Errorf("page %d calls a server otherwise than the whole: %s", pages, line)
+			}
+		}
+		writeTestFile(t, filepath.Join(dir, "page.ts"), a.Declarations)
+		for _, e := range compileTypes(t, dir, "page.ts") {
+			t.Errorf("page %d, line %d: %s", pages, e.line, e.text)
+		}
+		if pages++; a.NextCursor == nil {
+			break
+		}
+		cursor = fmt.Sprintf(`,"cursor":%q`, *a.NextCursor)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if pages != 6 || !slices.Equal(got, want) {
+		t.Errorf("%d pages declare %v, want %v", pages, got, want)
+	}
+}
+
+func TestANewAliasChangesNoIdentifier(t *testing.T) {
+	constants := func(p *declaredProject) string {
+		var lines []string
+		for line := range strings.SplitSeq(declare(t, p.snapshot().Tools, codemode.Settings{}).Text, "\n") {
+			if strings.HasPrefix(line, "declare const ") && strings.HasSuffix(line, "$: {") || strings.HasPrefix(line, "declare const a") {
+				lines = append(lines, line)
+			}
+		}
+		return strings.Join(lines, "\n")
+	}
+	p := newDeclaredProject("p").server("a-b", nil, "x").server("class", nil, "x").server("a_b", nil, "x")
+	before := constants(p)
+	after := constants(p.server("a.b", nil, "x").server("a", nil, "x").server("class-", nil, "x"))
+	for line := range strings.SplitSeq(before, "\n") {
+		if !strings.Contains(after, line) {
+			t.Errorf("%q is gone:\n%s", line, after)
+		}
+	}
+	if strings.Count(before, "\n") != 2 {
+		t.Errorf("declared are:\n%s", before)
+	}
+}
+
+func TestListRefusesWrongArguments(t *testing.T) {
+	d := newDeclarations(t)
+	project := newDeclaredProject("p").server("git", nil, "a", "b", "c").snapshot()
+	other := newDeclaredProject("q").server("git", nil, "a", "b", "c").snapshot()
+	first := listPage(t, d, project, `{"query":"about","limit":1}`)
+	cursor := *first.NextCursor
+	fewer := newDeclaredProject("p").server("git", func(s *models.Server) { s.DenyTools = models.StringList{"c"} }, "a", "b", "c").snapshot()
+	off := newDeclaredProject("p").server("git", nil, "a")
+	off.source.Project.CodeModeEnabled = false
+	for _, tc := range []struct {
+		name, arguments string
+		project         *toolset.Snapshot
+		principal       string
+		code            fault.Code
+		restart         bool
+	}{
+		{"no object", `[]`, project, "key-1", fault.CodeInvalidParameter, false},
+		{"a name twice", `{"query":"a","query":"b"}`, project, "key-1", fault.CodeInvalidParameter, false},
+		{"an unknown name", `{"task":"a"}`, project, "key-1", fault.CodeInvalidParameter, false},
+		{"query and filter", `{"query":"a","filter":"b"}`, project, "key-1", fault.CodeConflictingParameters, false},
+		{"limit alone", `{"limit":1}`, project, "key-1", fault.CodeConflictingParameters, false},
+		{"limit with filter", `{"limit":1,"filter":"a"}`, project, "key-1", fault.CodeConflictingParameters, false},
+		{"cursor alone", `{"cursor":"x"}`, project, "key-1", fault.CodeConflictingParameters, false},
+		{"query of another kind", `{"query":1}`, project, "key-1", fault.CodeInvalidParameter, false},
+		{"filter of another kind", `{"filter":null}`, project, "key-1", fault.CodeInvalidParameter, false},
+		{"a long filter", `{"filter":"` + strings.Repeat("x", 8193) + `"}`, project, "key-1", fault.CodeInvalidParameter, false},
+		{"limit below", `{"query":"a","limit":0}`, project, "key-1", fault.CodeInvalidParameter, false},
+		{"limit above", `{"query":"a","limit":51}`, project, "key-1", fault.CodeInvalidParameter, false},
+		{"an unknown qualifier", `{"query":"x:y"}`, project, "key-1", "UNKNOWN_QUALIFIER", false},
+		{"an empty cursor", `{"query":"about","cursor":""}`, project, "key-1", fault.CodeInvalidCursor, true},
+		{"the cursor of another query", `{"query":"git","cursor":"` + cursor + `"}`, project, "key-1", fault.CodeInvalidCursor, true},
+		{"the cursor of another principal", `{"query":"about","cursor":"` + cursor + `"}`, project, "key-2", fault.CodeInvalidCursor, true},
+		{"the cursor of another project", `{"query":"about","cursor":"` + cursor + `"}`, other, "key-1", fault.CodeInvalidCursor, true},
+		{"the cursor of another policy", `{"query":"about","cursor":"` + cursor + `"}`, fewer, "key-1", fault.CodeCursorStale, true},
+		{"Code Mode is off", `{}`, off.snapshot(), "key-1", fault.CodeCodeModeDisabled, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			l, err := d.List(t.Context(), tc.project, tc.principal, []byte(tc.arguments))
+			if err == nil {
+				t.Fatalf("answered %.100s", l.Text)
+			}
+			if f := fault.From(err); f.Code != tc.code || f.Restart != tc.restart {
+				t.Errorf("got %s (restart %v): %s", f.Code, f.Restart, f.Message)
+			}
+		})
+	}
+	for _, limit := range []int{1, 49, 50} {
+		if a := listPage(t, d, project, fmt.Sprintf(`{"query":"about","limit":%d}`, limit)); a.Count != min(limit, 3) {
+			t.Errorf("limit %d gives %d tools", limit, a.Count)
+		}
+	}
+}
+
+// staleFinder finds tools of a snapshot that is not the present one.
+type staleFinder struct{ snapshot *toolset.Snapshot }
+
+func (f staleFinder) Find(context.Context, *toolset.Snapshot, toolsearch.Query) (*toolsearch.Found, error) {
+	found := &toolsearch.Found{}
+	for _, tool := range f.snapshot.Tools {
+		found.Matches = append(found.Matches, toolsearch.Match{Tool: tool})
+	}
+	return found, nil
+}
+
+func TestPagesKeepToThePresentPolicy(t *testing.T) {
+	before := newDeclaredProject("p").server("git", nil, "read", "write").snapshot()
+	now := newDeclaredProject("p").server("git", func(s *models.Server) { s.DenyTools = models.StringList{"write"} }, "read", "write")
+	now.source.Project.CodeModeAllowFetch = true
+	a := listPage(t, codemode.NewDeclarations(staleFinder{before}), now.snapshot(), `{"query":"git"}`)
+	if got := strings.Join(toolNames(a.Declarations), " "); got != "read" || a.Count != 1 {
+		t.Errorf("declared are %q", got)
+	}
+	if !strings.Contains(a.Declarations, "declare function fetch(") {
+		t.Error("fetch is allowed and not declared")
+	}
+}
+
+func TestListTellsWhatItCouldNotSearch(t *testing.T) {
+	p := newDeclaredProject("p").server("git", nil, "a").server("jira", nil)
+	delete(p.source.Inventories, "id-jira")
+	a := listPage(t, newDeclarations(t), p.snapshot(), `{"query":"about"}`)
+	if a.Coverage.Kind != page.Partial || len(a.Coverage.Unavailable) != 1 || a.Coverage.Unavailable[0].Server != "jira" {
+		t.Errorf("coverage is %+v", a.Coverage)
+	}
+}
+
+func TestListEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	project := newDeclaredProject("p").server("git", nil, "a").snapshot()
+	for _, arguments := range []string{`{}`, `{"filter":"a"}`} {
+		if _, err := newDeclarations(t).List(ctx, project, "key-1", []byte(arguments)); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", arguments, err)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package codemode
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// places bounds how many runs go on at once, in all and per project. Who
+// waits is served in order, but for those whose own project is full.
+type places struct {
+	mu         sync.Mutex
+	all, each  int
+	taken      int
+	perProject map[string]int
+	waiting    []*waiter
+}
+
+type waiter struct {
+	project string
+	ready   chan struct{}
+}
+
+func newPlaces(all, each int) *places {
+	return &places{all: all, each: each, perProject: map[string]int{}}
+}
+
+// enter takes a place and returns how to leave it. It waits for MaxQueueWait,
+// then returns errNoPlace, or the context's error when that ends first.
+func (p *places) enter(ctx context.Context, project string) (leave func(), err error) {
+	leave = func() { p.leave(project) }
+	p.mu.Lock()
+	if p.free(project) && len(p.waiting) == 0 {
+		p.take(project)
+		p.mu.Unlock()
+		return leave, nil
+	}
+	if len(p.waiting) >= maxWaiting {
+		p.mu.Unlock()
+		return nil, errNoPlace
+	}
+	w := &waiter{project, make(chan struct{})}
+	p.waiting = append(p.waiting, w)
+	p.serve()
+	p.mu.Unlock()
+	limit := time.NewTimer(MaxQueueWait)
+	defer limit.Stop()
+	select {
+	case <-w.ready:
+		return leave, nil
+	case <-limit.C:
+		err = errNoPlace
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i := slices.Index(p.waiting, w); i >= 0 {
+		p.waiting = slices.Delete(p.waiting, i, i+1)
+		return nil, err
+	}
+	return leave, nil // it was served in the same moment
+}
+
+func (p *places) leave(project string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taken--
+	if p.perProject[project]--; p.perProject[project] == 0 {
+		delete(p.perProject, project)
+	}
+	p.serve()
+}
+
+func (p *places) free(project string) bool {
+	return p.taken < p.all && p.perProject[project] < p.each
+}
+
+func (p *places) take(project string) {
+	p.taken++
+	p.perProject[project]++
+}
+
+// serve gives free places to those who wait. The caller holds the lock.
+func (p *places) serve() {
+	p.waiting = slices.DeleteFunc(p.waiting, func(w *waiter) bool {
+		if !p.free(w.project) {
+			return false
+		}
+		p.take(w.project)
+		close(w.ready)
+		return true
+	})
+}

@@ -1,0 +1,2 @@
+// ends: memory timeout
+const a = []; for (;;) a.push({})

@@ -1,0 +1,2 @@
+// ends: runtime
+function f() { return f.caller } return f()

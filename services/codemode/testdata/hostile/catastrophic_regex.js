@@ -1,0 +1,2 @@
+// ends: timeout runtime
+return /^(a+)+$/.test('a'.repeat(40) + 'b')

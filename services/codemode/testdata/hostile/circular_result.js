@@ -1,0 +1,2 @@
+// ends: runtime
+const a = []; a.push(a); return a

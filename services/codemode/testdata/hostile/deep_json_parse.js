@@ -1,0 +1,2 @@
+// ends: runtime memory
+return JSON.parse('['.repeat(1e6))

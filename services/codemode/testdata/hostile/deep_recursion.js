@@ -1,0 +1,2 @@
+// ends: memory
+const f = () => f() + 1; return f()

@@ -1,0 +1,2 @@
+// ends: memory runtime
+return eval('('.repeat(1e6))

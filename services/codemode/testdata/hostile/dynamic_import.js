@@ -1,0 +1,2 @@
+// ends: runtime
+return await import('fs')

@@ -1,0 +1,2 @@
+// ends: runtime
+const m = await import('qjs:std'); return m.open('/etc/passwd', 'r')

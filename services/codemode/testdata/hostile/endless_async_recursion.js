@@ -1,0 +1,2 @@
+// ends: timeout memory
+const f = async () => { await null; return f() }; await f()

@@ -1,0 +1,2 @@
+// ends: timeout
+for (;;) await null

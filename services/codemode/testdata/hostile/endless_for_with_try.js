@@ -1,0 +1,2 @@
+// ends: timeout
+for (;;) { try { for (;;) {} } catch {} finally { continue } }

@@ -1,0 +1,2 @@
+// ends: timeout
+for (;;) await new Promise((r) => setTimeout(r, 0))

@@ -1,0 +1,2 @@
+// ends: runtime
+await fetch('http://127.0.0.1/')

@@ -1,0 +1,2 @@
+// ends: timeout memory
+function* g() { for (;;) yield* g() } for (const x of g()) x

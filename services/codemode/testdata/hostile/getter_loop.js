@@ -1,0 +1,2 @@
+// ends: timeout
+return { get a() { for (;;) {} } }

@@ -1,0 +1,2 @@
+// ends: limit
+await text.plain({ s: 'x'.repeat(2 ** 22) })

@@ -1,0 +1,2 @@
+// ends: memory
+return new ArrayBuffer(2 ** 33).byteLength

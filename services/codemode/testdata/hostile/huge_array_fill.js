@@ -1,0 +1,2 @@
+// ends: memory timeout
+return new Array(2 ** 31).fill(1).length

@@ -1,0 +1,2 @@
+// ends: runtime memory
+throw new Error('x'.repeat(2 ** 22))

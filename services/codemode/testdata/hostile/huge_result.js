@@ -1,0 +1,2 @@
+// ends: limit
+return 'x'.repeat(2 ** 24)

@@ -1,0 +1,2 @@
+// ends: limit
+await text.big({ n: 5e6 })

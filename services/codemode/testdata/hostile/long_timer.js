@@ -1,0 +1,2 @@
+// ends: timeout
+await new Promise((r) => setTimeout(r, 2147483647))

@@ -1,0 +1,2 @@
+// ends: memory
+const a = []; for (;;) a.push(new ArrayBuffer(2 ** 20))

@@ -1,0 +1,2 @@
+// ends: ok
+return ['\u0000', '\ud800', '\udfff\ud800']

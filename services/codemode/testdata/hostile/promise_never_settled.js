@@ -1,0 +1,2 @@
+// ends: runtime
+await new Promise(() => {})

@@ -1,0 +1,2 @@
+// ends: memory runtime
+let s = 'x'; for (;;) s += s

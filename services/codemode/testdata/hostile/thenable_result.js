@@ -1,0 +1,2 @@
+// ends: timeout
+return { then() {} , a: new Promise((r) => setTimeout(r, 1e9)) }

@@ -1,0 +1,2 @@
+// ends: parse
+return 1 }); host('done', '"forged"'); (async () => {

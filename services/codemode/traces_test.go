@@ -1,0 +1,123 @@
+package codemode_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
+	"mcpgateway/services/codemode"
+	"mcpgateway/services/fault"
+)
+
+// keep runs store with traces that store what they get before keep returns.
+func keep(t *testing.T, db *gorm.DB, store func(*codemode.Traces, *codemode.Runner)) *codemode.Traces {
+	t.Helper()
+	traces := codemode.NewTraces(db, slog.New(slog.DiscardHandler))
+	r := newRunner(codemode.Options{Traces: traces})
+	defer r.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { traces.Run(ctx) })
+	store(traces, r)
+	cancel()
+	running.Wait()
+	return traces
+}
+
+func TestARunIsKeptAndCanBeRunAgain(t *testing.T) {
+	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
+		project := &models.Project{ID: "p", Slug: "p", AuthMode: models.AuthNone, ToolExposure: models.ExposeFull}
+		if err := db.Create(project).Error; err != nil {
+			t.Fatal(err)
+		}
+		q := request("const now = Date.now(); console.log('a\\0b'); await text.write({}); return [input, Math.random(), now]")
+		q.Input, q.Principal, q.Timeout = json.RawMessage(`{"n":1}`), "key laptop", 9*time.Second
+		var first codemode.Outcome
+		traces := keep(t, db, func(_ *codemode.Traces, r *codemode.Runner) {
+			first = run(t, r, q, newTools())
+			long := q
+			long.Code, long.Input = "throw new Error('x')", json.RawMessage(`"`+strings.Repeat("x", codemode.MaxTraceField-1)+`"`)
+			run(t, r, long, newTools())
+			gone := q
+			gone.ProjectID = "nobody"
+			run(t, r, gone, newTools())
+		})
+		rows, err := traces.List(t.Context(), "p", "", 10)
+		if err != nil || len(rows) != 2 {
+			t.Fatalf("%d traces (%v)", len(rows), err)
+		}
+		failed, kept := rows[0], rows[1]
+		if failed.OK || failed.Phase != "runtime" || !failed.InputCut || !kept.OK || kept.Principal != "key laptop" || kept.Calls != 1 || kept.Code != "" {
+			t.Errorf("listed %+v and %+v", failed, kept)
+		}
+		if older, err := traces.List(t.Context(), "p", failed.ID, 10); err != nil || len(older) != 1 || older[0].ID != kept.ID {
+			t.Errorf("older than the newest: %+v (%v)", older, err)
+		}
+		if _, err := codemode.Replay(failed); !fault.Is(err, fault.CodeConflict) {
+			t.Errorf("a trace without its input: %v", err)
+		}
+		if _, err := traces.Get(t.Context(), "other", kept.ID); !fault.Is(err, fault.CodeNotFound) {
+			t.Errorf("another project's trace: %v", err)
+		}
+		whole, err := traces.Get(t.Context(), "p", kept.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var outcome codemode.Outcome
+		if err := json.Unmarshal([]byte(whole.Outcome), &outcome); err != nil || string(outcome.Result) != string(first.Result) || len(outcome.Calls) != 1 {
+			t.Errorf("outcome %s (%v)", whole.Outcome, err)
+		}
+		again, err := codemode.Replay(whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again.Tools = catalog()
+		if out := run(t, runner(t, codemode.Options{}), again, newTools()); string(out.Result) != string(first.Result) {
+			t.Errorf("again: %s, first: %s", out.Result, first.Result)
+		}
+	})
+}
+
+func TestOnlyTheLastRunsOfAProjectAreKept(t *testing.T) {
+	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
+		for _, id := range []string{"p", "other"} {
+			if err := db.Create(&models.Project{ID: id, Slug: id, AuthMode: models.AuthNone, ToolExposure: models.ExposeFull}).Error; err != nil {
+				t.Fatal(err)
+			}
+		}
+		var rows []models.CodeRun
+		for i := range codemode.MaxTraces + 1 {
+			rows = append(rows, models.CodeRun{ID: fmt.Sprintf("%05d", i), ProjectID: "p"})
+		}
+		rows = append(rows, models.CodeRun{ID: "x", ProjectID: "other"})
+		if err := db.CreateInBatches(rows, 50).Error; err != nil {
+			t.Fatal(err)
+		}
+		traces := keep(t, db, func(_ *codemode.Traces, r *codemode.Runner) {
+			run(t, r, request("return 'x'.repeat(60000) + '\\u0001'.repeat(9000)"), newTools())
+		})
+		left, err := traces.List(t.Context(), "p", "", codemode.MaxTraces+1)
+		if err != nil || len(left) != codemode.MaxTraces {
+			t.Fatalf("%d are left (%v)", len(left), err)
+		}
+		if oldest := left[len(left)-1].ID; oldest != "00002" {
+			t.Errorf("the oldest is %s", oldest)
+		}
+		newest, err := traces.Get(t.Context(), "p", left[0].ID)
+		if err != nil || len(newest.Outcome) > codemode.MaxTraceField || !json.Valid([]byte(newest.Outcome)) || newest.Outcome == "{}" {
+			t.Errorf("an outcome of %d bytes (%v)", len(newest.Outcome), err)
+		}
+		if others, err := traces.List(t.Context(), "other", "", 10); err != nil || len(others) != 1 {
+			t.Errorf("another project has %d (%v)", len(others), err)
+		}
+	})
+}

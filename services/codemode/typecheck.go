@@ -1,0 +1,159 @@
+package codemode
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// diagnostic is one complaint of the compiler, in the submitted code.
+type diagnostic struct {
+	line, column int
+	code, text   string
+}
+
+// String returns the complaint as one line.
+func (d diagnostic) String() string {
+	return fmt.Sprintf("line %d, column %d: %s (%s)", d.line, d.column, d.text, d.code)
+}
+
+var diagnosticAt = regexp.MustCompile(`^code\.ts\((\d+),(\d+)\): error (TS\d+): (.*)$`)
+
+// ambient declares what the prelude offers beyond the language, as far as the
+// declarations of the tools do not.
+var ambient = []string{
+	"input: any", "setTimeout: (action: (...args: any[]) => void, ms?: number, ...args: any[]) => number", "clearTimeout: (id?: number) => void",
+	"structuredClone: <T>(value: T) => T", "queueMicrotask: (action: () => void) => void", "atob: (data: string) => string", "btoa: (data: string) => string",
+	"TextEncoder: any", "TextDecoder: any", "URL: any", "URLSearchParams: any",
+}
+
+// typecheck checks the code when that is asked for and possible. done is true
+// when the outcome is settled: the compiler refused the code, and nothing ran.
+func (r *run) typecheck() (out Outcome, done bool) {
+	q := r.request
+	if !r.runner.CanTypecheck() || q.Declarations == nil || q.Typecheck == "" || q.Typecheck == TypecheckOff {
+		return Outcome{}, false
+	}
+	found, err := r.complaints()
+	if err != nil {
+		// A compiler that fails must not keep code from running.
+		r.runner.log.Warn("the type check of code failed", "error", err)
+		r.logs = append(r.logs, LogLine{Level: "warn", Text: "the type check did not work; the code ran without it"})
+		return Outcome{}, false
+	}
+	if len(found) == 0 {
+		return Outcome{}, false
+	}
+	if q.Typecheck == TypecheckWarn {
+		for _, d := range found {
+			r.logs = append(r.logs, LogLine{Level: "warn", Text: clipText("typecheck: "+d.String(), maxErrorText)})
+		}
+		return Outcome{}, false
+	}
+	var all []string
+	for _, d := range found {
+		all = append(all, d.String())
+	}
+	return r.outcome(&finishMessage{Error: &RunError{
+		Phase: PhaseTypecheck, Name: "TypeError", Message: clipText(strings.Join(all, "\n"), maxErrorText), Line: found[0].line, Column: found[0].column,
+		Hint: "Nothing was run.",
+	}}), true
+}
+
+// complaints runs the compiler over the code and the declarations of the
+// tools that it names.
+func (r *run) complaints() ([]diagnostic, error) {
+	declarations, err := r.request.Declarations()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "typecheck")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	code := unfence(strings.TrimPrefix(r.request.Code, "\ufeff"))
+	wrapped := 0
+	if !moduleLine.MatchString(code) {
+		code, wrapped = "export {};"+opening+code+"\n}\n", 1
+	}
+	for name, content := range map[string]string{"tools.d.ts": declarations + ambientFor(declarations), "code.ts": code} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	printed, err := r.compile(dir)
+	if err != nil {
+		return nil, err
+	}
+	lines := strings.Count(r.request.Code, "\n") + 1
+	var found []diagnostic
+	for line := range strings.SplitSeq(printed, "\n") {
+		m := diagnosticAt.FindStringSubmatch(strings.TrimRight(line, "\r"))
+		if m == nil || len(found) == maxDiagnostics {
+			continue
+		}
+		at, _ := strconv.Atoi(m[1])
+		column, _ := strconv.Atoi(m[2])
+		found = append(found, diagnostic{line: min(lines, max(1, at-wrapped)), column: column, code: m[3], text: m[4]})
+	}
+	return found, nil
+}
+
+// ambientFor returns the declarations of ambient that are not there yet.
+func ambientFor(declarations string) string {
+	var b strings.Builder
+	for _, line := range ambient {
+		name, _, _ := strings.Cut(line, ":")
+		declared := regexp.MustCompile(`declare (?:const|let|var|function|class) ` + regexp.QuoteMeta(name) + `\b`)
+		if !declared.MatchString(declarations) {
+			b.WriteString("\ndeclare const " + line + ";")
+		}
+	}
+	return b.String() + "\n"
+}
+
+// compile runs the compiler in a folder and returns what it printed. Its exit
+// code says that there are complaints, which is no failure.
+func (r *run) compile(dir string) (string, error) {
+	ctx, cancel := context.WithTimeout(r.ctx, typecheckTimeout)
+	defer cancel()
+	command := exec.CommandContext(ctx, r.runner.options.TSC,
+		"--noEmit", "--strict", "--noImplicitAny", "false", "--pretty", "false", "--target", "es2023", "--lib", "es2023", "--module", "esnext",
+		"--moduleDetection", "force", "--types", "", "--skipLibCheck", "code.ts", "tools.d.ts")
+	command.Dir = dir
+	command.Env = []string{"GOMEMLIMIT=512MiB", "GOMAXPROCS=2"}
+	command.SysProcAttr = childAttributes()
+	command.Cancel = func() error { killGroup(command.Process); return nil }
+	command.WaitDelay = time.Second
+	printed := &bounded{}
+	command.Stdout, command.Stderr = printed, printed
+	if err := command.Start(); err != nil {
+		return "", err
+	}
+	limitCompiler(command.Process.Pid)
+	err := command.Wait()
+	if ctx.Err() != nil {
+		return "", fmt.Errorf("the compiler did not end in time: %w", ctx.Err())
+	}
+	if err != nil && !bytes.Contains(printed.Bytes(), []byte("error TS")) {
+		return "", fmt.Errorf("%w: %s", err, clipText(printed.String(), 300))
+	}
+	return printed.String(), nil
+}
+
+// bounded keeps the beginning of what is written to it.
+type bounded struct{ bytes.Buffer }
+
+// Write keeps what fits and takes the rest.
+func (b *bounded) Write(p []byte) (int, error) {
+	b.Buffer.Write(p[:min(len(p), max(0, MaxResult-b.Len()))])
+	return len(p), nil
+}

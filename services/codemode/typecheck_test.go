@@ -1,0 +1,87 @@
+package codemode_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpgateway/services/codemode"
+)
+
+// compiler returns the path of the native TypeScript compiler of the node
+// modules, which the tests of this repository install.
+func compiler(t testing.TB) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join("..", "..", "node_modules", "@typescript", "typescript-"+runtime.GOOS+"-*", "lib", "tsc"))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("there is no TypeScript compiler in node_modules: run `npm ci` (%v)", err)
+	}
+	path, err := filepath.Abs(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestTheCompilerFindsMistakesBeforeAnythingRuns(t *testing.T) {
+	const declarations = "declare const math: { \"add\"(args: { a: number; b: number }): Promise<{ sum: number }>; };\ndeclare const console: { log(...a: any[]): void };\n"
+	cases := []struct {
+		name, code string
+		line       int    // of the first complaint; 0 for none
+		says       string // in its message
+	}{
+		{"right", "const r = await math.add({a: 1, b: 2});\nreturn r.sum", 0, ""},
+		{"a wrong type", "const n = 1;\nawait math.add({a: 'x', b: n})", 2, "not assignable"},
+		{"an invented argument", "return await math.add({a: 1, b: 2, c: 3})", 1, "'c'"},
+		{"no such tool", "await math.sub({})", 1, "sub"},
+		{"a fence", "```ts\nawait math.add({a: 1})\n```", 2, "'b'"},
+		{"an export", "export default async () => {\n  return await math.add({a: 1})\n}", 2, "'b'"},
+		{"fetch is off", "await fetch('x')", 1, "fetch"},
+		{"what the runtime has", "setTimeout(() => {}, 1); new URL('http://x/'); structuredClone(input); atob(btoa('x')); new TextEncoder(); return gatewayless()", 1, "gatewayless"},
+	}
+	r := runner(t, codemode.Options{TSC: compiler(t)})
+	if !r.CanTypecheck() {
+		t.Fatal("the runner knows no compiler")
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			d := newTools()
+			q := request(c.code)
+			q.Typecheck = codemode.TypecheckError
+			q.Declarations = func() (string, error) { return declarations, nil }
+			out := run(t, r, q, d)
+			if c.line == 0 {
+				if !out.OK {
+					t.Fatalf("%+v", out.Error)
+				}
+				return
+			}
+			if out.Error == nil || out.Error.Phase != codemode.PhaseTypecheck || out.Error.Line != c.line || !strings.Contains(out.Error.Message, c.says) || len(d.made()) > 0 {
+				t.Errorf("error %+v, calls %q", out.Error, d.made())
+			}
+			q.Typecheck = codemode.TypecheckWarn
+			out = run(t, r, q, d)
+			if len(out.Logs) == 0 || out.Logs[0].Level != "warn" || !strings.Contains(out.Logs[0].Text, c.says) || out.Error != nil && out.Error.Phase == codemode.PhaseTypecheck {
+				t.Errorf("as a warning: logs %+v, error %+v", out.Logs, out.Error)
+			}
+		})
+	}
+}
+
+func TestACompilerThatFailsKeepsNoCodeFromRunning(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "tsc")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nexit 3\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	q := request("return 1")
+	q.Typecheck = codemode.TypecheckError
+	q.Declarations = func() (string, error) { return "", nil }
+	q.Timeout = 20 * time.Second
+	out := run(t, runner(t, codemode.Options{TSC: script}), q, newTools())
+	if string(out.Result) != "1" || len(out.Logs) != 1 || out.Logs[0].Level != "warn" {
+		t.Errorf("result %s, logs %+v, error %+v", out.Result, out.Logs, out.Error)
+	}
+}

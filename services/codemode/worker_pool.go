@@ -1,0 +1,189 @@
+package codemode
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"time"
+)
+
+var errClosed = errors.New("the runner of code is closed")
+
+// pool keeps a few children that are ready, from the first run on and until
+// no run came for a while.
+type pool struct {
+	command []string
+
+	mu     sync.Mutex
+	idle   []*child
+	living map[*child]struct{}
+	coming int // warm children on their way
+	closed bool
+	empty  *time.Timer
+
+	work sync.WaitGroup
+	// starts runs functions on one thread for the life of the pool, because
+	// the kernel ends children with the thread that started them. It is nil
+	// before the first run.
+	starts chan func()
+}
+
+func newPool(command []string) *pool {
+	return &pool{command: command, living: map[*child]struct{}{}}
+}
+
+// take returns a child that is ready, a warm one if there is one.
+func (p *pool) take(ctx context.Context) (*child, error) {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, errClosed
+	}
+	for len(p.idle) > 0 {
+		c := p.idle[len(p.idle)-1]
+		p.idle = p.idle[:len(p.idle)-1]
+		if c.alive() {
+			p.mu.Unlock()
+			return c, nil
+		}
+	}
+	p.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return p.start()
+}
+
+// start starts a child and returns when it is ready.
+func (p *pool) start() (*child, error) {
+	type made struct {
+		child *child
+		err   error
+	}
+	result := make(chan made, 1)
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return nil, errClosed
+	}
+	if p.starts == nil {
+		p.starts = make(chan func())
+		go serveStarts(p.starts)
+	}
+	p.work.Add(1)
+	starts := p.starts
+	p.mu.Unlock()
+	defer p.work.Done()
+	starts <- func() {
+		c, err := spawn(p.command)
+		result <- made{c, err}
+	}
+	m := <-result
+	if m.err != nil {
+		return nil, m.err
+	}
+	p.mu.Lock()
+	p.living[m.child] = struct{}{}
+	p.mu.Unlock()
+	err := m.child.awaitReady()
+	p.mu.Lock()
+	if p.closed && err == nil {
+		err = errClosed
+	}
+	p.mu.Unlock()
+	if err != nil {
+		p.discard(m.child)
+		return nil, err
+	}
+	return m.child, nil
+}
+
+func serveStarts(starts <-chan func()) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for start := range starts {
+		start()
+	}
+}
+
+// discard ends a child and forgets it once it is gone, without waiting.
+func (p *pool) discard(c *child) {
+	c.end()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, known := p.living[c]; !known {
+		return
+	}
+	delete(p.living, c)
+	p.work.Go(func() { <-c.gone })
+}
+
+// refill starts warm children until there are enough, without waiting, and
+// puts their end off.
+func (p *pool) refill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	if p.empty == nil {
+		p.empty = time.AfterFunc(idleTimeout, p.drain)
+	} else {
+		p.empty.Reset(idleTimeout)
+	}
+	for len(p.idle)+p.coming < warmChildren {
+		p.coming++
+		p.work.Go(p.warm)
+	}
+}
+
+func (p *pool) warm() {
+	c, err := p.start()
+	p.mu.Lock()
+	p.coming--
+	keep := err == nil && !p.closed
+	if keep {
+		p.idle = append(p.idle, c)
+	}
+	p.mu.Unlock()
+	if err == nil && !keep {
+		p.discard(c)
+	}
+}
+
+// drain ends the warm children.
+func (p *pool) drain() {
+	p.mu.Lock()
+	idle := p.idle
+	p.idle = nil
+	p.mu.Unlock()
+	for _, c := range idle {
+		p.discard(c)
+	}
+}
+
+// close ends every child and returns when they are gone.
+func (p *pool) close() {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return
+	}
+	p.closed = true
+	if p.empty != nil {
+		p.empty.Stop()
+	}
+	var all []*child
+	for c := range p.living {
+		all = append(all, c)
+	}
+	p.mu.Unlock()
+	for _, c := range all {
+		p.discard(c)
+	}
+	p.work.Wait()
+	if p.starts != nil {
+		close(p.starts)
+	}
+}

@@ -1,0 +1,177 @@
+package codemode
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// child is one process that runs one piece of code.
+type child struct {
+	command *exec.Cmd
+	in      io.WriteCloser
+	writing sync.Mutex
+
+	frames  chan frame    // closed when the child's output ends
+	dropped chan struct{} // closed when nobody reads frames any more
+	ending  sync.Mutex
+	ended   bool          // killed, or about to be waited for
+	gone    chan struct{} // closed when the process was waited for
+	trouble trouble
+	state   *os.ProcessState // once gone
+	ready   readyMessage
+}
+
+type frame struct {
+	kind byte
+	body []byte
+}
+
+// trouble keeps the beginning of a child's standard error.
+type trouble struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write keeps what fits and takes the rest.
+func (t *trouble) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p[:min(len(p), maxTrouble-len(t.text))]...)
+	return len(p), nil
+}
+
+// String returns what was kept.
+func (t *trouble) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
+}
+
+// spawn starts a child and returns before it is ready. It must run on a
+// thread that outlives the child: the kernel ends the child with it.
+func spawn(command []string) (*child, error) {
+	if len(command) == 0 {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		command = []string{self, WorkerCommand}
+	}
+	c := &child{frames: make(chan frame), dropped: make(chan struct{}), gone: make(chan struct{})}
+	c.command = exec.Command(command[0], command[1:]...)
+	c.command.Env = []string{}
+	c.command.Dir = "/"
+	c.command.Stderr = &c.trouble
+	c.command.WaitDelay = time.Second
+	c.command.SysProcAttr = childAttributes()
+	in, err := c.command.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.command.Start(); err != nil {
+		return nil, err
+	}
+	c.in = in
+	go c.read(out)
+	return c, nil
+}
+
+// read hands the child's frames over until its output ends, and then sees the
+// process off.
+func (c *child) read(out io.Reader) {
+	for {
+		kind, body, err := readFrame(out)
+		if err != nil {
+			break
+		}
+		select {
+		case c.frames <- frame{kind, body}:
+			continue
+		case <-c.dropped:
+		}
+		break
+	}
+	close(c.frames)
+	c.end()
+	// How it ended is in the state; a child that was killed is no error.
+	_ = c.command.Wait()
+	c.state = c.command.ProcessState
+	close(c.gone)
+}
+
+// awaitReady returns nil once the child can take a run.
+func (c *child) awaitReady() error {
+	limit := time.NewTimer(startTimeout)
+	defer limit.Stop()
+	select {
+	case f, open := <-c.frames:
+		if open && f.kind == frameReady {
+			return json.Unmarshal(f.body, &c.ready)
+		}
+	case <-limit.C:
+	}
+	c.end()
+	return fmt.Errorf("the child process that runs code did not start: %s", strings.TrimSpace(c.trouble.String()))
+}
+
+// send writes one frame; it blocks while the child is busy and returns an
+// error when it has ended.
+func (c *child) send(kind byte, body []byte) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return writeFrame(c.in, kind, body)
+}
+
+// end kills the child and everything in its process group and returns at
+// once. gone closes when it was waited for. It kills once only, before
+// anybody waits: afterwards the number may be another process's.
+func (c *child) end() {
+	c.ending.Lock()
+	defer c.ending.Unlock()
+	if !c.ended {
+		c.ended = true
+		close(c.dropped)
+		killGroup(c.command.Process)
+	}
+}
+
+// alive reports whether the process has not ended by itself.
+func (c *child) alive() bool {
+	select {
+	case <-c.gone:
+		return false
+	default:
+		return true
+	}
+}
+
+// obituary explains the end of a child that did not report it.
+func (c *child) obituary(log *slog.Logger) *RunError {
+	<-c.gone
+	said := c.trouble.String()
+	cpu := c.state.SystemTime() + c.state.UserTime()
+	switch {
+	// The race detector has words of its own for memory that it cannot get.
+	case strings.Contains(said, "out of memory") || strings.Contains(said, "cannot allocate memory") || strings.Contains(said, "stack exceeds"), strings.Contains(said, "ThreadSanitizer"):
+		return &RunError{Phase: PhaseMemory, Name: "MemoryError", Message: "the code needed more memory than it may"}
+	case killed(c.state) && cpu >= MaxCPU:
+		return &RunError{Phase: PhaseTimeout, Name: "TimeoutError", Message: "the code computed for longer than it may"}
+	case killed(c.state):
+		return &RunError{Phase: PhaseMemory, Name: "MemoryError", Message: "the process of the code was killed, most likely for its memory"}
+	default:
+		log.Warn("a child that ran code ended unexpectedly", "state", c.state.String(), "said", said, "error", errors.New("no report"))
+		return &RunError{Phase: PhaseRuntime, Name: "Error", Message: "the process of the code ended unexpectedly"}
+	}
+}

@@ -1,0 +1,44 @@
+package codemode
+
+import (
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// childAttributes give a child a session and a process group of its own, and
+// its end with the thread that started it.
+func childAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// killGroup kills a child with everything that it may have started.
+func killGroup(p *os.Process) {
+	// The leader of a group that is gone is no error. The process was not
+	// waited for yet, so its number is still its own.
+	_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
+}
+
+// killed reports whether SIGKILL ended the process.
+func killed(state *os.ProcessState) bool {
+	status, ok := state.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
+}
+
+// peakMemory returns the largest size of an ended process, in bytes.
+func peakMemory(state *os.ProcessState) int64 {
+	usage, ok := state.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	return usage.Maxrss << 10
+}
+
+// limitCompiler bounds the memory and the processor time of the compiler.
+func limitCompiler(pid int) {
+	const memory, seconds = 2 << 30, 20
+	// The compiler's own time-out holds where the limits cannot be set.
+	_ = unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: memory, Max: memory}, nil)
+	_ = unix.Prlimit(pid, unix.RLIMIT_CPU, &unix.Rlimit{Cur: seconds, Max: seconds}, nil)
+}
