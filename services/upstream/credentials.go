@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -33,17 +34,46 @@ func NewTarget(row models.Server, resolver SecretResolver, rows SecretRows) *Tar
 	}
 }
 
+// NewConnectedTarget is NewTarget for servers that may want OAuth: their bearer
+// tokens come from tokens, and a request that is refused because of its token
+// is sent once more with the one that tokens has for it then.
+func NewConnectedTarget(row models.Server, resolver SecretResolver, rows SecretRows, tokens Credentials) *Target {
+	t := NewTarget(row, resolver, rows)
+	if row.AuthType != models.UpstreamAuthOAuth {
+		return t
+	}
+	t.Headers = func(ctx context.Context) (http.Header, error) {
+		h, err := extraHeaders(row, resolver, rows)
+		if err != nil {
+			return nil, err
+		}
+		token, err := tokens.Token(ctx, row)
+		if err != nil {
+			return nil, err
+		}
+		maps.DeleteFunc(h, func(name string, _ []string) bool { return strings.EqualFold(name, "Authorization") })
+		h["Authorization"] = []string{bearerPrefix + token.Reveal()}
+		return h, nil
+	}
+	t.Refused = func(ctx context.Context, sent http.Header, c *Challenge) (http.Header, error) {
+		token, err := tokens.Refused(ctx, row, secrets.NewValue(strings.TrimPrefix(sent.Get("Authorization"), bearerPrefix)), c)
+		if err != nil || token.IsZero() {
+			return nil, err
+		}
+		again := maps.Clone(sent)
+		again["Authorization"] = []string{bearerPrefix + token.Reveal()}
+		return again, nil
+	}
+	return t
+}
+
 // credentials returns the headers that prove the gateway to the server. It
 // returns UPSTREAM_UNAUTHORIZED when a credential is configured but cannot be
 // had, so that no request goes out without it.
 func credentials(row models.Server, resolver SecretResolver, rows SecretRows) (http.Header, error) {
-	h := http.Header{}
-	for name, stored := range row.Headers {
-		v, err := resolver.Resolve(stored, rows.Header(row.ID, name))
-		if err != nil {
-			return nil, err
-		}
-		h[name] = []string{v.Reveal()}
+	h, err := extraHeaders(row, resolver, rows)
+	if err != nil {
+		return nil, err
 	}
 	switch row.AuthType {
 	case models.UpstreamAuthBearer:
@@ -55,8 +85,8 @@ func credentials(row models.Server, resolver SecretResolver, rows SecretRows) (h
 			return nil, fault.Upstream(fault.CodeUpstreamUnauthorized, "server %s has authType bearer but no authBearer: set one", row.Alias)
 		}
 		token := v.Reveal()
-		if !strings.HasPrefix(token, "Bearer ") {
-			token = "Bearer " + token
+		if !strings.HasPrefix(token, bearerPrefix) {
+			token = bearerPrefix + token
 		}
 		h["Authorization"] = []string{token}
 	case models.UpstreamAuthOAuth:
@@ -64,3 +94,18 @@ func credentials(row models.Server, resolver SecretResolver, rows SecretRows) (h
 	}
 	return h, nil
 }
+
+// extraHeaders returns the headers that were configured for the server.
+func extraHeaders(row models.Server, resolver SecretResolver, rows SecretRows) (http.Header, error) {
+	h := http.Header{}
+	for name, stored := range row.Headers {
+		v, err := resolver.Resolve(stored, rows.Header(row.ID, name))
+		if err != nil {
+			return nil, err
+		}
+		h[name] = []string{v.Reveal()}
+	}
+	return h, nil
+}
+
+const bearerPrefix = "Bearer "

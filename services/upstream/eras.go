@@ -37,6 +37,8 @@ const (
 	headerLastID   = "Last-Event-Id"
 	typeJSON       = "application/json"
 	typeEvents     = "text/event-stream"
+	headerTrace    = "Traceparent"
+	headerState    = "Tracestate"
 	acceptAnswers  = typeJSON + ", " + typeEvents
 	base64Sentinel = "=?base64?"
 )

@@ -63,7 +63,11 @@ func (p place) unauthorized(resp *http.Response) *fault.Fault {
 		advice = "check that its credentials carry the rights it asks for"
 	}
 	return fault.Upstream(fault.CodeUpstreamUnauthorized, "%s refused our credentials (HTTP %d): %s", p, resp.StatusCode, advice).
-		Because(&Challenge{Status: resp.StatusCode, WWWAuthenticate: resp.Header.Values("WWW-Authenticate")})
+		Because(challengeOf(resp))
+}
+
+func challengeOf(resp *http.Response) *Challenge {
+	return &Challenge{Status: resp.StatusCode, WWWAuthenticate: resp.Header.Values("WWW-Authenticate")}
 }
 
 // broken is the fault for a failed HTTP exchange. The URL that net/http puts

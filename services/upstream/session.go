@@ -79,6 +79,7 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 		x.body = appendRequest(make([]byte, 0, len(params)+len(r.Method)+64), x.id, r.Method, params)
 	}
 	markRepeatable(x.header, r.Method)
+	r.Client.trace(x.header)
 	answer, err := ss.transport.call(ctx, x)
 	if err != nil {
 		if ctx.Err() != nil && !ss.stateless {

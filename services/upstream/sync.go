@@ -49,6 +49,7 @@ type Syncer struct {
 	flight   singleflight.Group
 	schedule *schedule
 	updated  func(serverID, uri string)
+	counts   syncCounts
 
 	life context.Context // ends when Run does, and every run with it
 	end  context.CancelFunc
@@ -184,6 +185,7 @@ func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) 
 		return result, fault.Internal(err)
 	}
 	s.schedule.done(serverID, server.ConfigVersion, listErr == nil)
+	s.counts.add(listErr)
 	if listErr == nil {
 		s.schedule.watch(server)
 	}

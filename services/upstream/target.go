@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mcpgateway/models"
+	"mcpgateway/services/secrets"
 )
 
 // Target is everything needed to reach one upstream. It is immutable: a
@@ -30,6 +31,22 @@ type Target struct {
 	// error is returned unchanged. It may be nil. It must be safe for
 	// concurrent use, and the map it returns is only read.
 	Headers func(ctx context.Context) (http.Header, error)
+
+	// Refused is told that the upstream refused a request with these headers
+	// (HTTP 401 or 403), and returns those to send it with once more; nil when
+	// the refusal is the answer. Its error is returned unchanged. It may be
+	// nil. It must be safe for concurrent use.
+	Refused func(ctx context.Context, sent http.Header, c *Challenge) (http.Header, error)
+}
+
+// Credentials holds the access tokens of servers that want OAuth.
+type Credentials interface {
+	// Token returns the token for a request to the server. Its fault says
+	// what to do when there is none.
+	Token(ctx context.Context, server models.Server) (secrets.Value, error)
+	// Refused is told that the server refused a token, and returns the one to
+	// try once more; the zero Value when the refusal is the answer.
+	Refused(ctx context.Context, server models.Server, token secrets.Value, c *Challenge) (secrets.Value, error)
 }
 
 // timeout is the time-out of one call.
@@ -49,6 +66,9 @@ type Client struct {
 	// Capabilities is the raw JSON object of the client capabilities that
 	// the gateway relays for this client; nil means none.
 	Capabilities []byte
+	// TraceParent and TraceState are headers of the call (W3C Trace Context).
+	// Without a TraceParent neither is sent.
+	TraceParent, TraceState string
 }
 
 // Request is one JSON-RPC request to an upstream.

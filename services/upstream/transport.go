@@ -51,10 +51,11 @@ type reply struct {
 
 // poster sends JSON-RPC messages by HTTP POST to one URL.
 type poster struct {
-	http  *http.Client
-	trace *httptrace.ClientTrace
-	place place
-	url   *url.URL
+	http    *http.Client
+	trace   *httptrace.ClientTrace
+	place   place
+	url     *url.URL
+	refused func(ctx context.Context, sent http.Header, c *Challenge) (http.Header, error) // of the target
 }
 
 // request returns an HTTP request with a body that can be sent again, so that
@@ -72,8 +73,34 @@ func (p *poster) request(ctx context.Context, method string, header http.Header,
 	return req.WithContext(httptrace.WithClientTrace(ctx, p.trace))
 }
 
-// do sends a request. Its error is the context's or a fault.
+// do sends a request, once more with other credentials when the upstream
+// refused it and there are some. Its error is the context's, that of the
+// target's Refused, or a fault.
 func (p *poster) do(req *http.Request) (*http.Response, error) {
+	resp, err := p.send(req)
+	if err != nil || p.refused == nil || resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
+		return resp, err
+	}
+	header, err := p.refused(req.Context(), req.Header, challengeOf(resp))
+	if err == nil && header == nil {
+		return resp, nil
+	}
+	_ = resp.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	again := req.Clone(req.Context())
+	again.Header = header
+	if req.GetBody != nil {
+		if again.Body, err = req.GetBody(); err != nil {
+			return nil, fault.Internal(err)
+		}
+	}
+	return p.send(again)
+}
+
+// send sends a request. Its error is the context's or a fault.
+func (p *poster) send(req *http.Request) (*http.Response, error) {
 	for attempt := 1; ; attempt++ {
 		resp, err := p.http.Do(req)
 		if err == nil {

@@ -1,0 +1,223 @@
+package oauthclient
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/secrets"
+)
+
+// Start is an authorization that is to begin.
+type Start struct {
+	ServerID  string
+	SessionID string // of the browser session that begins it and alone can finish it
+}
+
+// Start finds the server's authorization server, chooses how the gateway is
+// known there, and returns the URL to send the browser to. It may register the
+// gateway (recorded as connection.registered) and stores the flow for ten
+// minutes (recorded as connection.started). It returns UNAUTHORIZED without a
+// browser session, NOT_FOUND for an unknown server, CONFLICT when the server
+// does not use OAuth, and an UPSTREAM_ fault that says what is wrong on the
+// other side, which the connection's status then tells too.
+func (c *Connections) Start(ctx context.Context, s Start) (authorizeURL string, err error) {
+	if s.SessionID == "" {
+		return "", fault.Unauthorized()
+	}
+	server, err := c.oauthServer(ctx, s.ServerID)
+	if err != nil {
+		return "", err
+	}
+	return c.start(ctx, server, s, false)
+}
+
+// oauthServer reads a server that uses OAuth.
+func (c *Connections) oauthServer(ctx context.Context, serverID string) (*subject, error) {
+	server, err := c.server(ctx, serverID)
+	if err != nil {
+		return nil, err
+	}
+	if server.AuthType != models.UpstreamAuthOAuth {
+		return nil, fault.Conflict("server %s has authType %s: set it to oauth first", server.Alias, server.AuthType)
+	}
+	return server, nil
+}
+
+func (c *Connections) start(ctx context.Context, server *subject, s Start, repeated bool) (string, error) {
+	present, _, err := row(c.DB.WithContext(ctx), server.ID)
+	if err != nil {
+		return "", err
+	}
+	address, err := c.prepare(ctx, server, &present, s, repeated)
+	var f *failure
+	if errors.As(err, &f) {
+		return "", c.noteFailure(ctx, server, f)
+	}
+	return address, err
+}
+
+// prepare does what Start says. Its error may be a failure.
+func (c *Connections) prepare(ctx context.Context, server *subject, present *models.Connection, s Start, repeated bool) (string, error) {
+	found, cancel := context.WithTimeout(ctx, discoverTimeout)
+	defer cancel()
+	said, err := c.exchange.probe(found, server.URL)
+	if err != nil {
+		return "", err
+	}
+	a, err := c.exchange.discover(found, server.URL, said, present.Issuer)
+	if err != nil {
+		return "", err
+	}
+	scopes := a.wanted(server.OAuthScopes, c.keptScopes(present, server, a))
+	known, err := c.register(ctx, server, a, scopes)
+	var f *failure
+	switch {
+	case errors.As(err, &f):
+		at := *f
+		at.issuer, at.reasons = a.issuer, known.reasons
+		return "", &at
+	case err != nil:
+		return "", err
+	}
+	state, verifier := randomText(), randomText()
+	hash := sha256.Sum256([]byte(state))
+	now := c.Now()
+	flow := models.ConnectionFlow{
+		StateHash: hash[:], ServerID: server.ID, SessionID: s.SessionID, ServerURL: server.URL,
+		Issuer: a.issuer, IssuerRequired: a.issuerRequired, Resource: a.resource, TokenEndpoint: a.token, RevocationEndpoint: a.revoke,
+		RedirectURI: known.redirectURI, Scopes: scopes,
+		RegistrationKind: string(known.kind), RegistrationID: known.registrationID, ClientID: known.client.id, AuthMethod: known.client.method,
+		ChoiceReasons: known.reasons, Repeated: repeated, CreatedAt: now, ExpiresAt: now.Add(FlowLifetime),
+	}
+	if flow.Verifier, err = c.Keys.Seal(secrets.NewValue(verifier), verifierRow(hash[:])); err != nil {
+		return "", err
+	}
+	if err := c.storeFlow(ctx, server, &flow); err != nil {
+		return "", err
+	}
+	return authorizeURL(a.authorize, &flow, state, verifier)
+}
+
+// keptScopes returns what is asked for beyond a server's usual scopes: what it
+// found missing, and then also what was granted before, which a new
+// authorization would lose otherwise (SEP-2350). Grants of another issuer are
+// nothing to keep.
+func (c *Connections) keptScopes(present *models.Connection, server *subject, a *authority) []string {
+	if len(present.ScopesNeeded) == 0 || present.Issuer != a.issuer || present.ServerURL != server.URL {
+		return nil
+	}
+	return slices.Concat(present.Scopes, present.ScopesNeeded)
+}
+
+// maxFlows is how many flows of one server can be open; the oldest go.
+const maxFlows = 20
+
+func (c *Connections) storeFlow(ctx context.Context, server *subject, flow *models.ConnectionFlow) error {
+	err := c.DB.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		if err := tx.Delete(&models.ConnectionFlow{}, "expires_at <= ?", flow.CreatedAt).Error; err != nil {
+			return err
+		}
+		var open []models.ConnectionFlow
+		if err := tx.Select("state_hash").Order("created_at DESC").Offset(maxFlows-1).Limit(maxFlows).Find(&open, "server_id = ?", server.ID).Error; err != nil {
+			return err
+		}
+		for i := range open {
+			if err := tx.Delete(&open[i]).Error; err != nil {
+				return err
+			}
+		}
+		if err := tx.Create(flow).Error; err != nil {
+			return err
+		}
+		return c.Audit.Record(tx, *server.entry("started", map[string]string{
+			"issuer": flow.Issuer, "registration": flow.RegistrationKind, "because": strings.Join(flow.ChoiceReasons, "; "), "scopes": joinScopes(flow.Scopes),
+		}))
+	})
+	if errors.Is(err, gorm.ErrForeignKeyViolated) {
+		return fault.NotFound("server", server.ID)
+	}
+	if err != nil {
+		return fault.From(err)
+	}
+	return nil
+}
+
+// authorizeURL returns where the browser is sent (RFC 6749 section 4.1.1, RFC
+// 7636 section 4.3, RFC 8707 section 2).
+func authorizeURL(endpoint string, flow *models.ConnectionFlow, state, verifier string) (string, error) {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return "", fail(Degraded, codeEndpoint, "the authorization endpoint has an unusable address")
+	}
+	challenge := sha256.Sum256([]byte(verifier))
+	q := u.Query()
+	for name, value := range map[string]string{
+		"response_type": "code", "client_id": flow.ClientID, "redirect_uri": flow.RedirectURI, "state": state,
+		"code_challenge": base64.RawURLEncoding.EncodeToString(challenge[:]), "code_challenge_method": "S256",
+		"scope": joinScopes(flow.Scopes), "resource": flow.Resource,
+	} {
+		q.Del(name)
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if slices.Contains(flow.Scopes, scopeOffline) {
+		q.Set("prompt", "consent") // OpenID Connect Core section 11 asks for it
+	}
+	u.RawQuery = q.Encode()
+	return u.String(), nil
+}
+
+// noteFailure stores why an authorization could not begin or end, and returns
+// it as a fault. A connection that works keeps its state.
+func (c *Connections) noteFailure(ctx context.Context, server *subject, f *failure) error {
+	present, _, err := row(c.DB.WithContext(ctx), server.ID)
+	if err != nil {
+		return err
+	}
+	if present.AccessToken == "" && present.RefreshToken == "" && (f.state == RegistrationRejected || f.state == BlockedByPolicy) {
+		present.State, present.Reason = string(f.state), ""
+		if f.issuer != "" { // whoever enters a static client has to know where
+			present.Issuer, present.RegistrationKind, present.ChoiceReasons = f.issuer, "", f.reasons
+		}
+	}
+	c.failed(&present, f)
+	err = c.save(ctx, &present, change{entry: server.entry("failed", map[string]string{"code": f.code, "message": f.text})})
+	if err != nil && !errors.Is(err, errOutdated) {
+		return err
+	}
+	return f.asFault(server.Alias)
+}
+
+// randomText returns 43 characters that hold 256 random bits, fit for a state
+// and for a code verifier (RFC 7636 section 4.1).
+func randomText() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // it never fails (crypto/rand)
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+func verifierRow(stateHash []byte) string {
+	return "connection_flows/" + hex.EncodeToString(stateHash) + "/verifier"
+}
+
+// actorName returns who acts, for people.
+func actorName(ctx context.Context) string {
+	a := activity.ActorOf(ctx)
+	if a.Name != "" {
+		return a.Name
+	}
+	return string(a.Kind)
+}

@@ -1,0 +1,221 @@
+package oauthclient
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/url"
+	"time"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/secrets"
+)
+
+// refresh renews the access token of a server, once for all who ask in this
+// process and once among all processes: whoever gets the lock second finds the
+// new token. refused is the token that the server does not take, or zero.
+func (c *Connections) refresh(ctx context.Context, server models.Server, refused secrets.Value) (*opened, error) {
+	key := "renew " + server.ID
+	if !refused.IsZero() {
+		key = "force " + server.ID // one that is under way may find the refused token good enough
+	}
+	return c.once(ctx, key, func(ctx context.Context) (o *opened, err error) {
+		held, err := c.Locks.hold(ctx, server.ID, true, func(ctx context.Context) (err error) {
+			o, err = c.renew(ctx, server, refused)
+			return err
+		})
+		switch {
+		case held:
+			return o, err
+		case errors.Is(err, context.DeadlineExceeded):
+			return nil, fail(Degraded, codeTimeout, "another process of the gateway has been renewing its token for long").because(err).asFault(server.Alias)
+		}
+		return nil, fault.From(err)
+	})
+}
+
+// renew renews the access token under the lock.
+func (c *Connections) renew(ctx context.Context, server models.Server, refused secrets.Value) (*opened, error) {
+	o, err := c.read(ctx, server.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.unusable(o, server); err != nil {
+		return nil, err
+	}
+	now := c.Now()
+	forced := !refused.IsZero() && o.access.Reveal() == refused.Reveal()
+	switch {
+	case o.works(now) && !forced && !o.due(now):
+		return o, nil // another has done it
+	case !o.renewable():
+		return nil, c.ended(ctx, o, server)
+	case o.pauses(now):
+		if o.works(now) && !forced {
+			return o, nil
+		}
+		f := fail(Degraded, o.ErrorCode, o.ErrorText)
+		f.retry = o.NextAttemptAt.Sub(now)
+		return nil, f.asFault(server.Alias)
+	}
+	granted, err := c.ask(ctx, o, server)
+	if err != nil {
+		return c.notRenewed(ctx, o, server, forced, err)
+	}
+	return c.renewed(ctx, o, server, forced, granted)
+}
+
+// ask sends the refresh request (RFC 6749 section 6, RFC 8707 section 2.2).
+// The error may be a failure.
+func (c *Connections) ask(ctx context.Context, o *opened, server models.Server) (tokens, error) {
+	self, err := c.clientOf(ctx, server, Kind(o.RegistrationKind), o.RegistrationID, o.ClientID, o.AuthMethod)
+	if err != nil {
+		return tokens{}, err
+	}
+	refreshToken, err := c.open(o.RefreshToken, RefreshTokenRow(o.ServerID))
+	if err != nil {
+		return tokens{}, err
+	}
+	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refreshToken.Reveal()}}
+	if o.Resource != "" {
+		form.Set("resource", o.Resource)
+	}
+	return c.exchange.ask(ctx, o.TokenEndpoint, self, form)
+}
+
+// renewed stores granted tokens. The old refresh token may be worth nothing
+// any more, so storing is tried hard; only a newer authorization makes them
+// void.
+func (c *Connections) renewed(ctx context.Context, o *opened, server models.Server, forced bool, granted tokens) (*opened, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+	defer cancel()
+	next, now := o.Connection, c.Now()
+	if err := c.take(&next, granted); err != nil {
+		return nil, err
+	}
+	next.RefreshedAt = &now
+	if next.Reason != ReasonInsufficientScope {
+		next.State, next.Reason = string(Connected), ""
+		next.ErrorCode, next.ErrorText, next.ErrorAt = "", "", nil
+	}
+	next.Failures, next.NextAttemptAt = 0, nil
+	if forced {
+		next.ForcedAt = &now
+	}
+	var outdated bool
+	err := again(ctx, func() error {
+		err := c.save(ctx, &next, change{})
+		if errors.Is(err, errOutdated) {
+			outdated = true
+			return nil
+		}
+		return err
+	})
+	switch {
+	case outdated:
+		return c.newer(ctx, server)
+	case err != nil:
+		c.Log.Error("renewed tokens could not be stored, so the server may have to be connected again", "server", o.ServerID, "error", err)
+		return nil, err
+	}
+	return &opened{Connection: next, access: granted.access}, nil
+}
+
+// newer returns the connection that somebody else stored meanwhile.
+func (c *Connections) newer(ctx context.Context, server models.Server) (*opened, error) {
+	o, err := c.read(ctx, server.ID)
+	if err != nil {
+		return nil, err
+	}
+	if !o.works(c.Now()) {
+		return nil, fail(Degraded, codeServerError, "it was changed while its token was being renewed").asFault(server.Alias)
+	}
+	return o, nil
+}
+
+// take puts granted tokens into a connection. Without a new refresh token the
+// old one stays in use (RFC 6749 section 6).
+func (c *Connections) take(r *models.Connection, granted tokens) error {
+	var err error
+	if r.AccessToken, err = c.seal(granted.access, AccessTokenRow(r.ServerID)); err != nil {
+		return err
+	}
+	if !granted.refresh.IsZero() {
+		if r.RefreshToken, err = c.seal(granted.refresh, RefreshTokenRow(r.ServerID)); err != nil {
+			return err
+		}
+	}
+	if granted.scopes != nil {
+		r.Scopes = granted.scopes
+	}
+	now := c.Now()
+	r.IssuedAt, r.ExpiresAt, r.RefreshAt = &now, nil, nil
+	if granted.life > 0 {
+		expires := now.Add(granted.life)
+		// Tokens that were granted together are not all renewed together.
+		share := RefreshShare - refreshSpread*rand.Float64()
+		due := now.Add(time.Duration(float64(granted.life) * share)).Truncate(time.Millisecond)
+		r.ExpiresAt, r.RefreshAt = &expires, &due
+	}
+	return nil
+}
+
+// notRenewed stores why a refresh failed, unless somebody else changed the
+// connection meanwhile: then theirs is the truth, and a token of theirs that
+// works is returned. So does the old one until it ends.
+func (c *Connections) notRenewed(ctx context.Context, o *opened, server models.Server, forced bool, err error) (*opened, error) {
+	f := failureOf(err)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
+	defer cancel()
+	next, now := o.Connection, c.Now()
+	c.failed(&next, f)
+	w := change{}
+	if f.state.needsPerson() {
+		next.State, next.Reason = string(f.state), ""
+		if f.state == NeedsReauth {
+			next.Reason = f.code
+		}
+		next.RefreshToken, next.RefreshAt = "", nil
+		if forced {
+			next.AccessToken, next.ExpiresAt = "", nil
+		}
+		s, err := c.server(ctx, server.ID)
+		if err != nil {
+			return nil, err
+		}
+		w.entry = s.entry("needs_reauth", map[string]string{"state": next.State, "reason": next.Reason, "code": f.code, "message": f.text})
+		if f.state == RegistrationRejected && next.RegistrationID != "" {
+			w.also = func(tx *gorm.DB) error { return c.dropRegistrationIn(tx, s, next.RegistrationID) }
+		}
+	} else {
+		if next.Reason != ReasonInsufficientScope {
+			next.State, next.Reason = string(f.state), "" // degraded or blocked
+		}
+		wait := retryIn(next.Failures)
+		if f.retry > 0 {
+			wait = f.retry
+		}
+		attempt := now.Add(wait).Truncate(time.Millisecond)
+		next.Failures, next.NextAttemptAt = next.Failures+1, &attempt
+		f.retry = wait
+	}
+	c.Log.Warn("the token of an upstream connection was not renewed", "server", server.Alias, "state", f.state, "code", f.code, "error", f.cause)
+	switch err := c.save(ctx, &next, w); {
+	case errors.Is(err, errOutdated):
+		return c.newer(ctx, server)
+	case err != nil:
+		return nil, err
+	case o.works(now) && !forced:
+		return &opened{Connection: next, access: o.access}, nil
+	}
+	return nil, f.asFault(server.Alias)
+}
+
+// retryIn returns how long to wait after a number of failures in a row.
+func retryIn(failures int64) time.Duration {
+	wait := min(firstRetry<<min(failures, 20), lastRetry)
+	return time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64()))
+}

@@ -1,0 +1,197 @@
+package oauthclient
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+)
+
+// known is the gateway as one authorization server knows it.
+type known struct {
+	kind           Kind
+	reasons        []string
+	client         client
+	registrationID string
+	redirectURI    string
+}
+
+// IssuerID returns what tells the callbacks of issuers apart, which protects
+// from mixing them up where an authorization server does not send iss.
+func IssuerID(issuer string) string {
+	hash := sha256.Sum256([]byte(issuer))
+	return hex.EncodeToString(hash[:16])
+}
+
+// register chooses a registration at the authority, and makes it when it is a
+// new dynamic one. The error may be a failure; what is returned beside it says
+// why nothing else was chosen.
+func (c *Connections) register(ctx context.Context, server *subject, a *authority, scopes []string) (*known, error) {
+	own := c.base + CallbackPath + "/" + IssuerID(a.issuer)
+	held, err := c.heldRegistration(ctx, a.issuer, own)
+	if err != nil {
+		return nil, err
+	}
+	why := c.Document.WhyNot(ctx)
+	options := Options{
+		Held: held != nil, DocumentsTaken: a.documents, DocumentEligible: why == "", DocumentWhyNot: why,
+		Registers: a.register != "", StaticID: server.OAuthClientID != "",
+	}
+	choice := Choose(options)
+	k := &known{kind: choice.Kind, reasons: choice.Reasons, redirectURI: own}
+	switch choice.Kind {
+	case Held:
+		return c.useHeld(k, held)
+	case Document:
+		k.redirectURI, k.client = c.base+CallbackPath, client{id: c.Document.URL(), method: authNone}
+		return k, nil
+	case Dynamic:
+		err := c.registerNew(ctx, server, a, scopes, k)
+		var f *failure
+		if !errors.As(err, &f) || !options.StaticID {
+			return k, err
+		}
+		// Automatic registration turned out to be unavailable.
+		k.reasons = append(k.reasons, "dynamic registration failed: "+f.text, "a static client was entered")
+		return c.useStatic(k, server, a)
+	case Static:
+		return c.useStatic(k, server, a)
+	}
+	return k, fail(RegistrationRejected, codeRegistration, "no registration can be had at "+a.issuer+": enter a client id that it issued")
+}
+
+func (c *Connections) heldRegistration(ctx context.Context, issuer, redirectURI string) (*models.ConnectionRegistration, error) {
+	var r models.ConnectionRegistration
+	err := c.DB.WithContext(ctx).First(&r, "issuer = ? AND redirect_uri = ? AND retired_at IS NULL AND (secret_expires_at IS NULL OR secret_expires_at > ?)", issuer, redirectURI, c.Now()).Error
+	switch {
+	case errors.Is(err, gorm.ErrRecordNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, fault.Internal(err)
+	}
+	return &r, nil
+}
+
+// useHeld is known by a stored registration.
+func (c *Connections) useHeld(k *known, held *models.ConnectionRegistration) (*known, error) {
+	secret, err := c.open(held.ClientSecret, RegistrationSecretRow(held.ID))
+	if err != nil {
+		return k, err
+	}
+	k.kind, k.registrationID, k.client = Dynamic, held.ID, client{id: held.ClientID, secret: secret, method: held.AuthMethod}
+	return k, nil
+}
+
+func (c *Connections) useStatic(k *known, server *subject, a *authority) (*known, error) {
+	secret, err := c.ClientSecret(server.Server)
+	if err != nil {
+		return k, err
+	}
+	k.kind, k.client = Static, client{id: server.OAuthClientID, secret: secret, method: authMethod(a.authMethods, !secret.IsZero())}
+	return k, nil
+}
+
+// registerNew registers the gateway and stores the registration. When another
+// process was quicker, its registration is used and ours is left alone.
+func (c *Connections) registerNew(ctx context.Context, server *subject, a *authority, scopes []string, k *known) error {
+	got, err := c.exchange.registerClient(ctx, a, k.redirectURI, scopes, clientName, c.base)
+	if err != nil {
+		return err
+	}
+	r := models.ConnectionRegistration{
+		ID: uuid.Must(uuid.NewV7()).String(), Issuer: a.issuer, RedirectURI: k.redirectURI,
+		ClientID: got.client.id, AuthMethod: got.client.method, CreatedAt: c.Now(),
+	}
+	if !got.secretExpires.IsZero() {
+		r.SecretExpiresAt = &got.secretExpires
+	}
+	if r.ClientSecret, err = c.seal(got.client.secret, RegistrationSecretRow(r.ID)); err != nil {
+		return err
+	}
+	err = c.DB.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		expired := tx.Model(&models.ConnectionRegistration{}).
+			Where("issuer = ? AND redirect_uri = ? AND retired_at IS NULL AND secret_expires_at <= ?", a.issuer, k.redirectURI, r.CreatedAt).
+			Update("retired_at", r.CreatedAt)
+		if expired.Error != nil {
+			return expired.Error
+		}
+		done := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&r)
+		if done.Error != nil || done.RowsAffected == 0 {
+			return done.Error
+		}
+		return c.Audit.Record(tx, *server.entry("registered", map[string]string{"issuer": a.issuer, "client": r.ClientID}))
+	})
+	if err != nil {
+		return fault.From(err)
+	}
+	held, err := c.heldRegistration(ctx, a.issuer, k.redirectURI)
+	if err != nil || held == nil {
+		return errors.Join(err, errNoRegistration)
+	}
+	_, err = c.useHeld(k, held)
+	return err
+}
+
+var errNoRegistration = errors.New("the new registration was dropped again at once")
+
+// DropRegistration has the next authorization of a server register the gateway
+// anew, for an authorization server that forgot it. Connections that work keep
+// the old registration. It records connection.registration_dropped. It returns
+// NOT_FOUND for an unknown server, and CONFLICT when no dynamic registration is
+// held for the issuer that the server was last connected to or sent to.
+func (c *Connections) DropRegistration(ctx context.Context, serverID string) error {
+	server, err := c.oauthServer(ctx, serverID)
+	if err != nil {
+		return err
+	}
+	present, _, err := row(c.DB.WithContext(ctx), serverID)
+	if err != nil {
+		return err
+	}
+	issuer := present.Issuer
+	var last models.ConnectionFlow
+	switch err := c.DB.WithContext(ctx).Order("created_at DESC").First(&last, "server_id = ?", serverID).Error; {
+	case err == nil:
+		issuer = last.Issuer
+	case !errors.Is(err, gorm.ErrRecordNotFound):
+		return fault.Internal(err)
+	}
+	held, err := c.heldRegistration(ctx, issuer, c.base+CallbackPath+"/"+IssuerID(issuer))
+	if err != nil {
+		return err
+	}
+	if held == nil {
+		return fault.Conflict("no registration is held for server %s: connect it to get one", server.Alias)
+	}
+	return c.dropRegistration(ctx, server, held.ID)
+}
+
+// dropRegistration retires a dynamic registration and records
+// connection.registration_dropped.
+func (c *Connections) dropRegistration(ctx context.Context, server *subject, id string) error {
+	err := c.DB.WithContext(ctx).Transaction(func(tx *gorm.DB) error { return c.dropRegistrationIn(tx, server, id) })
+	if err != nil {
+		return fault.From(err)
+	}
+	return nil
+}
+
+func (c *Connections) dropRegistrationIn(tx *gorm.DB, server *subject, id string) error {
+	// Those that were retired before and serve nobody any more go.
+	unused := tx.Where("retired_at IS NOT NULL AND id NOT IN (?)", tx.Session(&gorm.Session{NewDB: true}).Model(&models.Connection{}).Select("registration_id"))
+	if err := unused.Delete(&models.ConnectionRegistration{}).Error; err != nil {
+		return err
+	}
+	done := tx.Model(&models.ConnectionRegistration{}).Where("id = ? AND retired_at IS NULL", id).Update("retired_at", c.Now())
+	if done.Error != nil || done.RowsAffected == 0 {
+		return done.Error
+	}
+	return c.Audit.Record(tx, *server.entry("registration_dropped", nil))
+}

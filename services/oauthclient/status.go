@@ -1,0 +1,112 @@
+package oauthclient
+
+import (
+	"context"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+)
+
+// Status is how the OAuth connection of a server stands. It holds no secret.
+type Status struct {
+	ServerID, ProjectID, Alias string
+
+	State  State
+	Reason string // why a person is needed, when the state is needs_reauth
+
+	Issuer       string
+	Registration Kind     // document, dynamic or static; empty before the first connection
+	Because      []string // why this registration
+	Scopes       []string // granted
+	ScopesNeeded []string // asked for by the server beyond those
+
+	ConnectedAt, RefreshedAt, ExpiresAt, NextAttemptAt *time.Time
+	ConnectedBy                                        string
+
+	ErrorCode, ErrorText string // of the last failure
+	ErrorAt              *time.Time
+}
+
+// NeedsPerson reports whether nothing works before somebody authorizes, or
+// that something will not.
+func (s *Status) NeedsPerson() bool { return s.State == NotConnected || s.State.needsPerson() }
+
+// Statuses returns the status of every server that uses OAuth, by server id.
+func (c *Connections) Statuses(ctx context.Context) (map[string]Status, error) {
+	return c.statuses(ctx, "")
+}
+
+// Status returns the status of one server; CONFLICT when it does not use
+// OAuth, NOT_FOUND when there is none.
+func (c *Connections) Status(ctx context.Context, serverID string) (Status, error) {
+	if _, err := c.oauthServer(ctx, serverID); err != nil {
+		return Status{}, err
+	}
+	all, err := c.statuses(ctx, serverID)
+	return all[serverID], err
+}
+
+func (c *Connections) statuses(ctx context.Context, only string) (map[string]Status, error) {
+	db := c.DB.WithContext(ctx)
+	servers := db.Select("id", "project_id", "alias", "url", "o_auth_client_id").Where("auth_type = ?", models.UpstreamAuthOAuth)
+	connections, flows := db, db.Select("server_id").Where("consumed_at IS NULL AND expires_at > ?", c.Now())
+	if only != "" {
+		servers, connections, flows = servers.Where("id = ?", only), connections.Where("server_id = ?", only), flows.Where("server_id = ?", only)
+	}
+	var rows []models.Server
+	var stored []models.Connection
+	var open []models.ConnectionFlow
+	for _, err := range []error{servers.Find(&rows).Error, connections.Find(&stored).Error, flows.Find(&open).Error} {
+		if err != nil {
+			return nil, fault.Internal(err)
+		}
+	}
+	byServer := make(map[string]*models.Connection, len(stored))
+	for i := range stored {
+		byServer[stored[i].ServerID] = &stored[i]
+	}
+	begun := make(map[string]bool, len(open))
+	for i := range open {
+		begun[open[i].ServerID] = true
+	}
+	all := make(map[string]Status, len(rows))
+	for _, server := range rows {
+		all[server.ID] = c.status(server, byServer[server.ID], begun[server.ID])
+	}
+	return all, nil
+}
+
+func (c *Connections) status(server models.Server, r *models.Connection, begun bool) Status {
+	s := Status{ServerID: server.ID, ProjectID: server.ProjectID, Alias: server.Alias, State: NotConnected}
+	if r != nil {
+		s.State, s.Reason, s.Issuer = State(r.State), r.Reason, r.Issuer
+		s.Registration, s.Because, s.Scopes, s.ScopesNeeded = Kind(r.RegistrationKind), r.ChoiceReasons, r.Scopes, r.ScopesNeeded
+		s.ConnectedAt, s.RefreshedAt, s.ExpiresAt, s.NextAttemptAt, s.ConnectedBy = r.ConnectedAt, r.RefreshedAt, r.ExpiresAt, r.NextAttemptAt, r.ConnectedBy
+		s.ErrorCode, s.ErrorText, s.ErrorAt = r.ErrorCode, r.ErrorText, r.ErrorAt
+		s.State, s.Reason = c.shown(server, r)
+	}
+	if begun && (s.State == NotConnected || s.State.needsPerson()) {
+		s.State = Authorizing
+	}
+	return s
+}
+
+// shown returns the state that follows from what is stored and the time.
+func (c *Connections) shown(server models.Server, r *models.Connection) (State, string) {
+	state, holds, now := State(r.State), r.AccessToken != "" || r.RefreshToken != "", c.Now()
+	ended := r.ExpiresAt != nil && !now.Before(*r.ExpiresAt)
+	switch {
+	case holds && r.ServerURL != server.URL:
+		return NeedsReauth, ReasonURLChanged
+	case holds && r.RegistrationKind == string(Static) && r.ClientID != server.OAuthClientID:
+		return NeedsReauth, ReasonClientChanged
+	case state != Connected || r.RefreshToken != "":
+		return state, r.Reason
+	case ended:
+		return NeedsReauth, ReasonNoRefreshToken
+	case r.RefreshAt != nil && !now.Before(*r.RefreshAt):
+		return Expiring, ""
+	}
+	return state, r.Reason
+}
