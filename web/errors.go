@@ -44,6 +44,10 @@ func statusOf(kind fault.Kind) int {
 	}
 }
 
+// StatusOf returns the HTTP status of a failure, for handlers that answer it
+// with a page of their own.
+func StatusOf(err error) int { return statusOf(fault.From(err).Kind) }
+
 // errorBody is the JSON form of a failure outside JSON-RPC (contract, "Errors").
 type errorBody struct {
 	Code      fault.Code        `json:"code"`

@@ -19,12 +19,14 @@ import (
 // ends. Handlers fill in what they learn.
 type Event struct {
 	RequestID string
+	Route     string // pattern of the URL; empty when no route has it
 	Project   string
 	Method    string // of JSON-RPC
 	Tool      string
 	Upstream  string
 
 	start time.Time
+	trace traceContext
 	code  fault.Code
 	err   error
 
@@ -50,7 +52,7 @@ func EventOf(c *fiber.Ctx) *Event {
 	if e, ok := c.Locals(eventKey).(*Event); ok {
 		return e
 	}
-	e := &Event{RequestID: uuid.NewString(), start: time.Now()}
+	e := &Event{RequestID: uuid.NewString(), start: time.Now(), trace: traceOf(c)}
 	e.holds.Store(1)
 	c.Locals(eventKey, e)
 	return e
@@ -100,8 +102,9 @@ func withoutKeys(s string) string {
 	return keyText.ReplaceAllString(s, "gwk_…")
 }
 
-// logRequests writes one line per request.
-func logRequests(log *slog.Logger) fiber.Handler {
+// logRequests writes one line per request, and has it counted; counter may be
+// nil.
+func logRequests(log *slog.Logger, counter RequestCounter) fiber.Handler {
 	write := func(e *Event) { e.log(log) }
 	return func(c *fiber.Ctx) error {
 		e := EventOf(c)
@@ -113,6 +116,9 @@ func logRequests(log *slog.Logger) fiber.Handler {
 			}
 		}
 		e.line = requestLine{ctx: c.UserContext(), method: c.Method(), path: c.Path(), ip: c.IP(), status: c.Response().StatusCode()}
+		if counter != nil {
+			counter.Request(e.line.method, e.Route, e.line.status, time.Since(e.start))
+		}
 		e.write = write
 		e.Release()
 		return nil
@@ -131,9 +137,9 @@ func (e *Event) log(log *slog.Logger) {
 	if !log.Enabled(e.line.ctx, level) {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 12)
+	attrs := make([]slog.Attr, 0, 14)
 	attrs = append(attrs,
-		slog.String("request_id", e.RequestID), slog.String("method", e.line.method), slog.String("path", clip(withoutKeys(e.line.path), 256)),
+		slog.String("request_id", e.RequestID), slog.String("trace_id", string(e.appendTraceID(make([]byte, 0, 32)))), slog.String("method", e.line.method), slog.String("path", clip(withoutKeys(e.line.path), 256)),
 		slog.Int("status", e.line.status), slog.Float64("ms", float64(time.Since(e.start).Microseconds())/1000), slog.String("ip", e.line.ip))
 	for _, a := range [...]struct{ key, value string }{
 		{"project", e.Project}, {"rpc", e.Method}, {"tool", withoutKeys(e.Tool)}, {"upstream", e.Upstream}, {"code", string(e.code)},

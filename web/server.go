@@ -24,6 +24,7 @@ type Options struct {
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
 	Log            *slog.Logger
 	ErrorPage      ErrorPage
+	Requests       RequestCounter // nil counts nothing
 }
 
 // New returns a server without routes: it limits, logs, recovers, sets
@@ -53,6 +54,6 @@ func New(o Options) *fiber.App {
 		config.EnableIPValidation = true
 	}
 	app := fiber.New(config)
-	app.Use(logRequests(o.Log), recoverPanics, secureHeaders(o.HTTPS), checkHosts(o.Names))
+	app.Use(logRequests(o.Log, o.Requests), recoverPanics, secureHeaders(o.HTTPS), checkHosts(o.Names))
 	return app
 }

@@ -1,0 +1,70 @@
+package web
+
+import (
+	"crypto/subtle"
+	"net/url"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/fault"
+)
+
+// Where a request carries the session's token.
+const (
+	CSRFField  = "csrf"
+	CSRFHeader = "X-CSRF-Token"
+)
+
+// checkForgery refuses requests that another site made a browser send: what is
+// not GET or HEAD must come from our own pages and carry the session's token.
+// Programs with the administration token send no cookie and need neither.
+func (g *Guards) checkForgery(c *fiber.Ctx) error {
+	if onlyReads(c) || c.Locals(tokenKey) != nil {
+		return c.Next()
+	}
+	p := PersonOf(c)
+	if p == nil {
+		return fault.Unauthorized()
+	}
+	if !g.fromOwnPages(c) {
+		return forged()
+	}
+	given := c.Get(CSRFHeader)
+	if given == "" {
+		// Only form bodies are parsed, and they are never inflated.
+		given = string(c.Request().PostArgs().Peek(CSRFField))
+	}
+	if p.CSRF == "" || subtle.ConstantTimeCompare([]byte(given), []byte(p.CSRF)) != 1 {
+		return fault.Forbidden("this form is out of date: load the page again and repeat what you did")
+	}
+	return c.Next()
+}
+
+// checkOwnPages refuses what another site made a browser send where there is
+// no session to hold a token.
+func (g *Guards) checkOwnPages(c *fiber.Ctx) error {
+	if !onlyReads(c) && !g.fromOwnPages(c) {
+		return forged()
+	}
+	return c.Next()
+}
+
+func onlyReads(c *fiber.Ctx) bool {
+	return c.Method() == fiber.MethodGet || c.Method() == fiber.MethodHead
+}
+
+// fromOwnPages reports whether the browser says that a page of ours, or the
+// person at the address bar, made the request (W3C Fetch Metadata). Where it
+// says nothing of the kind, as without https, the Origin header must be our
+// own; a request with neither header is refused.
+func (g *Guards) fromOwnPages(c *fiber.Ctx) bool {
+	if site := c.Get("Sec-Fetch-Site"); site != "" {
+		return site == "same-origin" || site == "none"
+	}
+	u, err := url.Parse(c.Get(fiber.HeaderOrigin))
+	return err == nil && u.Host != "" && originOf(u) == g.origin
+}
+
+func forged() error {
+	return fault.Forbidden("this request did not come from a page of this gateway: open the page again and repeat what you did")
+}

@@ -1,0 +1,16 @@
+package web
+
+import "time"
+
+// MaxAddresses is how many addresses a limit remembers.
+const MaxAddresses = maxAddresses
+
+// Take takes a token of an address.
+func (l *AddressLimit) Take(address string) time.Duration { return l.take(address) }
+
+// Kept returns how many addresses the limit remembers.
+func (l *AddressLimit) Kept() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.full)
+}

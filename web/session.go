@@ -1,0 +1,279 @@
+package web
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/fault"
+)
+
+// The roles of people, as a session names them.
+const (
+	RoleAdmin  = "admin"
+	RoleViewer = "viewer"
+	RoleMember = "member"
+)
+
+// How long a browser keeps the cookies; the server ends sessions sooner.
+const (
+	sessionCookieAge = 7 * 24 * time.Hour
+	flowCookieAge    = 10 * time.Minute
+)
+
+// maxNext is the longest local path to come back to, in bytes.
+const maxNext = 2048
+
+// Person is who is signed in with the browser of a request.
+type Person struct {
+	ID, Name, Email string
+	Role            string
+	SessionID       string // stays when the cookie's value is renewed
+	CSRF            string // what the forms of this session carry in the field csrf
+	AuthenticatedAt time.Time
+}
+
+// Sessions finds the person of a session cookie's value. No live session is
+// nil without an error.
+type Sessions interface {
+	Person(ctx context.Context, cookie string) (*Person, error)
+}
+
+// Actor is who acts in a request, as the audit log records it.
+type Actor struct {
+	Kind      string // user, token or client
+	ID, Name  string
+	IP        string
+	RequestID string
+}
+
+// Act returns a context whose changes are recorded as the actor's.
+type Act func(ctx context.Context, a Actor) context.Context
+
+// GuardOptions say how guards know people and programs.
+type GuardOptions struct {
+	Sessions   Sessions
+	Token      TokenChecker
+	PublicURL  *url.URL
+	NeedStepUp func(authenticatedAt time.Time) error // nil when the person proved who they are lately
+	Act        Act
+	LoginPath  string // where people sign in
+	StepUpPath string // where they prove again who they are
+}
+
+// Guards are the handlers before those of a route. They say who may use it;
+// each returns the whole chain for one kind of route.
+type Guards struct {
+	options GuardOptions
+	origin  string
+	secure  bool
+}
+
+// NewGuards returns the guards.
+func NewGuards(o GuardOptions) *Guards {
+	return &Guards{options: o, origin: originOf(o.PublicURL), secure: o.PublicURL.Scheme == "https"}
+}
+
+// Visitor admits everybody and knows who is signed in, for public pages, and
+// for signing in: what is posted must come from our own pages, and needs no
+// token because there is no session yet.
+func (g *Guards) Visitor() []fiber.Handler {
+	return []fiber.Handler{g.know, g.checkOwnPages}
+}
+
+// Signed admits everybody who is signed in, whatever their role. What they
+// send other than GET and HEAD needs the session's token.
+func (g *Guards) Signed() []fiber.Handler {
+	return []fiber.Handler{g.know, g.need(RoleAdmin, RoleViewer, RoleMember), g.checkForgery}
+}
+
+// Viewer admits who may read the administration: administrators, viewers, and
+// on the API the administration token.
+func (g *Guards) Viewer() []fiber.Handler {
+	return []fiber.Handler{g.know, g.need(RoleAdmin, RoleViewer), g.checkForgery}
+}
+
+// Admin admits who may change everything: administrators, with the session's
+// token for what is not GET or HEAD, and on the API the administration token.
+func (g *Guards) Admin() []fiber.Handler {
+	return []fiber.Handler{g.know, g.need(RoleAdmin), g.checkForgery}
+}
+
+// Careful stands behind Admin or Signed on routes that change secrets: it
+// admits people who proved who they are lately, and sends the others to do so.
+// Automation with the administration token passes.
+func (g *Guards) Careful(c *fiber.Ctx) error {
+	p := PersonOf(c)
+	if p == nil && c.Locals(tokenKey) != nil {
+		return c.Next()
+	}
+	if p == nil {
+		return fault.Unauthorized()
+	}
+	err := g.options.NeedStepUp(p.AuthenticatedAt)
+	if err == nil {
+		return c.Next()
+	}
+	if isAPI(c) {
+		return err
+	}
+	return g.sendTo(c, g.options.StepUpPath)
+}
+
+// Keys of what guards leave in a request.
+const (
+	personKey = "person"
+	tokenKey  = "token"
+)
+
+// PersonOf returns who is signed in, or nil: nobody, a program with the
+// administration token, or a route without a guard that looks.
+func PersonOf(c *fiber.Ctx) *Person {
+	p, _ := c.Locals(personKey).(*Person)
+	return p
+}
+
+// know finds out who makes the request, once. An Authorization header speaks
+// for itself: the cookie beside it is not looked at, so that the two are never
+// combined.
+func (g *Guards) know(c *fiber.Ctx) error {
+	actor := Actor{Kind: "client", IP: c.IP(), RequestID: EventOf(c).RequestID}
+	switch header := c.Get(fiber.HeaderAuthorization); {
+	case header != "":
+		scheme, given, _ := strings.Cut(header, " ")
+		if isAPI(c) && strings.EqualFold(scheme, "bearer") && g.options.Token.Matches(strings.TrimSpace(given)) {
+			c.Locals(tokenKey, true)
+			actor.Kind, actor.Name = "token", "administration token"
+		}
+	case c.Cookies(g.sessionName()) != "":
+		p, err := g.options.Sessions.Person(c.UserContext(), c.Cookies(g.sessionName()))
+		if err != nil {
+			return err
+		}
+		if p != nil {
+			c.Locals(personKey, p)
+			actor.Kind, actor.ID, actor.Name = "user", p.ID, p.Email
+		}
+	}
+	c.SetUserContext(g.options.Act(c.UserContext(), actor))
+	c.Vary(fiber.HeaderCookie)
+	return c.Next()
+}
+
+// need admits people of the roles, and the administration token.
+func (g *Guards) need(roles ...string) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		c.Set(fiber.HeaderCacheControl, "no-store") // a handler may say otherwise
+		if c.Locals(tokenKey) != nil {
+			return c.Next()
+		}
+		p := PersonOf(c)
+		if p == nil && isAPI(c) {
+			c.Set(fiber.HeaderWWWAuthenticate, `Bearer realm="gateway administration"`)
+			return fault.Unauthorized()
+		}
+		if p == nil {
+			return g.sendTo(c, g.options.LoginPath)
+		}
+		for _, role := range roles {
+			if p.Role == role {
+				return c.Next()
+			}
+		}
+		return fault.Forbidden("your role %q may not do this: ask an administrator", p.Role)
+	}
+}
+
+// sendTo answers with a redirect to a page that leads back here. htmx follows
+// redirects itself and would show the page inside this one, so it is told to
+// leave instead.
+func (g *Guards) sendTo(c *fiber.Ctx, path string) error {
+	next := ""
+	if c.Method() == fiber.MethodGet {
+		next = c.OriginalURL()
+	}
+	if at := c.Get("HX-Current-URL"); at != "" {
+		next = ""
+		if u, err := url.Parse(at); err == nil {
+			next = u.RequestURI()
+		}
+	}
+	if next = LocalPath(next, ""); next != "" {
+		path += "?next=" + url.QueryEscape(next)
+	}
+	if c.Get("HX-Request") != "" {
+		c.Set("HX-Redirect", path)
+		return c.SendStatus(fiber.StatusOK)
+	}
+	return c.Redirect(path, fiber.StatusSeeOther)
+}
+
+// isAPI reports whether the request is for programs, who get JSON where people
+// are led to a page.
+func isAPI(c *fiber.Ctx) bool { return strings.HasPrefix(c.Path(), "/api/") }
+
+// LocalPath returns next when it is a path of this gateway, else fallback: no
+// address elsewhere, however it is spelt.
+func LocalPath(next, fallback string) string {
+	if len(next) > maxNext || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") ||
+		strings.ContainsFunc(next, func(r rune) bool { return r <= ' ' || r == '\\' || r >= 0x7f }) {
+		return fallback
+	}
+	u, err := url.Parse(next)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || strings.HasPrefix(u.Path, "//") || strings.Contains(u.Path, `\`) {
+		return fallback
+	}
+	return next
+}
+
+// SetSession gives the browser the cookie of a session that just began or was
+// renewed.
+func (g *Guards) SetSession(c *fiber.Ctx, value string) {
+	g.setCookie(c, g.sessionName(), value, sessionCookieAge)
+}
+
+// ClearSession takes the session's cookie away.
+func (g *Guards) ClearSession(c *fiber.Ctx) { g.setCookie(c, g.sessionName(), "", -1) }
+
+// SessionCookie returns the value of the session's cookie, or "".
+func (g *Guards) SessionCookie(c *fiber.Ctx) string { return c.Cookies(g.sessionName()) }
+
+// SetFlow gives the browser the cookie that binds a sign-in by the identity
+// provider to it.
+func (g *Guards) SetFlow(c *fiber.Ctx, value string) {
+	g.setCookie(c, g.flowName(), value, flowCookieAge)
+}
+
+// TakeFlow returns the value of the cookie that SetFlow set, or "", and takes
+// the cookie away.
+func (g *Guards) TakeFlow(c *fiber.Ctx) string {
+	value := c.Cookies(g.flowName())
+	g.setCookie(c, g.flowName(), "", -1)
+	return value
+}
+
+// The prefix keeps other hosts of the domain from setting the cookie; browsers
+// take it with https only (RFC 6265bis, section 4.1.3.2).
+func (g *Guards) sessionName() string { return g.prefix() + "sid" }
+
+func (g *Guards) flowName() string { return g.prefix() + "sso" }
+
+func (g *Guards) prefix() string {
+	if g.secure {
+		return "__Host-"
+	}
+	return ""
+}
+
+// setCookie sets a cookie for so long; a negative time deletes it.
+func (g *Guards) setCookie(c *fiber.Ctx, name, value string, age time.Duration) {
+	cookie := &fiber.Cookie{Name: name, Value: value, Path: "/", MaxAge: int(age.Seconds()), Secure: g.secure, HTTPOnly: true, SameSite: fiber.CookieSameSiteLaxMode}
+	if age < 0 {
+		cookie.MaxAge, cookie.Expires = 0, time.Unix(1, 0)
+	}
+	c.Cookie(cookie)
+	c.Set(fiber.HeaderCacheControl, "no-store")
+}

@@ -1,0 +1,117 @@
+package web
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+)
+
+// Headers of W3C Trace Context, section 3.
+const (
+	headerTraceParent = "traceparent"
+	headerTraceState  = "tracestate"
+)
+
+// maxTraceState is how much of a tracestate is passed on, in bytes; the
+// standard asks for at least 512. A longer one is left out as a whole.
+const maxTraceState = 512
+
+// Trace is the place of a request among those that belong together, as the
+// requests that it causes carry it on (W3C Trace Context, section 3).
+type Trace struct {
+	Parent string // the traceparent of requests that this one causes
+	State  string // their tracestate; may be empty
+}
+
+// traceContext is what a request says of its trace. It is empty for a request
+// that says nothing, which begins a trace of its own.
+type traceContext struct {
+	id      string // 32 hexadecimal digits
+	sampled bool
+	state   string
+}
+
+// traceOf returns what the request says. A traceparent that cannot be read
+// says nothing, as the standard wants it, and its tracestate neither.
+func traceOf(c *fiber.Ctx) (t traceContext) {
+	received := c.Request().Header.Peek(headerTraceParent)
+	if len(received) == 0 {
+		return t
+	}
+	id, sampled, ok := readTraceParent(string(received))
+	if !ok {
+		return t
+	}
+	return traceContext{id: id, sampled: sampled, state: traceState(c)}
+}
+
+// Trace returns what a request that this one causes carries on: the trace that
+// the client began, or one that has the id of this request without its dashes.
+// Each call returns another parent.
+func (e *Event) Trace() Trace {
+	b := make([]byte, 0, traceParentSize)
+	b = e.appendTraceID(append(b, "00-"...))
+	parent := binary.BigEndian.AppendUint64(make([]byte, 0, 8), rand.Uint64()|1) // all zeros would be invalid
+	b = hex.AppendEncode(append(b, '-'), parent)
+	if e.trace.sampled {
+		b = append(b, "-01"...)
+	} else {
+		b = append(b, "-00"...)
+	}
+	return Trace{Parent: string(b), State: e.trace.state}
+}
+
+func (e *Event) appendTraceID(dst []byte) []byte {
+	if e.trace.id != "" {
+		return append(dst, e.trace.id...)
+	}
+	for i := range len(e.RequestID) {
+		if e.RequestID[i] != '-' {
+			dst = append(dst, e.RequestID[i])
+		}
+	}
+	return dst
+}
+
+// traceParentSize is the length of a traceparent of version 00.
+const traceParentSize = len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+
+// readTraceParent reads a traceparent of any version (W3C Trace Context,
+// section 3.2). Later versions may be longer.
+func readTraceParent(s string) (id string, sampled, ok bool) {
+	if len(s) < traceParentSize || s[2] != '-' || s[35] != '-' || s[52] != '-' {
+		return "", false, false
+	}
+	version, id, parent, flags := s[:2], s[3:35], s[36:52], s[53:55]
+	switch {
+	case version == "00" && len(s) != traceParentSize, len(s) > traceParentSize && s[traceParentSize] != '-', version == "ff":
+		return "", false, false
+	}
+	for _, part := range []string{version, id, parent, flags} {
+		if strings.Trim(part, "0123456789abcdef") != "" {
+			return "", false, false
+		}
+	}
+	if strings.Trim(id, "0") == "" || strings.Trim(parent, "0") == "" {
+		return "", false, false
+	}
+	bits := strings.IndexByte("0123456789abcdef", flags[1])
+	return id, bits&1 == 1, true
+}
+
+// traceState returns the tracestate of a request, whose parts may come in
+// several headers; empty when it is no text or too long.
+func traceState(c *fiber.Ctx) string {
+	var parts []string
+	for _, part := range c.Request().Header.PeekAll(headerTraceState) {
+		parts = append(parts, string(part))
+	}
+	state := strings.Join(parts, ",")
+	if len(state) > maxTraceState || strings.ContainsFunc(state, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return ""
+	}
+	return state
+}
