@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"mcpgateway/models"
@@ -39,6 +40,7 @@ type Job struct {
 type driver struct {
 	pool   *upstream.Pool
 	target *upstream.Target
+	person *person // nil where no server wants to be authorized
 	log    io.Writer
 }
 
@@ -54,11 +56,40 @@ func Run(ctx context.Context, job Job, log io.Writer) error {
 		ServerID: "conformance", Alias: "conformance", URL: job.URL, Version: 1,
 		Transport: models.TransportAuto, Timeout: callTimeout, SessionMode: models.SessionShared,
 	}}
+	if strings.HasPrefix(job.Scenario, authorization) {
+		who, closed, err := newPerson(ctx, job, clients.MCP(), log)
+		if err != nil {
+			return fmt.Errorf("prepare the connection: %w", err)
+		}
+		defer closed()
+		d.person, d.target, job.Context = who, who.target(), nil
+	}
 	return d.visit(ctx, job)
 }
 
+// authorized runs use, and again each time that the server wanted an
+// authorization and got it.
+func (d *driver) authorized(ctx context.Context, use func() error) error {
+	for {
+		err := use()
+		if err == nil || d.person == nil {
+			return err
+		}
+		helped, failed := d.person.helps(ctx, err)
+		if !helped || failed != nil {
+			return errors.Join(err, failed)
+		}
+	}
+}
+
 func (d *driver) visit(ctx context.Context, job Job) error {
-	tools, about, warnings, err := d.pool.ListTools(ctx, d.target)
+	var tools [][]byte
+	var about *upstream.Description
+	var warnings []string
+	err := d.authorized(ctx, func() (err error) {
+		tools, about, warnings, err = d.pool.ListTools(ctx, d.target)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("list the tools: %w", err)
 	}
@@ -162,11 +193,15 @@ func answered(ctx context.Context, params, result *rawjson.Object) (*rawjson.Obj
 // request sends one request and returns its result; nil when the server
 // answered with an error, which is told.
 func (d *driver) request(ctx context.Context, method string, params []byte, headers upstream.ParamHeaders) (*rawjson.Object, error) {
-	response, err := d.pool.Call(ctx, d.target, &upstream.Request{
-		Method: method, Params: params, ParamHeaders: headers,
-		Client: upstream.Client{SessionID: "driver", Capabilities: []byte(capabilities)},
-		Serve:  respond,
-		Notify: func(method string, params []byte) { fmt.Fprintf(d.log, "< %s %s\n", method, params) },
+	var response *upstream.Response
+	err := d.authorized(ctx, func() (err error) {
+		response, err = d.pool.Call(ctx, d.target, &upstream.Request{
+			Method: method, Params: params, ParamHeaders: headers,
+			Client: upstream.Client{SessionID: "driver", Capabilities: []byte(capabilities)},
+			Serve:  respond,
+			Notify: func(method string, params []byte) { fmt.Fprintf(d.log, "< %s %s\n", method, params) },
+		})
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)

@@ -239,7 +239,7 @@ func TestAServersErrorIsToldAndAFaultIsReturned(t *testing.T) {
 	if err != nil || !strings.Contains(told, "not today") {
 		t.Errorf("an error of the server gave %v and told:\n%s", err, told)
 	}
-	_, err = visit(t, upstreamtest.New(upstreamtest.Options{Token: "secret"}), driver.Job{Scenario: "auth/basic-cimd"})
+	_, err = visit(t, upstreamtest.New(upstreamtest.Options{Token: "secret"}), driver.Job{Scenario: "tools_call"})
 	if err == nil || !strings.Contains(err.Error(), "401") {
 		t.Errorf("a server that wants a token gave %v", err)
 	}

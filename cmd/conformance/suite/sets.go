@@ -71,9 +71,10 @@ func toolScenarios() []string {
 // scenarios that know by name the input which an upstream with sessions, whose
 // questions have no names, is to ask for.
 //
-// The sets of the client role are the scored scenarios of a revision that are
-// not about authorization; those that are (auth/*, 14 of 18 and 25 of 32) are
-// not run, because upstream connections by OAuth do not exist yet.
+// The sets of the client role are all scenarios that a revision requires. Of
+// those that are run but not scored, the extensions of authorization fail:
+// client credentials, assertions of an enterprise or a workload, and DPoP are
+// other ways of authorization than the one that connections go.
 func Sets() []Set {
 	crossed := func(name, project, version string, scenarios []string) Set {
 		return Set{
@@ -81,13 +82,7 @@ func Sets() []Set {
 			Scenarios: scenarios, Want: Want{Scenarios: len(scenarios), Checks: len(scenarios)},
 		}
 	}
-	required := func(revision string) []string { return []string{"server", "--requirements", revision} }
-	unauthorized := func(version string, checks int, scenarios ...string) Set {
-		return Set{
-			Name: "client " + version + " without authorization", Release: Release02, Arguments: []string{"--spec-version", version},
-			Scenarios: scenarios, Want: Want{Scenarios: len(scenarios), Checks: checks},
-		}
-	}
+	required := func(role, revision string) []string { return []string{role, "--requirements", revision} }
 	return []Set{
 		{
 			Name: "server 0.1.16 active", Release: Release01, Project: stateful,
@@ -95,11 +90,11 @@ func Sets() []Set {
 		},
 		{
 			Name: "server 2025-11-25", Release: Release02, Project: stateful,
-			Arguments: required("2025-11-25"), Want: Want{Scenarios: 30, Checks: 69, Unscored: 11},
+			Arguments: required("server", "2025-11-25"), Want: Want{Scenarios: 30, Checks: 69, Unscored: 11},
 		},
 		{
 			Name: "server 2026-07-28", Release: Release02, Project: stateless,
-			Arguments: required("2026-07-28"), Want: Want{Scenarios: 37, Checks: 118},
+			Arguments: required("server", "2026-07-28"), Want: Want{Scenarios: 37, Checks: 118},
 		},
 		crossed("cross 2025-11-25 to stateless", stateless, "2025-11-25", toolScenarios()),
 		crossed("cross 2025-11-25 to input required", asking, "2025-11-25", []string{
@@ -109,8 +104,17 @@ func Sets() []Set {
 			"input-required-result-non-tool-request", "input-required-result-result-type", "input-required-result-tampered-state",
 			"input-required-result-capability-check", "input-required-result-unsupported-methods",
 		)),
-		unauthorized("2025-11-25", 11, "initialize", "tools_call", "elicitation-sep1034-client-defaults", "sse-retry"),
-		unauthorized("2026-07-28", 52, "tools_call", "request-metadata", "sep-2322-client-request-state", "http-standard-headers",
-			"http-custom-headers", "http-invalid-tool-headers", "json-schema-ref-no-deref"),
+		{
+			Name: "client 2025-03-26", Release: Release02, Arguments: []string{"--spec-version", "2025-03-26"},
+			Scenarios: []string{"auth/2025-03-26-oauth-metadata-backcompat", "auth/2025-03-26-oauth-endpoint-fallback"}, Want: Want{Scenarios: 2, Checks: 10},
+		},
+		{
+			Name: "client 2025-11-25", Release: Release02,
+			Arguments: required("client", "2025-11-25"), Want: Want{Scenarios: 18, Checks: 290, Unscored: 9},
+		},
+		{
+			Name: "client 2026-07-28", Release: Release02,
+			Arguments: required("client", "2026-07-28"), Want: Want{Scenarios: 32, Checks: 415, Unscored: 9},
+		},
 	}
 }

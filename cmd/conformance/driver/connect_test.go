@@ -1,0 +1,99 @@
+package driver_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mcpgateway/cmd/conformance/driver"
+	"mcpgateway/services/upstream/upstreamtest"
+)
+
+// authorizing is an upstream with its own authorization server, which grants
+// the one token that the upstream takes, or another.
+type authorizing struct {
+	mcp    http.Handler
+	origin string
+	grants string // the token
+	client string // that it knows already; empty when it registers
+	asked  atomic.Int32
+}
+
+func (a *authorizing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	say := func(status int, body map[string]any) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(body)
+	}
+	switch r.URL.Path {
+	case "/.well-known/oauth-protected-resource/mcp":
+		say(200, map[string]any{"resource": a.origin + "/mcp", "authorization_servers": []string{a.origin}})
+	case "/.well-known/oauth-authorization-server":
+		m := map[string]any{
+			"issuer": a.origin, "authorization_endpoint": a.origin + "/authorize", "token_endpoint": a.origin + "/token",
+			"code_challenge_methods_supported": []string{"S256"},
+		}
+		if a.client == "" {
+			m["registration_endpoint"] = a.origin + "/register"
+		}
+		say(200, m)
+	case "/register":
+		say(201, map[string]any{"client_id": "new", "token_endpoint_auth_method": "none"})
+	case "/authorize":
+		a.asked.Add(1)
+		q := r.URL.Query()
+		if want := a.client; want != "" && q.Get("client_id") != want {
+			w.WriteHeader(400)
+			return
+		}
+		http.Redirect(w, r, q.Get("redirect_uri")+"?"+url.Values{"state": {q.Get("state")}, "code": {"c"}}.Encode(), http.StatusFound)
+	case "/token":
+		say(200, map[string]any{"access_token": a.grants, "token_type": "Bearer"})
+	default:
+		a.mcp.ServeHTTP(w, r)
+	}
+}
+
+func TestThePersonAuthorizesWhatTheServerAsksFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		grants, client, context string
+		ok                      bool
+		asked                   int32
+	}{
+		"registered":     {"good", "", "", true, 1},
+		"known before":   {"good", "given", `{"name":"x","client_id":"given","client_secret":"sesame"}`, true, 1},
+		"in vain":        {"bad", "", "", false, 3},
+		"not accepted":   {"good", "given", "", false, 0},
+		"broken context": {"good", "", `{`, false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(2), Token: "good"})
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := &authorizing{mcp: s, origin: "http://" + listener.Addr().String(), grants: c.grants, client: c.client}
+			if _, err := s.Serve(t.Context(), listener, a); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(s.Close)
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			var told bytes.Buffer
+			err = driver.Run(ctx, driver.Job{Scenario: "auth/test", URL: a.origin + "/mcp", Context: []byte(c.context)}, &told)
+			if (err == nil) != c.ok || a.asked.Load() != c.asked {
+				t.Errorf("asked %d times, got %v\n%s", a.asked.Load(), err, &told)
+			}
+			if c.ok && (s.Calls() == 0 || !strings.Contains(told.String(), "the person authorizes it")) {
+				t.Errorf("%d calls; %s", s.Calls(), &told)
+			}
+		})
+	}
+}
