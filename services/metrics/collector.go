@@ -1,0 +1,137 @@
+package metrics
+
+import (
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// collector reads the metrics of the gateway when they are asked for.
+type collector struct{ *Metrics }
+
+// Describe tells nothing: which metrics there are depends on what happens.
+func (c collector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect sends every metric. The caller holds the mutex of the metrics.
+func (c collector) Collect(out chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	count := func(d *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...)
+	}
+	gauge(describe("build_info", "The version that runs.", "version"), 1, c.options.Version)
+	servers, templates := c.options.Catalog()
+	rows := describe("catalog_rows", "Rows of the public catalog.", "kind")
+	gauge(rows, float64(servers), "server")
+	gauge(rows, float64(templates), "template")
+	succeeded, failed := c.options.Syncs()
+	syncs := describe("syncs_total", "Syncs of upstream servers by how they ended.", "result")
+	count(syncs, float64(succeeded), "ok")
+	count(syncs, float64(failed), "error")
+	count(describe("calls_lost_total", "Calls that came faster than the database takes them and are missing from the log of calls."), float64(c.options.Lost()))
+	streams := describe("open_streams", "Streams that are open now.", "kind")
+	for kind, open := range c.streams {
+		gauge(streams, float64(open()), kind)
+	}
+	projects := c.options.Projects()
+	c.servers(projects, gauge)
+	c.countedRequests(out, count)
+	c.countedCalls(out, count, projects)
+}
+
+// servers sends how the upstream servers are.
+func (c collector) servers(projects []Project, gauge func(*prometheus.Desc, float64, ...string)) {
+	up := describe("upstream_up", "1 when the upstream server answered last time, 0 when it did not; absent when it was not asked yet.", "project", "server")
+	failures := describe("upstream_consecutive_failures", "Exchanges that failed since the upstream server answered last.", "project", "server")
+	synced := describe("upstream_last_sync_timestamp_seconds", "When the upstream server was last read successfully.", "project", "server")
+	ok := describe("upstream_last_sync_success", "1 when the last sync of the upstream server succeeded, else 0.", "project", "server")
+	for _, p := range projects {
+		for _, s := range p.Servers {
+			if s.Tried {
+				gauge(up, number(s.Up), p.Slug, s.Alias)
+				gauge(failures, float64(s.Failures), p.Slug, s.Alias)
+			}
+			if s.SyncedAt != nil {
+				gauge(synced, float64(s.SyncedAt.UnixMilli())/1000, p.Slug, s.Alias)
+			}
+			gauge(ok, number(s.SyncOK), p.Slug, s.Alias)
+		}
+	}
+}
+
+func (c collector) countedRequests(out chan<- prometheus.Metric, count func(*prometheus.Desc, float64, ...string)) {
+	total := describe("http_requests_total", "HTTP requests by the pattern of their URL.", "method", "route", "status")
+	byRoute := map[string]*sum{}
+	for labels, h := range c.requests.all() {
+		var s sum
+		s.add(h)
+		count(total, float64(s.samples), labels.method, labels.route, strconv.Itoa(labels.status))
+		group(byRoute, labels.route).add(h)
+	}
+	took := describe("http_request_duration_seconds", "Time until the answer to an HTTP request began.", "route")
+	for route, s := range byRoute {
+		send(out, took, s, route)
+	}
+}
+
+func (c collector) countedCalls(out chan<- prometheus.Metric, count func(*prometheus.Desc, float64, ...string), projects []Project) {
+	slugs, servers := map[string]string{other: other}, map[[2]string]bool{{other, other}: true}
+	for _, p := range projects {
+		slugs[p.ID] = p.Slug
+		servers[[2]string{p.ID, ""}] = true // the built-in tools
+		for _, s := range p.Servers {
+			servers[[2]string{p.ID, s.Alias}] = true
+		}
+	}
+	c.calls.keep(func(l callLabels) bool { return servers[[2]string{l.projectID, l.server}] })
+	total := describe("tool_calls_total", "Tool calls by how they ended.", "project", "server", "outcome")
+	byServer := map[[2]string]*sum{}
+	for labels, h := range c.calls.all() {
+		project, server, outcome := slugs[labels.projectID], labels.server, string(labels.outcome)
+		switch {
+		case project == "":
+			continue // it came between the two looks
+		case server == "":
+			server = builtin
+		}
+		if outcome == "" {
+			outcome = other
+		}
+		var s sum
+		s.add(h)
+		count(total, float64(s.samples), project, server, outcome)
+		group(byServer, [2]string{project, server}).add(h)
+	}
+	took := describe("tool_call_duration_seconds", "Time that tool calls took, the upstream server's included.", "project", "server")
+	for labels, s := range byServer {
+		send(out, took, s, labels[0], labels[1])
+	}
+}
+
+// builtin stands for the gateway's own tools; no server may have this alias.
+const builtin = "gateway"
+
+func group[K comparable](groups map[K]*sum, key K) *sum {
+	s := groups[key]
+	if s == nil {
+		s = &sum{}
+		groups[key] = s
+	}
+	return s
+}
+
+func send(out chan<- prometheus.Metric, d *prometheus.Desc, s *sum, labels ...string) {
+	out <- prometheus.MustNewConstHistogram(d, s.samples, float64(s.micros)/1e6, s.buckets(), labels...)
+}
+
+func describe(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("gateway_"+name, help, labels, nil)
+}
+
+func number(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,158 @@
+package oauthserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/fault"
+)
+
+// consentPurpose keeps sealed authorization requests apart from every other
+// sealed token.
+const consentPurpose = "oauth consent"
+
+func (s *Server) seal(r *request) (string, error) {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return "", fault.Internal(err)
+	}
+	return s.sealer.SealToken(consentPurpose, b), nil
+}
+
+// open returns the request of a consent page. It returns FORBIDDEN unless the
+// page was made for this person in this browser session, a short while ago.
+func (s *Server) open(sealed string, person Person) (*request, error) {
+	r := &request{}
+	b, err := s.sealer.OpenToken(consentPurpose, sealed)
+	if err != nil || json.Unmarshal(b, r) != nil {
+		return nil, fault.Forbidden("this form is not one of ours: begin again in the client")
+	}
+	if person.ID == "" || person.SessionID == "" || r.Person != person.ID || r.Session != person.SessionID {
+		return nil, fault.Forbidden("this form was opened by somebody else or in another browser session: begin again in the client")
+	}
+	if !s.now().Before(time.UnixMilli(r.Expires)) {
+		return nil, fault.Forbidden("this form is out of date: begin again in the client")
+	}
+	return r, nil
+}
+
+// Decide takes the person's answer to what Authorize asked, in the same browser
+// session, and returns where the browser goes with it. projectID is what the
+// person chose when the client named none. Access is recorded as
+// oauth.consented. It returns FORBIDDEN for an answer from anywhere else,
+// VALIDATION_FAILED (project) when none was chosen, CONFLICT when the person
+// allowed too many clients already, and INVALID_PARAMETER when the client is
+// gone. What the client is told of is a Denial.
+func (s *Server) Decide(ctx context.Context, person Person, sealed, projectID string, allow bool) (string, error) {
+	r, err := s.open(sealed, person)
+	if err != nil {
+		return "", err
+	}
+	redirect, err := parseRedirectURI(r.Redirect)
+	if err != nil {
+		return "", fault.Invalid("the redirect_uri cannot be used any more: begin again in the client")
+	}
+	if !allow {
+		return "", s.deny(redirect, r, refuse(AccessDenied, "the person refused"))
+	}
+	if r.Project == "" {
+		r.Project = projectID
+	}
+	if r.Project == "" {
+		return "", fault.Validation(map[string]string{"project": "choose the project that the client may use"})
+	}
+	code, err := s.newCode(ctx, r, redirect)
+	if err != nil {
+		return "", s.deny(redirect, r, err)
+	}
+	answer := s.answer(r)
+	answer.Set("code", code)
+	return redirect.with(answer), nil
+}
+
+// newCode stores the consent as a fresh code and returns its text.
+func (s *Server) newCode(ctx context.Context, r *request, redirect redirectURI) (string, error) {
+	text, hash := newSecret(codePrefix)
+	now := s.now()
+	row := models.OAuthCode{
+		Hash: hash, GrantID: uuid.Must(uuid.NewV7()).String(), ClientID: r.Client, UserID: r.Person, ProjectID: r.Project,
+		RedirectURI: r.Redirect, RedirectName: redirect.name(), Challenge: r.Challenge, Scopes: r.Scopes, CreatedAt: now, ExpiresAt: now.Add(CodeLife),
+	}
+	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		client, ok, err := storedClient(tx, r.Client)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return fault.Invalid("this client is not known any more: begin again in the client")
+		}
+		project, ok, err := s.admitted(tx, r.Person, r.Project)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return refuse(AccessDenied, "this person may not let clients use the project")
+		}
+		if err := s.room(tx, r.Person); err != nil {
+			return err
+		}
+		if err := tx.Create(&row).Error; err != nil {
+			return err
+		}
+		if err := touch(tx, client.ID, now); err != nil {
+			return err
+		}
+		entry := clientEntry("oauth.consented", &client)
+		entry.Project = project.Slug
+		entry.Detail["redirect"], entry.Detail["scopes"], entry.Detail["grant"] = row.RedirectName, row.Scopes, row.GrantID
+		return s.audit.RecordAll(tx, []activity.Entry{entry})
+	})
+	var refusal *Refusal
+	switch {
+	case errors.As(err, &refusal):
+		return "", refusal
+	case err != nil:
+		return "", fault.From(err)
+	}
+	return text.Reveal(), nil
+}
+
+// admitted returns the project when the person may let clients use it now.
+func (s *Server) admitted(tx *gorm.DB, userID, projectID string) (project Project, ok bool, err error) {
+	var rows []Project
+	err = tx.Table("projects p").Select("p.id, p.slug, p.name").Joins("JOIN users u ON u.id = ?", userID).
+		Where("p.id = ?", projectID).Where(admits).Scan(&rows).Error
+	if err != nil || len(rows) == 0 {
+		return Project{}, false, err
+	}
+	return rows[0], true, nil
+}
+
+// room returns CONFLICT when the person allowed as many clients as anybody may.
+func (s *Server) room(tx *gorm.DB, userID string) error {
+	var n int64
+	now := s.now()
+	err := tx.Model(&models.OAuthGrant{}).
+		Where("user_id = ? AND revoked_at IS NULL AND expires_at > ? AND last_used_at > ?", userID, now, now.Add(-RefreshIdle)).Count(&n).Error
+	if err != nil {
+		return err
+	}
+	if n >= MaxGrants {
+		return fault.Conflict("you already let %d clients in: take access away from some first", n)
+	}
+	return nil
+}
+
+// scopeList returns the scopes that mean something to people.
+func scopeList(scopes string) []string {
+	return slices.DeleteFunc(strings.Fields(scopes), func(scope string) bool { return scope == scopeOffline })
+}

@@ -1,0 +1,111 @@
+package oauthserver
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"net/url"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+)
+
+// Bounds of a PKCE verifier (RFC 7636, section 4.1).
+const (
+	minVerifier = 43
+	maxVerifier = 128
+)
+
+// exchange answers a code with the first tokens of its grant (OAuth 2.1,
+// section 4.1.3). A code is good once, for the client, redirect URI, resource
+// and verifier that it was made for. A second use ends everything that came of
+// the first, and is recorded as oauth.code_replayed.
+func (s *Server) exchange(ctx context.Context, client *models.OAuthClient, form url.Values) (Tokens, error) {
+	bad := refuse(InvalidGrant, "the code is not good, or not good any more")
+	hash, ok := parseSecret(codePrefix, form.Get("code"))
+	if !ok {
+		return Tokens{}, bad
+	}
+	verifier := form.Get("code_verifier")
+	if len(verifier) < minVerifier || len(verifier) > maxVerifier || !isUnreserved(verifier) {
+		return Tokens{}, refuse(InvalidGrant, "code_verifier must have 43 to 128 of the characters that PKCE allows")
+	}
+	slug, err := s.endpointOf(form.Get("resource"))
+	if err != nil {
+		return Tokens{}, err
+	}
+	var tokens Tokens
+	var replayed *models.OAuthCode
+	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		replayed = nil
+		var code models.OAuthCode
+		err := tx.Clauses(models.LockRow(tx)...).First(&code, "hash = ?", hash[:]).Error
+		if errors.Is(err, gorm.ErrRecordNotFound) {
+			return bad
+		}
+		if err != nil {
+			return err
+		}
+		if code.UsedAt != nil {
+			replayed = &code
+			return bad
+		}
+		now := s.now()
+		if !now.Before(code.ExpiresAt) || code.ClientID != client.ID || form.Has("redirect_uri") && form.Get("redirect_uri") != code.RedirectURI ||
+			subtle.ConstantTimeCompare([]byte(challengeOf(verifier)), []byte(code.Challenge)) != 1 {
+			return bad
+		}
+		if err := s.checkTarget(tx, code.UserID, code.ProjectID, slug); err != nil {
+			return err
+		}
+		if err := tx.Model(&code).Update("used_at", now).Error; err != nil {
+			return err
+		}
+		grant := models.OAuthGrant{
+			ID: code.GrantID, ClientID: client.ID, UserID: code.UserID, ProjectID: code.ProjectID, Scopes: code.Scopes,
+			RedirectName: code.RedirectName, CreatedAt: now, LastUsedAt: now, ExpiresAt: now.Add(GrantLife),
+		}
+		if err := tx.Create(&grant).Error; err != nil {
+			return err
+		}
+		tokens, err = s.issue(tx, &grant, grant.Scopes, now)
+		return err
+	})
+	if replayed != nil {
+		if err := s.end(ctx, replayed.GrantID, "oauth.code_replayed", "an authorization code was used twice"); err != nil {
+			return Tokens{}, err
+		}
+	}
+	return tokens, problem(err)
+}
+
+// checkTarget returns invalid_target when the request names another project
+// than the one that the grant is for, and invalid_grant when the person may
+// not let clients use that one any more.
+func (s *Server) checkTarget(tx *gorm.DB, userID, projectID, slug string) error {
+	project, ok, err := s.admitted(tx, userID, projectID)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return refuse(InvalidGrant, "the person may not let clients use the project any more")
+	case slug != "" && slug != project.Slug:
+		return refuse(InvalidTarget, "the grant is for another resource")
+	}
+	return nil
+}
+
+// problem returns err as the refusal that it is, or as a fault.
+func problem(err error) error {
+	var refusal *Refusal
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refusal):
+		return refusal
+	default:
+		return fault.From(err)
+	}
+}

@@ -1,0 +1,193 @@
+package oauthserver_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/oauthserver"
+)
+
+func TestCodeReplay(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		client := w.register(t)
+		code := w.code(t, "bob", client)
+		other := w.grant(t, "bob", client)
+		tokens, err := w.exchange(t.Context(), client, code)
+		if err != nil || !w.opens(t, tokens.Access, "oa") {
+			t.Fatalf("the first use: %v", err)
+		}
+		renewed, err := w.refresh(t.Context(), client, tokens.Refresh.Reveal())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.exchange(t.Context(), client, code)
+		refused(t, err, oauthserver.InvalidGrant)
+		if w.opens(t, tokens.Access, "oa") || w.opens(t, renewed.Access, "oa") {
+			t.Error("access tokens outlived the second use of their code")
+		}
+		for _, token := range []oauthserver.Tokens{tokens, renewed} {
+			_, err = w.refresh(t.Context(), client, token.Refresh.Reveal())
+			refused(t, err, oauthserver.InvalidGrant)
+		}
+		if !w.opens(t, other.Access, "oa") {
+			t.Error("another grant of the same person and client ended too")
+		}
+		if _, err = w.exchange(t.Context(), client, code); err == nil {
+			t.Error("a third use succeeded")
+		}
+		if d := cmp.Diff([]string{"oauth.consented", "oauth.consented", "oauth.code_replayed"}, w.actions(t)); d != "" {
+			t.Errorf("audit (-want +got):\n%s", d)
+		}
+		// Parallel uses: one wins, and what it won is dead.
+		code = w.code(t, "bob", client)
+		results := make(chan oauthserver.Tokens, 8)
+		for range cap(results) {
+			go func() {
+				tokens, _ := w.exchange(t.Context(), client, code) // most are refused
+				results <- tokens
+			}()
+		}
+		won := 0
+		for range cap(results) {
+			if tokens := <-results; !tokens.Access.IsZero() {
+				won++
+				defer func() {
+					if w.opens(t, tokens.Access, "oa") {
+						t.Error("the tokens of a code that was used at the same time elsewhere are good")
+					}
+				}()
+			}
+		}
+		if won != 1 {
+			t.Errorf("%d parallel uses succeeded", won)
+		}
+	})
+}
+
+func TestCodeBinding(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		client := w.register(t)
+		stranger := w.register(t, "http://127.0.0.1/other")
+		code := w.code(t, "bob", client)
+		for name, tc := range map[string]struct {
+			client  string
+			changes []string
+			want    oauthserver.RefusalCode
+		}{
+			"another client":       {stranger, nil, oauthserver.InvalidGrant},
+			"unknown client":       {"gwc_unknown", nil, oauthserver.InvalidClient},
+			"another redirect":     {client, []string{"redirect_uri", "http://127.0.0.1:4712/callback"}, oauthserver.InvalidGrant},
+			"another project":      {client, []string{"resource", issuer + "/v1/mcp/ob/request"}, oauthserver.InvalidTarget},
+			"another host":         {client, []string{"resource", "https://other.example/v1/mcp/oa/request"}, oauthserver.InvalidTarget},
+			"another verifier":     {client, []string{"code_verifier", strings.Repeat("v", 43)}, oauthserver.InvalidGrant},
+			"an access token":      {client, []string{"code", "gwat_" + code[5:]}, oauthserver.InvalidGrant},
+			"a changed letter":     {client, []string{"code", code[:10] + "x" + code[11:]}, oauthserver.InvalidGrant},
+			"no code":              {client, []string{"code", ""}, oauthserver.InvalidGrant},
+			"no client":            {"", nil, oauthserver.InvalidClient},
+			"a secret it has none": {client, []string{"client_secret", "x"}, oauthserver.InvalidClient},
+			"no grant type":        {client, []string{"grant_type", ""}, oauthserver.InvalidRequest},
+			"password":             {client, []string{"grant_type", "password"}, oauthserver.UnsupportedGrantType},
+		} {
+			_, err := w.exchange(t.Context(), tc.client, code, tc.changes...)
+			t.Run(name, func(t *testing.T) { refused(t, err, tc.want) })
+		}
+		w.Advance(oauthserver.CodeLife - 1)
+		tokens, err := w.exchange(t.Context(), client, code, "redirect_uri", "")
+		if err != nil || tokens.Scopes != "mcp:read mcp:call" || tokens.Expires != oauthserver.AccessLife {
+			t.Errorf("none of this spent the code: %+v, %v", tokens, err)
+		}
+		late := w.code(t, "bob", client)
+		w.Advance(oauthserver.CodeLife)
+		_, err = w.exchange(t.Context(), client, late)
+		refused(t, err, oauthserver.InvalidGrant)
+		disabled := w.code(t, "cy", client)
+		if err := w.db.Model(&models.User{}).Where("id = ?", "cy").Update("disabled_at", w.Now()).Error; err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.exchange(t.Context(), client, disabled)
+		refused(t, err, oauthserver.InvalidGrant)
+	})
+}
+
+func TestScopes(t *testing.T) {
+	w := onSQLite(t)
+	client := w.register(t)
+	for asked, want := range map[string]string{
+		"":                            "mcp:read mcp:call",
+		"mcp:read":                    "mcp:read",
+		"mcp:call":                    "mcp:call",
+		"mcp:call  mcp:read mcp:read": "mcp:read mcp:call",
+		"offline_access":              "mcp:read mcp:call offline_access",
+		"mcp:read offline_access":     "mcp:read offline_access",
+		"openid mcp:read profile":     "mcp:read",
+		"openid":                      "",
+		"openid offline_access":       "",
+		"mcp:admin":                   "",
+		"MCP:READ":                    "",
+		"mcp:read\x00":                "",
+		"mcp:read " + long(512-9):     "mcp:read",
+		"mcp:read " + long(512-9+1):   "",
+	} {
+		authorized, err := w.Authorize(t.Context(), query(client, "scope", asked), person("bob"))
+		if want == "" {
+			denied(t, err, oauthserver.InvalidScope, "st")
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", asked, err)
+			continue
+		}
+		if tokens := w.grant(t, "bob", client, "scope", asked); tokens.Scopes != want {
+			t.Errorf("%q: granted %q, want %q", asked, tokens.Scopes, want)
+		}
+		if got := strings.Join(authorized.Scopes, " "); got != strings.TrimSuffix(want, " offline_access") {
+			t.Errorf("%q: the person is asked for %q", asked, got)
+		}
+	}
+	tokens := w.grant(t, "bob", client)
+	narrow, err := w.refresh(t.Context(), client, tokens.Refresh.Reveal(), "scope", "mcp:read")
+	if err != nil || narrow.Scopes != "mcp:read" {
+		t.Fatalf("narrowed to %q, %v", narrow.Scopes, err)
+	}
+	wide, err := w.refresh(t.Context(), client, narrow.Refresh.Reveal())
+	if err != nil || wide.Scopes != "mcp:read mcp:call" {
+		t.Errorf("the grant itself was narrowed to %q, %v", wide.Scopes, err)
+	}
+	small := w.grant(t, "bob", client, "scope", "mcp:read")
+	_, err = w.refresh(t.Context(), client, small.Refresh.Reveal(), "scope", "mcp:read mcp:call")
+	refused(t, err, oauthserver.InvalidScope)
+	if _, err = w.refresh(t.Context(), client, small.Refresh.Reveal()); err != nil {
+		t.Errorf("a refused renewal spent the token: %v", err)
+	}
+}
+
+func long(n int) string { return strings.Repeat("x", n) }
+
+func TestGrantsOfAPersonAreBounded(t *testing.T) {
+	w := onSQLite(t)
+	client := w.register(t)
+	rows := make([]models.OAuthGrant, oauthserver.MaxGrants-1)
+	for i := range rows {
+		rows[i] = models.OAuthGrant{
+			ID: "g" + string(rune('0'+i/100)) + string(rune('0'+i/10%10)) + string(rune('0'+i%10)), ClientID: client, UserID: "bob", ProjectID: "id-oa", Scopes: "mcp:read",
+			CreatedAt: w.Now(), LastUsedAt: w.Now(), ExpiresAt: w.Now().Add(oauthserver.GrantLife),
+		}
+	}
+	w.create(t, &rows)
+	w.grant(t, "bob", client) // the last that fits
+	asked, err := w.Authorize(t.Context(), query(client), person("bob"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Decide(t.Context(), *person("bob"), asked.Sealed, "", true)
+	failed(t, err, fault.CodeConflict)
+	w.grant(t, "cy", client)
+	if err := w.Withdraw(t.Context(), "bob", "g000"); err != nil {
+		t.Fatal(err)
+	}
+	w.grant(t, "bob", client)
+}

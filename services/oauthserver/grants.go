@@ -1,0 +1,148 @@
+package oauthserver
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"time"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/notify"
+)
+
+// Grant is what a person allowed a client, as the person sees it.
+type Grant struct {
+	ID           string
+	ClientName   string
+	ClientHost   string // that vouches for the client; may be empty
+	RedirectName string
+	ProjectSlug  string
+	ProjectName  string
+	Scopes       []string
+	CreatedAt    time.Time
+	LastUsedAt   time.Time
+	ExpiresAt    time.Time
+}
+
+// Grants returns what a person allowed and what is still good, the newest
+// first; there are at most MaxGrants.
+func (s *Server) Grants(ctx context.Context, userID string) ([]Grant, error) {
+	var rows []struct {
+		models.OAuthGrant
+		ClientName, ProjectSlug, ProjectName string
+		ClientKind                           models.ClientKind
+	}
+	now := s.now()
+	err := s.db.WithContext(ctx).Table("oauth_grants g").
+		Select("g.*, c.name AS client_name, c.kind AS client_kind, p.slug AS project_slug, p.name AS project_name").
+		Joins("JOIN oauth_clients c ON c.id = g.client_id").Joins("JOIN projects p ON p.id = g.project_id").
+		Where("g.user_id = ? AND g.revoked_at IS NULL AND g.expires_at > ? AND g.last_used_at > ?", userID, now, now.Add(-RefreshIdle)).
+		Order("g.created_at DESC, g.id DESC").Limit(MaxGrants).Scan(&rows).Error
+	if err != nil {
+		return nil, fault.Internal(err)
+	}
+	grants := make([]Grant, len(rows))
+	for i, row := range rows {
+		client := models.OAuthClient{ID: row.ClientID, Kind: row.ClientKind, Name: row.ClientName}
+		grants[i] = Grant{
+			ID: row.ID, ClientName: nameOf(&client), ClientHost: hostOf(&client), RedirectName: row.RedirectName, ProjectSlug: row.ProjectSlug, ProjectName: row.ProjectName,
+			Scopes: scopeList(row.Scopes), CreatedAt: row.CreatedAt, LastUsedAt: row.LastUsedAt, ExpiresAt: earlier(row.ExpiresAt, row.LastUsedAt.Add(RefreshIdle)),
+		}
+	}
+	return grants, nil
+}
+
+// Withdraw ends one of the person's grants with all its tokens, at once here
+// and within a second on other replicas, and records oauth.grant_revoked. It
+// returns NOT_FOUND for another person's grant and for one that has ended.
+func (s *Server) Withdraw(ctx context.Context, userID, grantID string) error {
+	var n int64
+	err := s.db.WithContext(ctx).Model(&models.OAuthGrant{}).Where("id = ? AND user_id = ? AND revoked_at IS NULL", grantID, userID).Count(&n).Error
+	if err != nil {
+		return fault.Internal(err)
+	}
+	if n == 0 {
+		return fault.New(fault.KindNotFound, fault.CodeNotFound, "this access has ended already")
+	}
+	return s.end(ctx, grantID, "oauth.grant_revoked", "the person took it away")
+}
+
+// Revoke ends the grant that a client's token belongs to (RFC 7009): all
+// tokens of the family, whichever was sent. A token that is not the client's,
+// or not known, changes nothing and is no error. It returns refusals for a
+// client that does not prove itself and for a request without a token.
+func (s *Server) Revoke(ctx context.Context, form url.Values, authorization string) error {
+	for _, values := range form {
+		if len(values) > 1 {
+			return refuse(InvalidRequest, "a parameter is repeated")
+		}
+	}
+	client, err := s.authenticateClient(ctx, form, authorization)
+	if err != nil {
+		return err
+	}
+	token := form.Get("token")
+	if token == "" {
+		return refuse(InvalidRequest, "token is missing")
+	}
+	hash, ok := parseSecret(refreshPrefix, token)
+	if !ok {
+		if hash, ok = parseSecret(accessPrefix, token); !ok {
+			return nil
+		}
+	}
+	var ids []string
+	err = s.db.WithContext(ctx).Table("oauth_tokens t").Joins("JOIN oauth_grants g ON g.id = t.grant_id").
+		Where("t.hash = ? AND g.client_id = ? AND g.revoked_at IS NULL", hash[:], client.ID).Pluck("g.id", &ids).Error
+	if err != nil {
+		return fault.Internal(err)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return s.end(ctx, ids[0], "oauth.grant_revoked", "the client gave it back")
+}
+
+// end revokes a grant for a reason, records the action and tells everybody. A
+// grant that has ended stays so, without a second row.
+func (s *Server) end(ctx context.Context, grantID, action, reason string) error {
+	// The client may hang up; what it did must have its effect.
+	ctx = context.WithoutCancel(ctx)
+	var topic notify.Topic
+	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		topic = ""
+		var grant models.OAuthGrant
+		err := tx.Raw(`UPDATE oauth_grants SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL RETURNING *`, s.now(), grantID).Scan(&grant).Error
+		if err != nil || grant.ID == "" {
+			return err
+		}
+		var project models.Project
+		if err := tx.Select("id", "slug").First(&project, "id = ?", grant.ProjectID).Error; err != nil {
+			return err
+		}
+		client, _, err := storedClient(tx, grant.ClientID)
+		if err != nil && !errors.Is(err, gorm.ErrRecordNotFound) {
+			return err
+		}
+		topic = notify.Grants(grant.ProjectID)
+		err = s.audit.RecordAll(tx, []activity.Entry{{
+			Action: action, Object: nameOf(&client), ObjectID: grant.ClientID, Project: project.Slug,
+			Detail: map[string]string{"grant": grant.ID, "user": grant.UserID, "reason": reason},
+		}})
+		if err != nil {
+			return err
+		}
+		return notify.Touch(tx, topic)
+	})
+	if err != nil {
+		return fault.From(err)
+	}
+	if topic == "" {
+		return nil
+	}
+	return s.feed.Published(ctx, topic)
+}

@@ -1,0 +1,127 @@
+package oauthserver_test
+
+import (
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/oauthserver"
+)
+
+func TestGrantsAreListedAndWithdrawn(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		client := w.register(t)
+		tokens := w.grant(t, "bob", client, "scope", "mcp:read offline_access")
+		w.grant(t, "cy", client)
+		grants, err := w.Grants(t.Context(), "bob")
+		if err != nil || len(grants) != 1 {
+			t.Fatalf("%+v, %v", grants, err)
+		}
+		want := oauthserver.Grant{
+			ID: grants[0].ID, ClientName: "Test client", RedirectName: "127.0.0.1:4711", ProjectSlug: "oa", ProjectName: "Project oa", Scopes: []string{"mcp:read"},
+			CreatedAt: w.Now(), LastUsedAt: w.Now(), ExpiresAt: w.Now().Add(oauthserver.RefreshIdle),
+		}
+		if d := cmp.Diff(want, grants[0]); d != "" {
+			t.Errorf("the grant (-want +got):\n%s", d)
+		}
+		failed(t, w.Withdraw(t.Context(), "cy", grants[0].ID), fault.CodeNotFound)
+		if !w.opens(t, tokens.Access, "oa") {
+			t.Fatal("somebody else ended the grant")
+		}
+		if err := w.Withdraw(t.Context(), "bob", grants[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		if w.opens(t, tokens.Access, "oa") {
+			t.Error("the access token outlived its grant")
+		}
+		failed(t, w.Withdraw(t.Context(), "bob", grants[0].ID), fault.CodeNotFound)
+		if grants, err = w.Grants(t.Context(), "bob"); err != nil || len(grants) != 0 {
+			t.Errorf("%+v, %v", grants, err)
+		}
+		if d := cmp.Diff([]string{"oauth.consented", "oauth.consented", "oauth.grant_revoked"}, w.actions(t)); d != "" {
+			t.Errorf("audit (-want +got):\n%s", d)
+		}
+	})
+}
+
+func TestClientsGiveTokensBack(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		client, stranger := w.register(t), w.register(t, "http://127.0.0.1/other")
+		revoke := func(client, token string) error {
+			return w.Revoke(t.Context(), url.Values{"client_id": {client}, "token": {token}}, "")
+		}
+		for _, kind := range []string{"access", "refresh"} {
+			tokens := w.grant(t, "bob", client)
+			text := map[string]string{"access": tokens.Access.Reveal(), "refresh": tokens.Refresh.Reveal()}[kind]
+			for _, harmless := range []error{revoke(stranger, text), revoke(client, "x"), revoke(client, "gwat_x")} {
+				if harmless != nil {
+					t.Error(harmless)
+				}
+			}
+			if !w.opens(t, tokens.Access, "oa") {
+				t.Fatal("a stranger revoked a token")
+			}
+			for range 2 {
+				if err := revoke(client, text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if w.opens(t, tokens.Access, "oa") {
+				t.Errorf("%s: the access token is still good", kind)
+			}
+			_, err := w.refresh(t.Context(), client, tokens.Refresh.Reveal())
+			refused(t, err, oauthserver.InvalidGrant)
+		}
+		refused(t, revoke("gwc_unknown", "x"), oauthserver.InvalidClient)
+		refused(t, revoke(client, ""), oauthserver.InvalidRequest)
+	})
+}
+
+func TestRevocationReachesOtherProcesses(t *testing.T) {
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		w := newWorld(t, dsn)
+		other := join(t, dsn, w.clock)
+		heard, stop := make(chan error, 1), other.run(t)
+		defer stop()
+		client := w.register(t)
+		tokens := w.grant(t, "bob", client)
+		if !other.opens(t, tokens.Access, "oa") {
+			t.Fatal("a token that another process has just issued is not good here")
+		}
+		grants, err := w.Grants(t.Context(), "bob")
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now()
+		if err := w.Withdraw(t.Context(), "bob", grants[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		if w.opens(t, tokens.Access, "oa") {
+			t.Error("the process that revoked still accepts the token")
+		}
+		go func() {
+			tick := time.NewTicker(5 * time.Millisecond)
+			defer tick.Stop()
+			for range tick.C {
+				project := models.Project{ID: "id-oa", OAuthAccess: models.OAuthAnyone}
+				if _, ok, err := other.index.Find(t.Context(), &project, tokens.Access.Reveal()); !ok || err != nil {
+					heard <- err
+					return
+				}
+			}
+		}()
+		select {
+		case err := <-heard:
+			if took := time.Since(begin); err != nil || took > time.Second {
+				t.Errorf("it took %s, %v", took, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Error("the other process never heard of the revocation")
+		}
+	})
+}

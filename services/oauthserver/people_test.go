@@ -1,0 +1,21 @@
+package oauthserver_test
+
+import (
+	"testing"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/services/notify"
+)
+
+// publishPeople tells this process that something about people changed.
+func (w *world) publishPeople(t *testing.T) {
+	t.Helper()
+	err := w.db.Transaction(func(tx *gorm.DB) error { return notify.Touch(tx, notify.People()) })
+	if err == nil {
+		err = w.feed.Published(t.Context(), notify.People())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,132 @@
+package oauthserver
+
+import (
+	"context"
+	"net/url"
+	"time"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+)
+
+// refresh answers a refresh token with a new pair (OAuth 2.1, section 4.3).
+// Every refresh token is spent by its first use. One that is used again soon
+// gets a sibling pair, because a client may ask twice at once or lose an
+// answer; later it has been stolen from somebody, and the whole family ends.
+func (s *Server) refresh(ctx context.Context, client *models.OAuthClient, form url.Values) (Tokens, error) {
+	bad := refuse(InvalidGrant, "the refresh token is not good, or not good any more")
+	hash, ok := parseSecret(refreshPrefix, form.Get("refresh_token"))
+	if !ok {
+		return Tokens{}, bad
+	}
+	slug, err := s.endpointOf(form.Get("resource"))
+	if err != nil {
+		return Tokens{}, err
+	}
+	grantID, err := s.grantOfClient(ctx, hash, client.ID)
+	if err != nil {
+		return Tokens{}, err
+	}
+	if grantID == "" {
+		return Tokens{}, bad
+	}
+	if err := s.count(ctx, "refresh:"+grantID, RefreshesPerHour); err != nil {
+		return Tokens{}, err
+	}
+	var tokens Tokens
+	reused := false
+	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		now := s.now()
+		var err error
+		var token models.OAuthToken
+		if token, reused, err = spend(tx, hash, now); err != nil {
+			return err
+		}
+		if token.Hash == nil {
+			return bad
+		}
+		grant, err := renew(tx, token.GrantID, now)
+		if err != nil {
+			return err
+		}
+		if grant.ID == "" {
+			return bad
+		}
+		if err := s.checkTarget(tx, grant.UserID, grant.ProjectID, slug); err != nil {
+			return err
+		}
+		scopes, err := narrowScopes(grant.Scopes, form.Get("scope"))
+		if err != nil {
+			return err
+		}
+		if err := touch(tx, client.ID, now); err != nil {
+			return err
+		}
+		tokens, err = s.issue(tx, &grant, scopes, now)
+		return err
+	})
+	if reused {
+		if err := s.end(ctx, grantID, "oauth.refresh_replayed", "a refresh token was used again after its time"); err != nil {
+			return Tokens{}, err
+		}
+	}
+	return tokens, problem(err)
+}
+
+// grantOfClient returns the grant of a refresh token, or "" for a token that
+// was not issued to the client.
+func (s *Server) grantOfClient(ctx context.Context, hash tokenHash, clientID string) (string, error) {
+	var ids []string
+	err := s.db.WithContext(ctx).Table("oauth_tokens t").Joins("JOIN oauth_grants g ON g.id = t.grant_id").
+		Where("t.hash = ? AND t.kind = ? AND g.client_id = ?", hash[:], models.TokenRefresh, clientID).Pluck("g.id", &ids).Error
+	if err != nil {
+		return "", fault.Internal(err)
+	}
+	if len(ids) == 0 {
+		return "", nil
+	}
+	return ids[0], nil
+}
+
+// spend marks a refresh token as used and returns it. Its hash is nil for one
+// that is not good; reused says that it was used too long ago. One statement
+// decides who uses it first.
+func spend(tx *gorm.DB, hash tokenHash, now time.Time) (token models.OAuthToken, reused bool, err error) {
+	err = tx.Raw(`UPDATE oauth_tokens SET used_at = ? WHERE hash = ? AND kind = ? AND used_at IS NULL AND expires_at > ? RETURNING *`,
+		now, hash[:], models.TokenRefresh, now).Scan(&token).Error
+	if err != nil || token.Hash != nil {
+		return token, false, err
+	}
+	// The database compares the moments that it keeps.
+	var found []struct {
+		models.OAuthToken
+		Recent bool
+	}
+	err = tx.Raw(`SELECT *, used_at > ? AS recent FROM oauth_tokens WHERE hash = ? AND kind = ? AND used_at IS NOT NULL AND expires_at > ?`,
+		now.Add(-RotationGrace), hash[:], models.TokenRefresh, now).Scan(&found).Error
+	switch {
+	case err != nil || len(found) == 0:
+		return models.OAuthToken{}, false, err
+	case !found[0].Recent:
+		return models.OAuthToken{}, true, nil
+	default:
+		return found[0].OAuthToken, false, nil
+	}
+}
+
+// renew notes the use of a grant and returns it; its id is empty when it has
+// ended. It keeps the grant from being ended until the transaction is over.
+func renew(tx *gorm.DB, id string, now time.Time) (models.OAuthGrant, error) {
+	var grant models.OAuthGrant
+	err := tx.Raw(`UPDATE oauth_grants SET last_used_at = ? WHERE id = ? AND revoked_at IS NULL AND expires_at > ? RETURNING *`, now, id, now).Scan(&grant).Error
+	return grant, err
+}
+
+// touch notes the use of a client, at most once an hour: many people may use
+// the same one, and must not wait for each other here.
+func touch(tx *gorm.DB, clientID string, now time.Time) error {
+	return tx.Model(&models.OAuthClient{}).Where("id = ? AND (last_used_at IS NULL OR last_used_at < ?)", clientID, now.Add(-time.Hour)).
+		Update("last_used_at", now).Error
+}

@@ -1,0 +1,44 @@
+package oauthserver
+
+import (
+	"net/url"
+	"strings"
+)
+
+// endpointOf returns the slug of the project that a resource indicator names
+// (RFC 8707, section 2). Scheme and host may be in any case, and one slash may
+// end the path. No resource, and the origin alone, is the empty slug: which
+// project it is, is for the person to say. Anything else is invalid_target.
+func (s *Server) endpointOf(resource string) (slug string, err error) {
+	if resource == "" {
+		return "", nil
+	}
+	refused := refuse(InvalidTarget, "the resource is not an endpoint of this gateway")
+	u, err := url.Parse(resource)
+	if err != nil || u.User != nil || u.Opaque != "" || u.RawQuery != "" || u.ForceQuery || strings.Contains(resource, "#") || originOf(u) != originOf(s.issuer) {
+		return "", refused
+	}
+	path := strings.TrimSuffix(u.EscapedPath(), "/")
+	if path == "" {
+		return "", nil
+	}
+	rest, ok := strings.CutPrefix(path, "/v1/mcp/")
+	if !ok {
+		return "", refused
+	}
+	slug, endpoint, ok := strings.Cut(rest, "/")
+	if !ok || slug == "" || endpoint != "request" && endpoint != "sse" || strings.Contains(slug, "%") {
+		return "", refused
+	}
+	return slug, nil
+}
+
+// originOf returns scheme, host and port in lower case, without the port that
+// the scheme implies (RFC 6454, section 4).
+func originOf(u *url.URL) string {
+	scheme, port := strings.ToLower(u.Scheme), u.Port()
+	if scheme == "http" && port == "80" || scheme == "https" && port == "443" {
+		port = ""
+	}
+	return scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
+}

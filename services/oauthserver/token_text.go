@@ -1,0 +1,88 @@
+package oauthserver
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"hash/crc32"
+	"math/big"
+	"strings"
+
+	"mcpgateway/services/secrets"
+)
+
+// What begins the secrets of the authorization server. A secret is its prefix,
+// 43 base62 characters of 256 random bits, and 6 of the CRC-32 of all before
+// them, so that typing errors and strangers' tokens cost no look at a store.
+const (
+	accessPrefix  = "gwat_"
+	refreshPrefix = "gwrt_"
+	codePrefix    = "gwac_"
+	secretPrefix  = "gwcs_"
+	clientPrefix  = "gwc_" // of a client's id, which is no secret
+
+	secretRandom   = 43
+	secretChecksum = 6
+	clientRandom   = 22
+)
+
+// tokenHash is the SHA-256 of a whole secret: all that is stored of it.
+type tokenHash [sha256.Size]byte
+
+// newSecret returns a fresh secret and its hash.
+func newSecret(prefix string) (secrets.Value, []byte) {
+	text := prefix + randomBase62(32, secretRandom)
+	tail := checksum(text)
+	text += string(tail[:])
+	sum := sha256.Sum256([]byte(text))
+	return secrets.NewValue(text), sum[:]
+}
+
+// parseSecret returns the hash of a well-formed secret; ok is false for any
+// other text.
+func parseSecret(prefix, text string) (hash tokenHash, ok bool) {
+	if len(text) != len(prefix)+secretRandom+secretChecksum || !strings.HasPrefix(text, prefix) {
+		return hash, false
+	}
+	body := text[:len(text)-secretChecksum]
+	if sum := checksum(body); string(sum[:]) != text[len(body):] {
+		return hash, false
+	}
+	return sha256.Sum256([]byte(text)), true
+}
+
+// newClientID returns the id of a client that registered itself.
+func newClientID() string { return clientPrefix + randomBase62(16, clientRandom) }
+
+// randomBase62 returns so many random bytes as a number in width characters.
+func randomBase62(bytes, width int) string {
+	b := make([]byte, bytes)
+	rand.Read(b)
+	text := new(big.Int).SetBytes(b).Text(62)
+	return strings.Repeat("0", width-len(text)) + text
+}
+
+// checksum returns the CRC-32 of a text.
+func checksum(text string) (out [secretChecksum]byte) {
+	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	sum := crc32.ChecksumIEEE([]byte(text))
+	for i := len(out) - 1; i >= 0; i-- {
+		out[i] = digits[sum%62]
+		sum /= 62
+	}
+	return out
+}
+
+// challengeOf returns the S256 challenge of a PKCE verifier (RFC 7636, section 4.2).
+func challengeOf(verifier string) string {
+	sum := sha256.Sum256([]byte(verifier))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// isUnreserved reports whether a text has only the characters of PKCE
+// verifiers and challenges (RFC 7636, section 4.1).
+func isUnreserved(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-._~", r)
+	})
+}

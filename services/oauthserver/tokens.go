@@ -1,0 +1,66 @@
+package oauthserver
+
+import (
+	"context"
+	"net/url"
+	"time"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/services/secrets"
+)
+
+// Tokens is what a client gets from the token endpoint.
+type Tokens struct {
+	Access  secrets.Value
+	Refresh secrets.Value
+	Expires time.Duration // of the access token
+	Scopes  string        // with spaces between
+}
+
+// Token answers a request to the token endpoint (OAuth 2.1, section 3.2) with
+// the decoded form and the Authorization header. What the client did wrong is
+// a Refusal; other errors are faults. It returns RATE_LIMITED for a grant that
+// is renewed all the time.
+func (s *Server) Token(ctx context.Context, form url.Values, authorization string) (Tokens, error) {
+	for _, values := range form {
+		if len(values) > 1 {
+			return Tokens{}, refuse(InvalidRequest, "a parameter is repeated")
+		}
+	}
+	client, err := s.authenticateClient(ctx, form, authorization)
+	if err != nil {
+		return Tokens{}, err
+	}
+	switch form.Get("grant_type") {
+	case "authorization_code":
+		return s.exchange(ctx, &client, form)
+	case "refresh_token":
+		return s.refresh(ctx, &client, form)
+	case "":
+		return Tokens{}, refuse(InvalidRequest, "grant_type is missing")
+	default:
+		return Tokens{}, refuse(UnsupportedGrantType, "grant_type must be authorization_code or refresh_token")
+	}
+}
+
+// issue stores a new pair of tokens of the grant. The access token may have
+// fewer scopes than the grant.
+func (s *Server) issue(tx *gorm.DB, grant *models.OAuthGrant, scopes string, now time.Time) (Tokens, error) {
+	access, accessHash := newSecret(accessPrefix)
+	refresh, refreshHash := newSecret(refreshPrefix)
+	accessEnd, refreshEnd := earlier(now.Add(AccessLife), grant.ExpiresAt), earlier(now.Add(RefreshIdle), grant.ExpiresAt)
+	err := tx.Create([]models.OAuthToken{
+		{Hash: accessHash, Kind: models.TokenAccess, GrantID: grant.ID, Scopes: scopes, CreatedAt: now, ExpiresAt: accessEnd},
+		{Hash: refreshHash, Kind: models.TokenRefresh, GrantID: grant.ID, Scopes: grant.Scopes, CreatedAt: now, ExpiresAt: refreshEnd},
+	}).Error
+	return Tokens{Access: access, Refresh: refresh, Expires: accessEnd.Sub(now), Scopes: scopes}, err
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
