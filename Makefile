@@ -95,6 +95,10 @@ e2e: ## only the real binary with real clients and real upstream servers
 browser: ## the pages of the real binary in Chromium: looks, accessibility, budgets
 	@GO="$(GO)" node_modules/.bin/playwright test --config playwright
 
+.PHONY: chaos-oauth
+chaos-oauth: ## upstream connections while authorization servers fail and processes are killed, two minutes
+	$(CLUSTER) $(GO) test -tags chaos -count=1 -timeout 10m -run TestChaos -v ./services/oauthclient
+
 # Both exit with 1 while something is below what is expected of it.
 .PHONY: conformance
 conformance: ## the official MCP suites through the gateway and against its upstream client

@@ -18,11 +18,18 @@ import (
 	"mcpgateway/migrations"
 	"mcpgateway/models"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/oidc"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/catalog"
+	"mcpgateway/services/codemode"
 	"mcpgateway/services/config"
 	"mcpgateway/services/egress"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/metrics"
 	"mcpgateway/services/notify"
+	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/oauthserver"
 	"mcpgateway/services/page"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/secrets"
@@ -35,28 +42,53 @@ import (
 // saveUseInterval is how often the moments of last use of keys are stored.
 const saveUseInterval = time.Minute
 
+// sweepInterval is how often what is over is removed from the database.
+const sweepInterval = time.Hour
+
 // Services are the running product, without any way to reach it.
 type Services struct {
 	DB          *gorm.DB
 	Config      *config.Config
+	Version     string // of the program
+	Audit       *activity.Audit
 	Projects    *projects.Store
 	Keys        *access.Keys
 	ProjectAuth *access.ProjectAuth
 	CallLimits  *access.CallLimits
-	Directory   *toolset.Directory
-	Syncer      *upstream.Syncer
-	Gateway     *gateway.Gateway
+	People      *access.People
+	// SingleSignOn is nil when it is not configured.
+	SingleSignOn *access.SingleSignOn
+	Catalog      *catalog.Catalog
+	CatalogStore *catalog.Store
+	OAuth        *oauthserver.Server
+	// Connections are the gateway's own accounts at upstream servers; Waiting
+	// says which of them need a person.
+	Connections    *oauthclient.Connections
+	Waiting        *oauthclient.Waiting
+	ClientDocument *oauthclient.ClientDocument
+	Directory      *toolset.Directory
+	Syncer         *upstream.Syncer
+	Gateway        *gateway.Gateway
 
 	Subscriptions *gateway.Subscriptions
 	EndedSessions *sessions.Ended
+	Calls         *activity.Calls
+	Metrics       *metrics.Metrics
 
-	keyIndex *access.KeyIndex
-	clients  *egress.Clients
-	search   *toolsearch.Searcher
-	pool     *upstream.Pool
-	feed     *notify.Feed
-	log      *slog.Logger
-	draining atomic.Bool
+	Declarations *codemode.Declarations
+	Arguments    *codemode.ArgumentValidator
+	Runner       *codemode.Runner
+	CodeRuns     *codemode.Traces
+
+	tokenIndex *oauthserver.TokenIndex
+	locks      *oauthclient.Locks
+	keyIndex   *access.KeyIndex
+	clients    *egress.Clients
+	search     *toolsearch.Searcher
+	pool       *upstream.Pool
+	feed       *notify.Feed
+	log        *slog.Logger
+	draining   atomic.Bool
 }
 
 // New opens the database, applies pending migrations and wires every service.
@@ -87,24 +119,51 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	}
 	guard := egress.NewGuard(c.EgressAllow)
 	resolver := secrets.NewResolver(c.Keys, c.Environment)
-	target := func(row models.Server) *upstream.Target {
-		return upstream.NewTarget(row, resolver, upstream.SecretRows{Bearer: projects.BearerRow, Header: projects.HeaderRow})
-	}
-	s := &Services{DB: db, Config: c, feed: feed, log: log}
+	s := &Services{DB: db, Config: c, Version: version, feed: feed, log: log}
 	s.clients = egress.NewClients(guard)
 	s.pool = upstream.NewPool(s.clients.MCP(), version)
-	s.Projects = projects.NewStore(db, resolver, checkURL(guard), feed, now)
+	s.Audit = activity.NewAudit(db, now)
+	s.Projects = projects.NewStore(db, resolver, checkURL(guard), s.Audit, feed, now)
+	if err := s.connect(ctx, resolver); err != nil {
+		return nil, err
+	}
+	target := func(row models.Server) *upstream.Target {
+		return upstream.NewConnectedTarget(row, resolver, upstream.SecretRows{Bearer: projects.BearerRow, Header: projects.HeaderRow}, s.Connections)
+	}
 	s.keyIndex = access.NewKeyIndex(db, now)
-	s.Keys = access.NewKeys(db, feed, now)
-	s.ProjectAuth = access.NewProjectAuth(s.keyIndex, feed.Fresh, c.MaxStaleness, now)
+	s.tokenIndex = oauthserver.NewTokenIndex(db, now)
+	s.Keys = access.NewKeys(db, s.Audit, feed, now)
+	s.ProjectAuth = access.NewProjectAuth(s.keyIndex, s.tokenIndex, feed.Fresh, c.MaxStaleness, now)
+	s.OAuth = oauthserver.New(oauthserver.Options{DB: db, Issuer: c.PublicURL, Audit: s.Audit, Feed: feed, Sealer: c.Keys, Documents: s.clients.MCP().Transport, Now: now})
 	s.CallLimits = access.NewCallLimits(now)
+	s.People = access.NewPeople(db, s.Audit, feed, access.NewPasswords(), now)
+	if sso := c.SingleSignOn; sso.Configured() {
+		provider := oidc.NewProvider(oidc.Options{
+			Issuer: sso.Issuer, ClientID: sso.ClientID, ClientSecret: sso.ClientSecret, RedirectURL: c.PublicURL.String() + "/login/callback",
+		}, s.clients.MCP(), now)
+		s.SingleSignOn = access.NewSingleSignOn(s.People, provider, c.Keys, sso.AllowedDomains)
+	}
+	s.Catalog = catalog.New(db, page.NewCursors(c.Keys), c.Keys.ActiveKID(), log)
+	s.CatalogStore = catalog.NewStore(db, s.clients.Catalog(), s.Audit, feed, now)
 	s.Directory = toolset.NewDirectory(db, target)
 	s.Syncer = upstream.NewSyncer(db, s.pool, target, upstream.Definitions{Hash: toolset.HashDefinition, Problems: toolset.DefinitionProblems}, feed, now, log)
+	s.Calls = activity.NewCalls(db, now, log)
 	s.search = toolsearch.NewSearcher(page.NewCursors(c.Keys), log)
+	s.search.Explain(s.Waiting)
 	s.Subscriptions = gateway.NewSubscriptions(s.Directory, s.pool, sessions.NewResources(db, feed, now))
 	s.Syncer.OnResourceUpdated(s.Subscriptions.ResourceUpdated)
 	s.EndedSessions = sessions.NewEnded(db, feed, sessions.MaxEnded, now)
-	s.Gateway = gateway.New(s.pool, s.search, c.Keys, version, log)
+	s.CodeRuns = codemode.NewTraces(db, log)
+	s.Declarations = codemode.NewDeclarations(s.search)
+	s.Arguments = codemode.NewArgumentValidator()
+	s.Runner = codemode.NewRunner(codemode.Options{
+		TSC: c.TSC, Fetch: s.clients.Fetch(), Validate: s.Arguments, Traces: s.CodeRuns, Log: log,
+	})
+	s.Metrics = s.newMetrics(version)
+	s.Gateway = gateway.New(gateway.Options{
+		Upstreams: s.pool, Projects: s.Directory, Search: s.search, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits,
+		Calls: s.Metrics.Calls(s.Calls), Waiting: s.Waiting, Tokens: c.Keys, Version: version, Log: log,
+	})
 	return s, nil
 }
 
@@ -138,17 +197,21 @@ func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 func (s *Services) Run(ctx context.Context, ready func()) error {
 	s.feed.Subscribe(s.Directory.Changed)
 	s.feed.Subscribe(s.keyIndex.Changed)
+	s.feed.Subscribe(s.tokenIndex.Changed)
+	s.feed.Subscribe(s.Connections.Changed)
+	s.feed.Subscribe(s.Waiting.Changed)
 	s.feed.Subscribe(s.Syncer.Changed)
 	s.feed.Subscribe(s.forget)
 	s.feed.Subscribe(s.Subscriptions.Changed)
 	s.feed.Subscribe(s.EndedSessions.Changed)
+	s.feed.Subscribe(s.Catalog.Changed)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var running sync.WaitGroup
 	defer running.Wait()
 	feedEnd := make(chan error, 1)
 	running.Go(func() { feedEnd <- s.feed.Run(ctx) })
-	for _, load := range []func(context.Context) error{s.Directory.Load, s.keyIndex.Load, s.EndedSessions.Load, s.Syncer.Plan} {
+	for _, load := range []func(context.Context) error{s.Directory.Load, s.keyIndex.Load, s.Waiting.Load, s.EndedSessions.Load, s.CatalogStore.LoadDefaults, s.Catalog.Load, s.Syncer.Plan} {
 		if err := load(ctx); err != nil {
 			cancel()
 			return err
@@ -156,7 +219,12 @@ func (s *Services) Run(ctx context.Context, ready func()) error {
 	}
 	ready()
 	running.Go(func() { s.Syncer.Run(ctx) })
+	running.Go(func() { s.Connections.Run(ctx) })
 	running.Go(func() { s.saveUse(ctx) })
+	running.Go(func() { s.Calls.Run(ctx) })
+	running.Go(func() { s.CodeRuns.Run(ctx) })
+	running.Go(func() { s.Catalog.Run(ctx) })
+	running.Go(func() { s.sweep(ctx) })
 	select {
 	case <-ctx.Done():
 		return nil
@@ -178,6 +246,7 @@ func (s *Services) forget(_ context.Context, topic notify.Topic) error {
 	project := s.Directory.ProjectByID(projectID)
 	if project == nil {
 		s.search.Forget(projectID)
+		s.Gateway.Forget(projectID)
 		return nil
 	}
 	for _, server := range project.Servers {
@@ -208,11 +277,35 @@ func (s *Services) saveUse(ctx context.Context) {
 	}
 }
 
+// sweep removes what is over, now and then: sessions and failed attempts of
+// people, and what they allowed clients.
+func (s *Services) sweep(ctx context.Context) {
+	tick := time.NewTicker(sweepInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := s.People.Sweep(ctx); err != nil && ctx.Err() == nil {
+				s.log.Warn("ended sessions were not removed", "error", err)
+			}
+			if err := s.OAuth.Sweep(ctx); err != nil && ctx.Err() == nil {
+				s.log.Warn("ended grants of clients were not removed", "error", err)
+			}
+		}
+	}
+}
+
+// Fresh returns when this process was last known to have heard of every change.
+func (s *Services) Fresh() time.Time { return s.feed.Fresh() }
+
 // Drain makes Ready fail, so that balancers send no new requests.
 func (s *Services) Drain() { s.draining.Store(true) }
 
 // Ready returns why requests cannot be served, or nil: the process is not
-// ending, the database answers, and its schema is the one this program knows.
+// ending, the database answers, its schema is the one this program knows, and
+// the catalog is there.
 func (s *Services) Ready(ctx context.Context) error {
 	if s.draining.Load() {
 		return errors.New("shutting down")
@@ -230,15 +323,20 @@ func (s *Services) Ready(ctx context.Context) error {
 			return fmt.Errorf("migration %s is not applied", step.Name)
 		}
 	}
+	if !s.Catalog.Loaded() {
+		return errors.New("the catalog is not loaded yet")
+	}
 	return nil
 }
 
 // Close ends upstream sessions and closes the database.
 func (s *Services) Close() error {
+	s.Runner.Close()
 	s.Subscriptions.Close()
 	s.pool.Close()
+	s.Connections.Close()
 	s.clients.Close()
-	return closeDB(s.DB)
+	return errors.Join(s.locks.Close(), closeDB(s.DB))
 }
 
 func closeDB(db *gorm.DB) error {

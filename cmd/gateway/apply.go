@@ -51,7 +51,7 @@ func applyFile(ctx context.Context, s *services.Services, in io.Reader, path str
 	if err != nil {
 		return projects.Plan{}, fmt.Errorf("%s: %w", path, err)
 	}
-	plan, err := s.Projects.Apply(ctx, d, o)
+	plan, err := s.Projects.Apply(operator(ctx), d, o)
 	if err != nil {
 		return plan, fmt.Errorf("%s: %w", path, err)
 	}

@@ -50,7 +50,7 @@ func keysCreate(ctx context.Context, std streams, args []string) error {
 	name := fs.String("name", "", "what the key is for")
 	expires := fs.Duration("expires", 0, "how long the key works, such as 720h; 0 never ends")
 	return onProject(ctx, std, fs, args, func(s *services.Services, p models.Project) error {
-		_, text, err := s.Keys.Create(ctx, p.ID, *name, *expires)
+		_, text, err := s.Keys.Create(operator(ctx), p.ID, *name, *expires)
 		return printKey(std, text, err)
 	})
 }
@@ -63,7 +63,7 @@ func keysRotate(ctx context.Context, std streams, args []string) error {
 		if *id == "" {
 			return usagef("--id is required")
 		}
-		_, text, err := s.Keys.Rotate(ctx, p.ID, *id, *grace)
+		_, text, err := s.Keys.Rotate(operator(ctx), p.ID, *id, *grace)
 		return printKey(std, text, err)
 	})
 }
@@ -75,7 +75,7 @@ func keysRevoke(ctx context.Context, std streams, args []string) error {
 		if *id == "" {
 			return usagef("--id is required")
 		}
-		return s.Keys.Revoke(ctx, p.ID, *id)
+		return s.Keys.Revoke(operator(ctx), p.ID, *id)
 	})
 }
 

@@ -44,14 +44,20 @@ func commands() map[string]command {
 		"apply":       {"apply -f FILE [--dry-run] [--prune]", apply},
 		"export":      {"export [-o FILE] [--project SLUG]", export},
 		"keys":        {"keys create|list|rotate|revoke --project SLUG …", keys},
+		"catalog":     {"catalog import --file F | --from URL [--dry-run]", catalogCommand},
+		"admin":       {"admin create --email E [--password-stdin] | setup-link", admin},
+		"audit":       {"audit verify", audit},
+		"rekey":       {"rekey", rekey},
+		"backup":      {"backup -o FILE", backup},
 		"migrate":     {"migrate up|status", migrate},
 		"healthcheck": {"healthcheck [--url URL]", healthcheck},
 		"version":     {"version", printVersion},
+		"code-worker": {"code-worker", codeWorker}, // not in the help
 	}
 }
 
 // order is how the commands stand in the help.
-var order = []string{"serve", "apply", "export", "keys", "migrate", "healthcheck", "version"}
+var order = []string{"serve", "apply", "export", "keys", "admin", "catalog", "audit", "migrate", "rekey", "backup", "healthcheck", "version"}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

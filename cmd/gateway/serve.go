@@ -65,6 +65,9 @@ func serve(ctx context.Context, std streams, args []string) error {
 		demoURL = c.PublicURL.String() + "/v1/mcp/" + demoSlug + "/request"
 	}
 	return listenAndServe(ctx, s, listener, log, func() {
+		if err := announceSetup(ctx, s, log); err != nil {
+			log.Warn("there is no link for setting up the first administrator", "error", err)
+		}
 		log.Info("serving", "address", listener.Addr().String(), "url", c.PublicURL.String(), "version", version)
 		if demoURL != "" {
 			readDemo(ctx, s, log)

@@ -1,12 +1,15 @@
 package api
 
 import (
+	"net/url"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
+	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
+	"mcpgateway/web"
 )
 
 // Projects serves the project records.
@@ -20,6 +23,7 @@ type projectRecord struct {
 	Name          string              `json:"name"`
 	Description   string              `json:"description"`
 	AuthMode      models.AuthMode     `json:"authMode"`
+	OAuthAccess   models.OAuthAccess  `json:"oauthAccess"`
 	CodeMode      codeModeRecord      `json:"codeMode"`
 	ToolExposure  models.ToolExposure `json:"toolExposure"`
 	ToolNameLimit int                 `json:"toolNameLimit"`
@@ -27,6 +31,7 @@ type projectRecord struct {
 	RateLimit     rateLimitRecord     `json:"rateLimit"`
 	CreatedAt     time.Time           `json:"createdAt"`
 	UpdatedAt     time.Time           `json:"updatedAt"`
+	Warnings      []fault.Warning     `json:"warnings,omitzero"` // of one record, not in lists
 }
 
 type codeModeRecord struct {
@@ -42,7 +47,7 @@ type rateLimitRecord struct {
 
 func projectOf(row models.Project) projectRecord {
 	return projectRecord{
-		ProjectSlug: row.Slug, Name: row.Name, Description: row.Description, AuthMode: row.AuthMode,
+		ProjectSlug: row.Slug, Name: row.Name, Description: row.Description, AuthMode: row.AuthMode, OAuthAccess: row.OAuthAccess,
 		CodeMode:     codeModeRecord{Enabled: row.CodeModeEnabled, Timeout: row.CodeModeTimeoutMS, AllowFetch: row.CodeModeAllowFetch},
 		ToolExposure: row.ToolExposure, ToolNameLimit: row.ToolNameLimit, DisabledTools: nonNil(row.DisabledTools),
 		RateLimit: rateLimitRecord{PerSecond: row.RatePerSecond, Burst: row.RateBurst},
@@ -65,7 +70,74 @@ func (p *Projects) Get(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(projectOf(row))
+	servers, err := p.store.Servers(c.UserContext(), row.ID)
+	if err != nil {
+		return err
+	}
+	var warnings []fault.Warning
+	if shared, ok := projects.Shared(row, servers); ok {
+		warnings = append(warnings, shared.Warning())
+	}
+	return answerProject(c, row, warnings)
+}
+
+// Create serves POST /api/projects: the record with its projectSlug, and
+// optionally mcpServers as in the declarative file.
+func (p *Projects) Create(c *fiber.Ctx) error {
+	body, err := web.JSONBody(c)
+	if err != nil {
+		return err
+	}
+	slug, declaration, err := projects.ParseProject(body)
+	if err != nil {
+		return err
+	}
+	if slug == nil {
+		return fault.Validation(map[string]string{"projectSlug": "this key is required"})
+	}
+	saved, err := p.store.CreateProject(c.UserContext(), *slug, declaration)
+	if err != nil {
+		return err
+	}
+	c.Location("/api/projects/" + url.PathEscape(saved.Project.Slug))
+	c.Status(fiber.StatusCreated)
+	return answerProject(c, saved.Project, saved.Warnings)
+}
+
+// Update serves PATCH /api/projects/:projectSlug. What the body does not name
+// stays as it is.
+func (p *Projects) Update(c *fiber.Ctx) error {
+	body, err := web.JSONBody(c)
+	if err != nil {
+		return err
+	}
+	slug, declaration, err := projects.ParseProject(body)
+	if err != nil {
+		return err
+	}
+	if slug != nil && *slug != c.Params("projectSlug") {
+		return fault.Validation(map[string]string{"projectSlug": "a project keeps its slug, which is in the address that its clients use: create another project"})
+	}
+	saved, err := p.store.UpdateProject(c.UserContext(), c.Params("projectSlug"), declaration)
+	if err != nil {
+		return err
+	}
+	return answerProject(c, saved.Project, saved.Warnings)
+}
+
+// Delete serves DELETE /api/projects/:projectSlug. Its servers and keys go
+// with it.
+func (p *Projects) Delete(c *fiber.Ctx) error {
+	if err := p.store.DeleteProject(c.UserContext(), c.Params("projectSlug")); err != nil {
+		return err
+	}
+	return c.SendStatus(fiber.StatusNoContent)
+}
+
+func answerProject(c *fiber.Ctx, row models.Project, warnings []fault.Warning) error {
+	record := projectOf(row)
+	record.Warnings = append([]fault.Warning{}, warnings...)
+	return c.JSON(record)
 }
 
 func nonNil(l models.StringList) []string {

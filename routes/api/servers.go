@@ -9,7 +9,9 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
+	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
+	"mcpgateway/web"
 )
 
 // Servers serves the records of upstream servers.
@@ -34,9 +36,17 @@ type serverRecord struct {
 	Timeout          int64                   `json:"timeout"`
 	SessionMode      models.SessionMode      `json:"sessionMode"`
 	DefinitionPolicy models.DefinitionPolicy `json:"definitionPolicy"`
+	OAuth            oauthRecord             `json:"oauth"`
 	LastSync         *syncRecord             `json:"lastSync"`
 	CreatedAt        time.Time               `json:"createdAt"`
 	UpdatedAt        time.Time               `json:"updatedAt"`
+	Warnings         []fault.Warning         `json:"warnings,omitzero"` // in the answer to a change
+}
+
+type oauthRecord struct {
+	ClientID        string   `json:"clientId"`
+	HasClientSecret bool     `json:"hasClientSecret"`
+	Scopes          []string `json:"scopes"`
 }
 
 // syncRecord tells of the last attempt; syncedAt is the last that succeeded.
@@ -57,6 +67,7 @@ func serverOf(slug string, row models.Server, inventory *models.Inventory) serve
 		HasAuthBearer: row.AuthBearer != "", HeaderNames: slices.Sorted(maps.Keys(row.Headers)),
 		AllowedTools: nonNil(row.AllowedTools), DenyTools: nonNil(row.DenyTools), Enabled: row.Enabled, Timeout: row.TimeoutMS,
 		SessionMode: row.SessionMode, DefinitionPolicy: row.DefinitionPolicy, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
+		OAuth: oauthRecord{ClientID: row.OAuthClientID, HasClientSecret: row.OAuthClientSecret != "", Scopes: nonNil(row.OAuthScopes)},
 	}
 	if r.HeaderNames == nil {
 		r.HeaderNames = []string{}
@@ -98,6 +109,64 @@ func (s *Servers) Get(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	return c.JSON(record)
+}
+
+// Create serves POST /api/projects/:projectSlug/servers. The tools of the new
+// server are read at once, in the background.
+func (s *Servers) Create(c *fiber.Ctx) error {
+	body, err := web.JSONBody(c)
+	if err != nil {
+		return err
+	}
+	alias, declaration, err := projects.ParseServer(body)
+	if err != nil {
+		return err
+	}
+	if alias == nil {
+		return fault.Validation(map[string]string{"alias": "this key is required"})
+	}
+	saved, err := s.store.AddServer(c.UserContext(), c.Params("projectSlug"), *alias, declaration)
+	if err != nil {
+		return err
+	}
+	c.Location("/api/servers/" + saved.Server.ID)
+	c.Status(fiber.StatusCreated)
+	return s.answer(c, saved)
+}
+
+// Update serves PATCH /api/servers/:id. What the body does not name stays as
+// it is; "" clears a secret.
+func (s *Servers) Update(c *fiber.Ctx) error {
+	body, err := web.JSONBody(c)
+	if err != nil {
+		return err
+	}
+	alias, declaration, err := projects.ParseServer(body)
+	if err != nil {
+		return err
+	}
+	saved, err := s.store.UpdateServer(c.UserContext(), c.Params("id"), alias, declaration)
+	if err != nil {
+		return err
+	}
+	return s.answer(c, saved)
+}
+
+// Delete serves DELETE /api/servers/:id.
+func (s *Servers) Delete(c *fiber.Ctx) error {
+	if err := s.store.DeleteServer(c.UserContext(), c.Params("id")); err != nil {
+		return err
+	}
+	return c.SendStatus(fiber.StatusNoContent)
+}
+
+func (s *Servers) answer(c *fiber.Ctx, saved projects.SavedServer) error {
+	record, err := s.record(c.UserContext(), saved.Server)
+	if err != nil {
+		return err
+	}
+	record.Warnings = append([]fault.Warning{}, saved.Warnings...)
 	return c.JSON(record)
 }
 

@@ -22,7 +22,9 @@ import (
 // verdict is an authenticator that always does the same.
 type verdict func() (access.Principal, error)
 
-func (v verdict) Authenticate(*models.Project, string) (access.Principal, error) { return v() }
+func (v verdict) Authenticate(context.Context, *models.Project, string) (access.Principal, error) {
+	return v()
+}
 
 // untouchable fails the test when a request gets as far as the gateway.
 type untouchable struct{ t *testing.T }

@@ -117,7 +117,12 @@ func (e *Endpoint) postToStream(c *fiber.Ctx, project *toolset.Snapshot, princip
 	if problem != nil {
 		return problem.answer(c)
 	}
-	client := s.client(e, principal)
+	event := web.EventOf(c)
+	requestID := event.RequestID
+	client := s.client(e, newClient(c, principal))
+	if err := e.permit(c, project, principal, messages); err != nil {
+		return err
+	}
 	if err := e.allow(project, client, messages); err != nil {
 		return err
 	}
@@ -125,8 +130,6 @@ func (e *Endpoint) postToStream(c *fiber.Ctx, project *toolset.Snapshot, princip
 		return err
 	}
 	e.hear(client, messages)
-	event := web.EventOf(c)
-	requestID := event.RequestID
 	for _, m := range messages {
 		switch {
 		case m.err != nil:
@@ -150,17 +153,16 @@ func (e *Endpoint) postToStream(c *fiber.Ctx, project *toolset.Snapshot, princip
 	return accepted(c)
 }
 
-// client returns the client as it declared itself so far.
-func (s *postedSession) client(e *Endpoint, principal access.Principal) *gateway.Client {
+// client completes the client of a request as it declared itself so far.
+func (s *postedSession) client(e *Endpoint, client *gateway.Client) *gateway.Client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return &gateway.Client{
-		Principal: principal, Version: s.version, SessionID: s.id, Capabilities: s.capabilities, LogLevel: e.levels.of(s.id),
-		Notify: func(method string, params []byte) { sendNotification(s.stream, method, params) },
-		Ask: func(ctx context.Context, method string, params []byte) (result, rpcError []byte, err error) {
-			return s.live.ask(ctx, s.stream, func() {}, method, params)
-		},
+	client.Version, client.SessionID, client.Capabilities, client.LogLevel = s.version, s.id, s.capabilities, e.levels.of(s.id)
+	client.Notify = func(method string, params []byte) { sendNotification(s.stream, method, params) }
+	client.Ask = func(ctx context.Context, method string, params []byte) (result, rpcError []byte, err error) {
+		return s.live.ask(ctx, s.stream, func() {}, method, params)
 	}
+	return client
 }
 
 // reserve takes a slot for every request among the messages. It returns

@@ -24,7 +24,7 @@ type Projects interface {
 
 // Authenticator proves the callers of a project.
 type Authenticator interface {
-	Authenticate(project *models.Project, authorization string) (access.Principal, error)
+	Authenticate(ctx context.Context, project *models.Project, authorization string) (access.Principal, error)
 }
 
 // Limiter says whether a caller may make so many tools/call now.
@@ -61,7 +61,8 @@ type Options struct {
 	Names         *web.Names
 	Limits        Limiter
 	Subscriptions Subscriptions
-	MaxStreams    int // open at once, of all clients
+	MaxStreams    int    // open at once, of all clients
+	PublicURL     string // origin of the gateway, for challenges
 
 	Hold      time.Duration // of an answer before it becomes a stream; 0 is 15 s
 	KeepAlive time.Duration // between comments on an idle stream; 0 is 15 s
@@ -136,13 +137,13 @@ func (e *Endpoint) locate(c *fiber.Ctx) (*toolset.Snapshot, error) {
 }
 
 func (e *Endpoint) authenticate(c *fiber.Ctx, project *toolset.Snapshot) (access.Principal, error) {
-	principal, err := e.Auth.Authenticate(&project.Project, c.Get(fiber.HeaderAuthorization))
+	principal, err := e.Auth.Authenticate(c.UserContext(), &project.Project, c.Get(fiber.HeaderAuthorization))
 	if err == nil && !principal.Known() {
 		err = fault.Unauthorized()
 	}
 	if err != nil {
 		if fault.Is(err, fault.CodeUnauthorized) {
-			c.Set(fiber.HeaderWWWAuthenticate, `Bearer realm="gateway"`)
+			e.challenge(c, project)
 		}
 		return access.Principal{}, err
 	}
@@ -170,6 +171,9 @@ func (e *Endpoint) post(c *fiber.Ctx, project *toolset.Snapshot, principal acces
 	}
 	if problem != nil {
 		return problem.answer(c)
+	}
+	if err := e.permit(c, project, principal, messages); err != nil {
+		return err
 	}
 	if err := e.allow(project, client, messages); err != nil {
 		return err

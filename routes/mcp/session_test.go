@@ -176,7 +176,7 @@ func TestASessionIsGoodForSevenDays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	principal, err := s.Services.ProjectAuth.Authenticate(&project.Project, "")
+	principal, err := s.Services.ProjectAuth.Authenticate(t.Context(), &project.Project, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,7 +111,10 @@ func (e *Endpoint) bridge(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 		m.id = []byte("null") // the stream names no id, so none is needed
 	}
 	m.params = withProgressToken(m.params)
-	client := &gateway.Client{Principal: principal, Version: gateway.VersionAssumed}
+	client := newClient(c, principal)
+	if err := e.permit(c, project, principal, messages); err != nil {
+		return err
+	}
 	if err := e.allow(project, client, messages); err != nil {
 		return err
 	}

@@ -85,13 +85,13 @@ func (e *Endpoint) subscribe(project *toolset.Snapshot, sessionID string, stream
 // stillAdmitted returns a function that reports whether the request's caller
 // would still be admitted: its key may be revoked while its stream is open.
 func (e *Endpoint) stillAdmitted(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) func() bool {
-	slug, authorization := project.Project.Slug, c.Get(fiber.HeaderAuthorization)
+	ctx, slug, authorization := c.UserContext(), project.Project.Slug, c.Get(fiber.HeaderAuthorization)
 	return func() bool {
 		now, err := e.Projects.Project(slug)
 		if err != nil || now.Project.ID != project.Project.ID {
 			return false
 		}
-		again, err := e.Auth.Authenticate(&now.Project, authorization)
+		again, err := e.Auth.Authenticate(ctx, &now.Project, authorization)
 		return err == nil && again.Known() && again.ID() == principal.ID()
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
+	"mcpgateway/web"
 )
 
 // Headers of MCP's HTTP transports.
@@ -25,11 +26,20 @@ const (
 // metaLogLevel is where a stateless request asks for log messages.
 const metaLogLevel = "io.modelcontextprotocol/logLevel"
 
+// newClient returns the client of a request that says nothing of itself.
+func newClient(c *fiber.Ctx, principal access.Principal) *gateway.Client {
+	event := web.EventOf(c)
+	trace := event.Trace()
+	return &gateway.Client{
+		Principal: principal, Version: gateway.VersionAssumed, RequestID: event.RequestID, TraceParent: trace.Parent, TraceState: trace.State,
+	}
+}
+
 // client finds out which revision the request speaks and makes the checks
 // that the revision asks for. A request is of 2026-07-28 when its header or
 // its _meta says so; everything else is of the handshake revisions.
 func (e *Endpoint) client(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal, messages []*message, batch bool) (*gateway.Client, *rpcAnswer, error) {
-	client := &gateway.Client{Principal: principal, Version: gateway.VersionAssumed}
+	client := newClient(c, principal)
 	header := c.Get(headerVersion)
 	var meta *rawjson.Object
 	first := messages[0]

@@ -21,7 +21,7 @@ func rated(perSecond float64, burst int) *models.Project {
 // anonymous returns the principal of a project without authentication.
 func anonymous(t *testing.T, p *models.Project) access.Principal {
 	t.Helper()
-	principal, err := access.NewProjectAuth(access.NewKeyIndex(nil, time.Now), time.Now, time.Minute, time.Now).Authenticate(p, "")
+	principal, err := access.NewProjectAuth(access.NewKeyIndex(nil, time.Now), noTokens{}, time.Now, time.Minute, time.Now).Authenticate(t.Context(), p, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestCallersAndProjectsHaveTheirOwnRates(t *testing.T) {
 	p.AuthMode, q.ID = models.AuthAPIKey, "q"
 	for range 2 {
 		_, key := w.create(t, 0)
-		who, err := w.auth.Authenticate(p, "Bearer "+key)
+		who, err := w.auth.Authenticate(t.Context(), p, "Bearer "+key)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -214,7 +214,7 @@ func TestKeysAreCheckedWhileTheyChange(t *testing.T) {
 		for range 4 {
 			checking.Go(func() {
 				for ctx.Err() == nil {
-					if _, err := w.auth.Authenticate(project("p", models.AuthAPIKey), "Bearer "+steady); err != nil {
+					if _, err := w.auth.Authenticate(ctx, project("p", models.AuthAPIKey), "Bearer "+steady); err != nil {
 						t.Error("a key that nobody touched was refused")
 						return
 					}

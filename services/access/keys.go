@@ -11,6 +11,7 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
+	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/secrets"
@@ -28,22 +29,31 @@ type Publisher interface {
 	Published(ctx context.Context, topics ...notify.Topic) error
 }
 
-// Keys creates, lists, rotates and revokes the API keys of projects.
-type Keys struct {
-	db   *gorm.DB
-	feed Publisher
-	now  func() time.Time
+// Auditor records a change or a security event, in the writer's transaction.
+type Auditor interface {
+	Record(tx *gorm.DB, e activity.Entry) error
 }
 
-// NewKeys returns the keys of the database; changes are announced on feed.
-func NewKeys(db *gorm.DB, feed Publisher, now func() time.Time) *Keys {
-	return &Keys{db: db, feed: feed, now: now}
+// Keys creates, lists, rotates and revokes the API keys of projects. Every
+// change writes its audit row in the same transaction.
+type Keys struct {
+	db    *gorm.DB
+	audit Auditor
+	feed  Publisher
+	now   func() time.Time
+}
+
+// NewKeys returns the keys of the database; changes are recorded in audit and
+// announced on feed.
+func NewKeys(db *gorm.DB, audit Auditor, feed Publisher, now func() time.Time) *Keys {
+	return &Keys{db: db, audit: audit, feed: feed, now: now}
 }
 
 // Create stores a new key of the project and returns its record and its text,
-// which is not stored and cannot be had again. lifetime 0 never expires. It
-// returns VALIDATION_FAILED for an unusable name or lifetime and CONFLICT
-// when the project has too many keys.
+// which is not stored and cannot be had again. lifetime 0 never expires; it is
+// kept to the millisecond. It records key.created. It returns
+// VALIDATION_FAILED for an unusable name or lifetime and CONFLICT when the
+// project has too many keys.
 func (k *Keys) Create(ctx context.Context, projectID, name string, lifetime time.Duration) (models.Key, secrets.Value, error) {
 	name = strings.TrimSpace(name)
 	fields := map[string]string{}
@@ -58,16 +68,12 @@ func (k *Keys) Create(ctx context.Context, projectID, name string, lifetime time
 	}
 	var row models.Key
 	var text secrets.Value
-	err := k.change(ctx, projectID, func(tx *gorm.DB) error {
+	err := k.change(ctx, projectID, func(tx *gorm.DB) (*activity.Entry, error) {
 		if err := k.room(tx, projectID); err != nil {
-			return err
+			return nil, err
 		}
-		row, text = k.newRow(projectID, name)
-		if lifetime > 0 {
-			expires := row.CreatedAt.Add(lifetime).Round(time.Millisecond)
-			row.ExpiresAt = &expires
-		}
-		return tx.Create(&row).Error
+		row, text = k.newRow(projectID, name, lifetime)
+		return entryOf("key.created", row, nil), tx.Create(&row).Error
 	})
 	if err != nil {
 		return models.Key{}, secrets.Value{}, err
@@ -100,33 +106,31 @@ func (k *Keys) Get(ctx context.Context, id string) (models.Key, error) {
 
 // Rotate creates the successor of a key and lets the old one work for grace
 // longer (0 ends it at once, and no grace outlasts the key's own end). The
-// successor lives as long after its creation as the old key was given. It
-// returns NOT_FOUND for an unknown key, CONFLICT for one that has ended, and
-// CONFLICT when a grace would leave the project with too many usable keys.
+// successor lives as long after its creation as the old key was given at its
+// own, however often that was rotated. It records key.rotated for the old key,
+// with the successor's id. It returns NOT_FOUND for an unknown key, CONFLICT
+// for one that has ended, and CONFLICT when a grace would leave the project
+// with too many usable keys.
 func (k *Keys) Rotate(ctx context.Context, projectID, id string, grace time.Duration) (models.Key, secrets.Value, error) {
 	if grace < 0 || grace > MaxKeyGrace {
 		return models.Key{}, secrets.Value{}, fault.Validation(map[string]string{"grace": "use 0 to 720h"})
 	}
 	var row models.Key
 	var text secrets.Value
-	err := k.change(ctx, projectID, func(tx *gorm.DB) error {
+	err := k.change(ctx, projectID, func(tx *gorm.DB) (*activity.Entry, error) {
 		old, err := k.get(tx, projectID, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		now := k.now()
 		if old.RevokedAt != nil || old.ExpiresAt != nil && !now.Before(*old.ExpiresAt) {
-			return fault.Conflict("the key %s has ended: create a new one", id)
+			return nil, fault.Conflict("the key %s has ended: create a new one", id)
 		}
-		row, text = k.newRow(projectID, old.Name)
-		if old.ExpiresAt != nil {
-			expires := row.CreatedAt.Add(old.ExpiresAt.Sub(old.CreatedAt))
-			row.ExpiresAt = &expires
-		}
+		row, text = k.newRow(projectID, old.Name, time.Duration(old.LifetimeMS)*time.Millisecond)
 		end := map[string]any{"revoked_at": now}
 		if grace > 0 {
 			if err := k.room(tx, projectID); err != nil {
-				return err
+				return nil, err
 			}
 			ends := now.Add(grace)
 			if old.ExpiresAt != nil && old.ExpiresAt.Before(ends) {
@@ -135,9 +139,9 @@ func (k *Keys) Rotate(ctx context.Context, projectID, id string, grace time.Dura
 			end = map[string]any{"expires_at": ends}
 		}
 		if err := tx.Model(&models.Key{}).Where("id = ?", id).Updates(end).Error; err != nil {
-			return err
+			return nil, err
 		}
-		return tx.Create(&row).Error
+		return entryOf("key.rotated", old, map[string]string{"successor": row.ID, "grace": grace.String()}), tx.Create(&row).Error
 	})
 	if err != nil {
 		return models.Key{}, secrets.Value{}, err
@@ -145,15 +149,26 @@ func (k *Keys) Rotate(ctx context.Context, projectID, id string, grace time.Dura
 	return row, text, nil
 }
 
-// Revoke ends a key at once; a key that is already revoked stays so. It
-// returns NOT_FOUND for an unknown key.
+// Revoke ends a key at once and records key.revoked; a key that is already
+// revoked stays so. It returns NOT_FOUND for an unknown key.
 func (k *Keys) Revoke(ctx context.Context, projectID, id string) error {
-	return k.change(ctx, projectID, func(tx *gorm.DB) error {
-		if _, err := k.get(tx, projectID, id); err != nil {
-			return err
+	return k.change(ctx, projectID, func(tx *gorm.DB) (*activity.Entry, error) {
+		row, err := k.get(tx, projectID, id)
+		if err != nil || row.RevokedAt != nil {
+			return nil, err
 		}
-		return tx.Model(&models.Key{}).Where("id = ? AND revoked_at IS NULL", id).Update("revoked_at", k.now()).Error
+		return entryOf("key.revoked", row, nil), tx.Model(&models.Key{}).Where("id = ?", id).Update("revoked_at", k.now()).Error
 	})
+}
+
+// entryOf returns what the audit log says of a key: its name, or its first
+// characters when it has none.
+func entryOf(action string, row models.Key, detail map[string]string) *activity.Entry {
+	name := row.Name
+	if name == "" {
+		name = row.Prefix + "…"
+	}
+	return &activity.Entry{Action: action, Object: name, ObjectID: row.ID, Detail: detail}
 }
 
 func (k *Keys) get(tx *gorm.DB, projectID, id string) (models.Key, error) {
@@ -179,32 +194,47 @@ func (k *Keys) room(tx *gorm.DB, projectID string) error {
 	return nil
 }
 
-func (k *Keys) newRow(projectID, name string) (models.Key, secrets.Value) {
+func (k *Keys) newRow(projectID, name string, lifetime time.Duration) (models.Key, secrets.Value) {
 	text := newKeyText()
 	hash, _ := parseKey(text.Reveal())
-	return models.Key{
+	row := models.Key{
 		ID: uuid.Must(uuid.NewV7()).String(), ProjectID: projectID, Name: name,
 		Hash: hash[:], Prefix: text.Reveal()[:keyShown], CreatedAt: k.now(),
-	}, text
+	}
+	if lifetime > 0 {
+		// At least the millisecond that tells it from a key without end.
+		row.LifetimeMS = max(lifetime.Round(time.Millisecond).Milliseconds(), 1)
+		expires := row.CreatedAt.Add(time.Duration(row.LifetimeMS) * time.Millisecond)
+		row.ExpiresAt = &expires
+	}
+	return row, text
 }
 
-// change runs write in a transaction that also raises the project's keys
-// topic, and announces it once committed: when change returns, this process
-// already judges by the new state. The changes of one project wait for each
-// other, so that two rotations never both succeed an old key. It returns
-// NOT_FOUND for an unknown project.
-func (k *Keys) change(ctx context.Context, projectID string, write func(*gorm.DB) error) error {
+// change runs write in a transaction that also records the entry that it
+// returns, if any, and raises the project's keys topic, and announces it once
+// committed: when change returns, this process already judges by the new
+// state. The changes of one project wait for each other, so that two rotations
+// never both succeed an old key. It returns NOT_FOUND for an unknown project.
+func (k *Keys) change(ctx context.Context, projectID string, write func(*gorm.DB) (*activity.Entry, error)) error {
 	topic := notify.Keys(projectID)
 	err := k.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		err := tx.Clauses(models.LockRow(tx)...).Select("id").First(&models.Project{}, "id = ?", projectID).Error
+		var project models.Project
+		err := tx.Clauses(models.LockRow(tx)...).Select("id", "slug").First(&project, "id = ?", projectID).Error
 		if errors.Is(err, gorm.ErrRecordNotFound) {
 			return fault.NotFound("project", projectID)
 		}
 		if err != nil {
 			return err
 		}
-		if err := write(tx); err != nil {
+		entry, err := write(tx)
+		if err != nil {
 			return err
+		}
+		if entry != nil {
+			entry.Project = project.Slug
+			if err := k.audit.Record(tx, *entry); err != nil {
+				return err
+			}
 		}
 		return notify.Touch(tx, topic)
 	})

@@ -12,6 +12,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/access"
+	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/secrets"
@@ -351,7 +352,7 @@ func (broken) Published(context.Context, ...notify.Topic) error { return errBrok
 
 func TestUnheardChangeIsAnError(t *testing.T) {
 	w := onSQLite(t)
-	keys := access.NewKeys(w.db, broken{}, w.Now)
+	keys := access.NewKeys(w.db, activity.NewAudit(w.db, w.Now), broken{}, w.Now)
 	if _, _, err := keys.Create(t.Context(), "p", "", 0); !errors.Is(err, errBroken) {
 		t.Errorf("got %v", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/access"
+	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 )
@@ -64,8 +65,8 @@ func join(t *testing.T, dsn string, c *clock) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{clock: c, db: db, feed: feed, index: access.NewKeyIndex(db, c.Now), keys: access.NewKeys(db, feed, c.Now)}
-	w.auth = access.NewProjectAuth(w.index, c.Now, time.Minute, c.Now)
+	w := &world{clock: c, db: db, feed: feed, index: access.NewKeyIndex(db, c.Now), keys: access.NewKeys(db, activity.NewAudit(db, c.Now), feed, c.Now)}
+	w.auth = access.NewProjectAuth(w.index, noTokens{}, c.Now, time.Minute, c.Now)
 	feed.Subscribe(w.index.Changed)
 	if err := w.index.Load(t.Context()); err != nil {
 		t.Fatal(err)
@@ -129,11 +130,18 @@ func (w *world) admits(t *testing.T, key string) bool {
 
 func (w *world) admitsTo(t *testing.T, projectID, key string) bool {
 	t.Helper()
-	principal, err := w.auth.Authenticate(project(projectID, models.AuthAPIKey), "Bearer "+key)
+	principal, err := w.auth.Authenticate(t.Context(), project(projectID, models.AuthAPIKey), "Bearer "+key)
 	if (err == nil) != principal.Known() {
 		t.Fatalf("the principal %+v came with the error %v", principal, err)
 	}
 	return err == nil
+}
+
+// noTokens knows no access token.
+type noTokens struct{}
+
+func (noTokens) Find(context.Context, *models.Project, string) (access.TokenHolder, bool, error) {
+	return access.TokenHolder{}, false, nil
 }
 
 // want fails the test unless err is a fault of the code.

@@ -2,13 +2,23 @@
 // endpoints and keeps their API keys.
 package access
 
-// Principal is a proven caller. Its zero value is nobody: only Authenticate
-// makes one that stands for a caller, so a swallowed error can never become
-// an authenticated request.
+// Scope is a part of what a project's endpoint does, for access tokens.
+type Scope string
+
+// The scopes of a project. ScopeCall includes ScopeRead.
+const (
+	ScopeRead Scope = "mcp:read" // initialize, list, read and search
+	ScopeCall Scope = "mcp:call" // call tools
+)
+
+// Principal is a proven caller. Its zero value is nobody: only Authenticate and
+// Administrator make one that stands for a caller, so a swallowed error can
+// never become an authenticated request.
 type Principal struct {
 	kind      principalKind
 	projectID string
 	id        string
+	scopes    scopes // of a person's client
 }
 
 type principalKind uint8
@@ -17,7 +27,26 @@ const (
 	nobody principalKind = iota
 	anonymous
 	keyHolder
+	person // by a client with an access token
 )
+
+// scopes is a set of scopes.
+type scopes uint8
+
+const (
+	mayRead scopes = 1 << iota
+	mayCall
+)
+
+// Administrator returns a signed-in administrator who acts in a project, such
+// as from its pages. It is up to its caller to have proved that the person is
+// one. It is nobody without a person and a project.
+func Administrator(userID, projectID string) Principal {
+	if userID == "" || projectID == "" {
+		return Principal{}
+	}
+	return Principal{kind: person, projectID: projectID, id: userID, scopes: mayRead | mayCall}
+}
 
 // Known reports whether the principal stands for a caller at all.
 func (p Principal) Known() bool { return p.kind != nobody }
@@ -25,14 +54,29 @@ func (p Principal) Known() bool { return p.kind != nobody }
 // ProjectID returns the project the caller was admitted to.
 func (p Principal) ProjectID() string { return p.projectID }
 
-// ID identifies the caller within its project: the key's id, or "anonymous".
-// Sessions, cursors and limits are bound to it.
+// Allows reports whether the caller may do what the scope covers. Only access
+// tokens are limited; nobody may do nothing.
+func (p Principal) Allows(scope Scope) bool {
+	switch p.kind {
+	case anonymous, keyHolder:
+		return true
+	case person:
+		return p.scopes&mayCall != 0 || scope == ScopeRead && p.scopes&mayRead != 0
+	default:
+		return false
+	}
+}
+
+// ID identifies the caller within its project: the key's id, the person whose
+// client it is, or "anonymous". Sessions, cursors and limits are bound to it.
 func (p Principal) ID() string {
 	switch p.kind {
 	case anonymous:
 		return "anonymous"
 	case keyHolder:
 		return "key:" + p.id
+	case person:
+		return "user:" + p.id
 	default:
 		return ""
 	}

@@ -1,6 +1,7 @@
 package access_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -28,12 +29,12 @@ func TestAuthenticateByMode(t *testing.T) {
 		{"the scheme's case does not matter", models.AuthAPIKey, "bEaReR " + key, "key:" + id},
 		{"several spaces", models.AuthAPIKey, "Bearer   " + key, "key:" + id},
 		{"api_key without a header", models.AuthAPIKey, "", ""},
-		{"oauth admits nobody", models.AuthOAuth, "Bearer " + key, ""},
+		{"oauth admits no key", models.AuthOAuth, "Bearer " + key, ""},
 		{"an unknown mode admits nobody", models.AuthMode("open"), "Bearer " + key, ""},
 		{"an empty mode admits nobody", models.AuthMode(""), "Bearer " + key, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			principal, err := w.auth.Authenticate(project("p", tc.mode), tc.header)
+			principal, err := w.auth.Authenticate(t.Context(), project("p", tc.mode), tc.header)
 			if tc.want == "" {
 				want(t, err, fault.CodeUnauthorized)
 				if principal.Known() || principal.ID() != "" || principal.ProjectID() != "" {
@@ -52,6 +53,18 @@ func TestZeroPrincipalIsNobody(t *testing.T) {
 	var p access.Principal
 	if p.Known() || p.ID() != "" || p.ProjectID() != "" {
 		t.Errorf("the zero principal is somebody: %q of %q", p.ID(), p.ProjectID())
+	}
+}
+
+func TestAdministratorsActAsThemselvesInOneProject(t *testing.T) {
+	p := access.Administrator("u1", "p1")
+	if !p.Known() || p.ID() != "user:u1" || p.ProjectID() != "p1" || !p.Allows(access.ScopeRead) || !p.Allows(access.ScopeCall) {
+		t.Errorf("the administrator is %q of %q", p.ID(), p.ProjectID())
+	}
+	for _, nobody := range []access.Principal{access.Administrator("", "p1"), access.Administrator("u1", "")} {
+		if nobody != (access.Principal{}) {
+			t.Errorf("%+v is somebody", nobody)
+		}
 	}
 }
 
@@ -96,7 +109,7 @@ func TestEveryBadKeyGivesTheSameFault(t *testing.T) {
 			"revoked":         "Bearer " + revoked,
 			"very long":       "Bearer " + strings.Repeat("gwk_", 4096),
 		} {
-			principal, err := w.auth.Authenticate(project("p", models.AuthAPIKey), header)
+			principal, err := w.auth.Authenticate(t.Context(), project("p", models.AuthAPIKey), header)
 			if principal.Known() {
 				t.Errorf("%s: admitted as %s", name, principal.ID())
 			}
@@ -143,14 +156,14 @@ func TestProjectsCloseWhenRevocationsMayBeUnheard(t *testing.T) {
 	w := onSQLite(t)
 	_, key := w.create(t, 0)
 	heard, maxStale := w.Now(), 5*time.Minute
-	auth := access.NewProjectAuth(w.index, func() time.Time { return heard }, maxStale, w.Now)
+	auth := access.NewProjectAuth(w.index, noTokens{}, func() time.Time { return heard }, maxStale, w.Now)
 	for _, tc := range []struct {
 		since  time.Duration
 		closed bool
 	}{{0, false}, {maxStale - 1, false}, {maxStale, false}, {maxStale + 1, true}, {24 * time.Hour, true}} {
 		w.Set(heard.Add(tc.since))
 		for _, token := range []string{key, "gwk_nonsense", ""} {
-			principal, err := auth.Authenticate(project("p", models.AuthAPIKey), "Bearer "+token)
+			principal, err := auth.Authenticate(t.Context(), project("p", models.AuthAPIKey), "Bearer "+token)
 			switch {
 			case tc.closed:
 				if f := want(t, err, fault.CodeUnavailable); f.Kind != fault.KindUnavailable {
@@ -165,12 +178,71 @@ func TestProjectsCloseWhenRevocationsMayBeUnheard(t *testing.T) {
 				t.Errorf("after %s: the principal is %q with the error %v", tc.since, principal.ID(), err)
 			}
 		}
-		if _, err := auth.Authenticate(project("p", models.AuthNone), ""); err != nil {
+		if _, err := auth.Authenticate(t.Context(), project("p", models.AuthNone), ""); err != nil {
 			t.Errorf("after %s a project without access control is closed: %v", tc.since, err)
 		}
 	}
 	heard = w.Now()
-	if _, err := auth.Authenticate(project("p", models.AuthAPIKey), "Bearer "+key); err != nil {
+	if _, err := auth.Authenticate(t.Context(), project("p", models.AuthAPIKey), "Bearer "+key); err != nil {
 		t.Errorf("after it heard again: %v", err)
+	}
+}
+
+// tokens knows one access token for each set of scopes, of the project p.
+type tokens struct{ err error }
+
+func (k tokens) Find(_ context.Context, project *models.Project, token string) (access.TokenHolder, bool, error) {
+	holders := map[string]access.TokenHolder{
+		"read": {UserID: "ann", Scopes: []access.Scope{access.ScopeRead}}, "call": {UserID: "ann", Scopes: []access.Scope{access.ScopeCall, "offline_access"}},
+		"both": {UserID: "bob", Scopes: []access.Scope{access.ScopeRead, access.ScopeCall}}, "neither": {UserID: "cy"}, "nobody": {Scopes: []access.Scope{access.ScopeCall}},
+	}
+	holder, ok := holders[token]
+	return holder, ok && project.ID == "p", k.err
+}
+
+func TestAuthenticateByToken(t *testing.T) {
+	w := onSQLite(t)
+	_, key := w.create(t, 0)
+	auth := access.NewProjectAuth(w.index, tokens{}, w.Now, time.Minute, w.Now)
+	for _, tc := range []struct {
+		header, id string
+		read, call bool
+	}{
+		{"Bearer read", "user:ann", true, false},
+		{"bearer call", "user:ann", true, true},
+		{"Bearer both", "user:bob", true, true},
+		{"Bearer neither", "user:cy", false, false},
+		{"Bearer nobody", "", false, false},
+		{"Bearer other", "", false, false},
+		{"Bearer " + key, "", false, false},
+		{"read", "", false, false},
+		{"", "", false, false},
+	} {
+		principal, err := auth.Authenticate(t.Context(), project("p", models.AuthOAuth), tc.header)
+		if principal.ID() != tc.id || principal.Known() != (err == nil) || principal.Allows(access.ScopeRead) != tc.read || principal.Allows(access.ScopeCall) != tc.call {
+			t.Errorf("%q: %+v, %v", tc.header, principal, err)
+		}
+		if tc.id == "" {
+			want(t, err, fault.CodeUnauthorized)
+		}
+	}
+	for _, mode := range []models.AuthMode{models.AuthAPIKey, "", "other"} {
+		if principal, err := auth.Authenticate(t.Context(), project("p", mode), "Bearer both"); err == nil || principal.Known() {
+			t.Errorf("mode %q admits a token", mode)
+		}
+	}
+	if _, err := auth.Authenticate(t.Context(), project("q", models.AuthOAuth), "Bearer both"); err == nil {
+		t.Error("another project admits the token")
+	}
+	broken := access.NewProjectAuth(w.index, tokens{fault.Internal(context.Canceled)}, w.Now, time.Minute, w.Now)
+	if principal, err := broken.Authenticate(t.Context(), project("p", models.AuthOAuth), "Bearer both"); err == nil || principal.Known() {
+		t.Errorf("a failed look-up admits %q", principal.ID())
+	}
+	stale := access.NewProjectAuth(w.index, tokens{}, func() time.Time { return w.Now().Add(-time.Minute - 1) }, time.Minute, w.Now)
+	_, err := stale.Authenticate(t.Context(), project("p", models.AuthOAuth), "Bearer both")
+	want(t, err, fault.CodeUnavailable)
+	key2, err := auth.Authenticate(t.Context(), project("p", models.AuthAPIKey), "Bearer "+key)
+	if err != nil || !key2.Allows(access.ScopeRead) || !key2.Allows(access.ScopeCall) || (access.Principal{}).Allows(access.ScopeRead) {
+		t.Errorf("a key may not do everything, or nobody may do something: %v", err)
 	}
 }

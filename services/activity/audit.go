@@ -3,12 +3,11 @@
 package activity
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"hash"
 	"maps"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"gorm.io/gorm"
 
@@ -33,74 +32,69 @@ type Audit struct {
 // NewAudit returns the log of the database.
 func NewAudit(db *gorm.DB, now func() time.Time) *Audit { return &Audit{db: db, now: now} }
 
+// Bounds of what a row holds; longer values are cut.
+const (
+	MaxField  = 500 // characters of a field, of a detail's name and of its value
+	MaxDetail = 30  // details
+)
+
+// insertedAtOnce is how many rows one statement adds.
+const insertedAtOnce = 200
+
 // Record adds a row within the writer's transaction, so that there is no change
 // without its row and no row without its change. The actor is that of the
 // transaction's context. Writers wait for each other from here until they
-// commit: call it after the change and before its topics are touched.
-func (a *Audit) Record(tx *gorm.DB, e Entry) error {
-	var head models.AuditHead
-	if err := tx.Clauses(models.LockRow(tx)...).First(&head, "id = 1").Error; err != nil {
-		return err
+// commit: call it after the change and before its topics are touched. It
+// returns the database's error.
+func (a *Audit) Record(tx *gorm.DB, e Entry) error { return a.RecordAll(tx, []Entry{e}) }
+
+// RecordAll adds a row for each entry, in their order, as Record does. A
+// transaction that makes several changes calls it once, after the last: rows
+// that it locks later could be held by a writer that waits for the log.
+func (a *Audit) RecordAll(tx *gorm.DB, entries []Entry) error {
+	if len(entries) == 0 {
+		return nil
 	}
 	actor := ActorOf(tx.Statement.Context)
-	row := models.AuditEntry{
-		Seq: head.Seq + 1, At: a.now(), PrevHash: head.Hash,
-		ActorKind: string(actor.Kind), ActorID: clip(actor.ID), ActorName: clip(actor.Name), IP: clip(actor.IP), RequestID: clip(actor.RequestID),
-		Action: clip(e.Action), Object: clip(e.Object), ObjectID: clip(e.ObjectID), Project: clip(e.Project), Detail: clipDetail(e.Detail),
-	}
-	row.Hash = chainHash(&row)
-	if err := tx.Create(&row).Error; err != nil {
+	tx = tx.Session(&gorm.Session{NewDB: true}) // the caller's conditions are not ours
+	var head models.AuditHead
+	if err := tx.Clauses(models.LockRow(tx)...).First(&head, "id = ?", headID).Error; err != nil {
 		return err
 	}
-	return tx.Model(&models.AuditHead{}).Where("id = 1").Updates(map[string]any{"seq": row.Seq, "hash": row.Hash}).Error
-}
-
-// chainHash returns the hash of a row: over the hash before it and every field,
-// each with its length, so that no two rows have the same input.
-func chainHash(row *models.AuditEntry) []byte {
-	h := sha256.New()
-	writeField(h, row.PrevHash)
-	var number [8]byte
-	binary.BigEndian.PutUint64(number[:], uint64(row.Seq))
-	writeField(h, number[:])
-	writeField(h, []byte(row.At.UTC().Format(time.RFC3339Nano)))
-	for _, field := range []string{row.ActorKind, row.ActorID, row.ActorName, row.IP, row.RequestID, row.Action, row.Object, row.ObjectID, row.Project} {
-		writeField(h, []byte(field))
+	// Both databases keep milliseconds, and the hash is over what is kept.
+	at := a.now().UTC().Truncate(time.Millisecond)
+	rows := make([]models.AuditEntry, len(entries))
+	for i, e := range entries {
+		row := models.AuditEntry{
+			Seq: head.Seq + 1, At: at, PrevHash: head.Hash,
+			ActorKind: clip(string(actor.Kind)), ActorID: clip(actor.ID), ActorName: clip(actor.Name), IP: clip(actor.IP), RequestID: clip(actor.RequestID),
+			Action: clip(e.Action), Object: clip(e.Object), ObjectID: clip(e.ObjectID), Project: clip(e.Project), Detail: clipDetail(e.Detail),
+		}
+		row.Hash = chainHash(&row)
+		head.Seq, head.Hash = row.Seq, row.Hash
+		rows[i] = row
 	}
-	for _, name := range slices.Sorted(maps.Keys(row.Detail)) {
-		writeField(h, []byte(name))
-		writeField(h, []byte(row.Detail[name]))
+	if err := tx.CreateInBatches(rows, insertedAtOnce).Error; err != nil {
+		return err
 	}
-	return h.Sum(nil)
+	return tx.Model(&models.AuditHead{}).Where("id = ?", headID).Updates(map[string]any{"seq": head.Seq, "hash": head.Hash}).Error
 }
 
-func writeField(h hash.Hash, field []byte) {
-	var length [8]byte
-	binary.BigEndian.PutUint64(length[:], uint64(len(field)))
-	h.Write(length[:])
-	h.Write(field)
-}
-
-// Bounds of what a row holds.
-const (
-	maxField   = 500 // characters
-	maxDetails = 30
-)
-
+// clip returns s as both databases can store it, with at most MaxField
+// characters: valid UTF-8 without null characters, as the hash is over what
+// is read back.
 func clip(s string) string {
-	if len(s) <= maxField {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
+	if utf8.RuneCountInString(s) <= MaxField {
 		return s
 	}
-	if r := []rune(s); len(r) > maxField {
-		return string(r[:maxField])
-	}
-	return s
+	return string([]rune(s)[:MaxField-1]) + "…"
 }
 
 func clipDetail(detail map[string]string) models.StringMap {
 	out := models.StringMap{}
 	for _, name := range slices.Sorted(maps.Keys(detail)) {
-		if len(out) == maxDetails {
+		if len(out) == MaxDetail {
 			break
 		}
 		out[clip(name)] = clip(detail[name])

@@ -98,13 +98,3 @@ func (d *document) tier(term string) uint8 {
 	}
 	return tierNone
 }
-
-// has reports whether the row has the folded value for the qualifier.
-func (d *document) has(name, value string) bool {
-	for _, q := range d.qualifiers {
-		if q.name == name && q.value == value {
-			return true
-		}
-	}
-	return false
-}

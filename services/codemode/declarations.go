@@ -1,7 +1,10 @@
+// Package codemode shows tools as TypeScript declarations and runs code that
+// calls them, in child processes without files and networks.
 package codemode
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -154,7 +157,7 @@ func plainTool(name, description string, err error) toolDeclaration {
 	if err != nil {
 		note = "its schema cannot be declared"
 	}
-	if err == errSchemaTooLarge || err == errSchemaTooDeep {
+	if errors.Is(err, errSchemaTooLarge) || errors.Is(err, errSchemaTooDeep) {
 		note = err.Error()
 	}
 	notes := []string{note}

@@ -53,7 +53,7 @@ func TestFetchAnswersLikeTheBrowsersOne(t *testing.T) {
 		case "/missing":
 			w.WriteHeader(404)
 		case "/there":
-			http.Redirect(w, request, "/json", 302)
+			http.Redirect(w, request, "/json", http.StatusFound)
 		case "/big":
 			w.Write(make([]byte, codemode.MaxFetchBody+len(request.URL.RawQuery)))
 		case "/cut":

@@ -93,6 +93,11 @@ func (d *Declarations) Filtered(ctx context.Context, project *toolset.Snapshot, 
 	return Declare(ctx, tools, SettingsOf(project))
 }
 
+// Matches reports whether a filter of Filtered finds a tool.
+func Matches(tool *toolset.Tool, filter string) bool {
+	return filter == "" || hasText(tool, query.Fold(filter))
+}
+
 func hasText(tool *toolset.Tool, folded string) bool {
 	if strings.Contains(query.Fold(tool.FullName), folded) || strings.Contains(query.Fold(tool.Name), folded) {
 		return true

@@ -121,3 +121,31 @@ func TestOnlyTheLastRunsOfAProjectAreKept(t *testing.T) {
 		}
 	})
 }
+
+func TestARunMayAwaitItsTrace(t *testing.T) {
+	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
+		project := &models.Project{ID: "p", Slug: "p", AuthMode: models.AuthNone, ToolExposure: models.ExposeFull}
+		if err := db.Create(project).Error; err != nil {
+			t.Fatal(err)
+		}
+		traces := codemode.NewTraces(db, slog.New(slog.DiscardHandler)) // whose queue nobody empties
+		r := runner(t, codemode.Options{Traces: traces})
+		for _, code := range []string{"return 1", "throw 1"} {
+			q := request(code)
+			q.AwaitTrace = true
+			out := run(t, r, q, newTools())
+			row, err := traces.Get(t.Context(), "p", out.TraceID)
+			if err != nil || row.Code != code || row.OK != out.OK {
+				t.Errorf("%s: trace %q holds %+v (%v)", code, out.TraceID, row, err)
+			}
+		}
+		q := request("return 1")
+		q.ProjectID, q.AwaitTrace = "gone", true
+		if out := run(t, r, q, newTools()); out.TraceID != "" || !out.OK {
+			t.Errorf("in a project that is gone: trace %q, %+v", out.TraceID, out.Error)
+		}
+		if out := run(t, r, request("return 1"), newTools()); out.TraceID != "" {
+			t.Errorf("a run that does not wait has the trace %q", out.TraceID)
+		}
+	})
+}

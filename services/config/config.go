@@ -41,7 +41,12 @@ type variables struct {
 	AllowHTTP      bool          `env:"GATEWAY_ALLOW_HTTP"`
 	MaxStreams     int           `env:"GATEWAY_MAX_STREAMS" envDefault:"5000"`
 	MaxStaleness   time.Duration `env:"GATEWAY_MAX_STALENESS" envDefault:"5m"`
+	TSC            string        `env:"GATEWAY_TSC"`
 	TrustedProxies string        `env:"GATEWAY_TRUSTED_PROXIES"`
+	OIDCIssuer     string        `env:"GATEWAY_OIDC_ISSUER"`
+	OIDCClientID   string        `env:"GATEWAY_OIDC_CLIENT_ID"`
+	OIDCSecret     string        `env:"GATEWAY_OIDC_CLIENT_SECRET"`
+	OIDCDomains    string        `env:"GATEWAY_OIDC_ALLOWED_DOMAINS"`
 	LogFormat      string        `env:"GATEWAY_LOG_FORMAT"`
 	LogLevel       slog.Level    `env:"GATEWAY_LOG_LEVEL" envDefault:"info"`
 }
@@ -60,7 +65,9 @@ type Config struct {
 	AllowedOrigins   []string
 	MaxStreams       int // open at once, of all clients
 	MaxStaleness     time.Duration
+	TSC              string // path of the native TypeScript compiler, or empty
 	TrustedProxies   []netip.Prefix
+	SingleSignOn     SingleSignOn
 	LogJSON          *bool // nil decides by the terminal
 	LogLevel         slog.Level
 }
@@ -82,6 +89,7 @@ func Load(environ []string, addr string) (*Config, error) {
 		AdminToken: secrets.NewValue(vars.AdminToken), AllowedHosts: split(vars.AllowedHosts), AllowedOrigins: split(vars.AllowedOrigins),
 		TrustedProxies: r.prefixes("GATEWAY_TRUSTED_PROXIES", vars.TrustedProxies),
 		Environment:    secrets.NewEnvironment(split(vars.EnvAllow), lookup),
+		SingleSignOn:   r.singleSignOn(vars),
 	}
 	c.LoopbackListener = r.listener(vars.Addr)
 	c.PublicURL = r.publicURL(vars, c.LoopbackListener)
@@ -92,6 +100,12 @@ func Load(environ []string, addr string) (*Config, error) {
 	for _, o := range c.AllowedOrigins {
 		if u, err := url.Parse(o); err != nil || u.Scheme == "" || u.Host == "" || u.Path != "" {
 			r.mistake("GATEWAY_ALLOWED_ORIGINS: %q is not an origin such as https://app.example.com", o)
+		}
+	}
+	c.TSC = vars.TSC
+	if c.TSC != "" {
+		if info, err := os.Stat(c.TSC); err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
+			r.mistake("GATEWAY_TSC: %q is not a program that can be started", c.TSC)
 		}
 	}
 	if n := len(vars.AdminToken); n > 0 && n < minAdminToken {

@@ -78,9 +78,9 @@ func TestFetchFollowsFiveRedirectsAndLeavesCredentialsBehind(t *testing.T) {
 		seen = append(seen, "own "+r.Header.Get("Authorization"))
 		switch hops, _ := strconv.Atoi(r.URL.Query().Get("hops")); {
 		case r.URL.Path == "/away":
-			http.Redirect(w, r, other.URL, 302)
+			http.Redirect(w, r, other.URL, http.StatusFound)
 		case hops > 0:
-			http.Redirect(w, r, fmt.Sprintf("/?hops=%d", hops-1), 302)
+			http.Redirect(w, r, fmt.Sprintf("/?hops=%d", hops-1), http.StatusFound)
 		}
 	})
 	loopback := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}

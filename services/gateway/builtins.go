@@ -54,7 +54,7 @@ func (g *Gateway) searchTools(ctx context.Context, project *toolset.Snapshot, cl
 	if rawjson.Kind(arguments) != '{' {
 		arguments = []byte("{}")
 	}
-	found, err := g.search.Search(ctx, project, client.Principal.ID(), arguments)
+	found, err := g.Search.Search(ctx, project, client.Principal.ID(), arguments)
 	if err != nil {
 		return nil, err
 	}
@@ -67,18 +67,19 @@ func (g *Gateway) searchTools(ctx context.Context, project *toolset.Snapshot, cl
 	return result, nil
 }
 
-// executeTool answers the built-in that calls another tool: exactly as
-// tools/call of that tool would, with the same filters and the same errors.
+// executeTool answers the built-in that calls another tool, exactly as
+// tools/call of that tool would, with the same filters and the same errors; or
+// that runs code.
 func (g *Gateway) executeTool(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *Trace) ([]byte, error) {
 	arguments := params.Object("arguments")
 	name, code := arguments.Get("name"), arguments.Get("code")
 	switch {
 	case name == nil && code == nil:
-		return nil, fault.Invalid("name must be the exact name of a tool, alias__tool")
+		return nil, fault.Invalid("give name, the exact name of a tool (alias__tool), or code")
 	case name != nil && code != nil:
 		return nil, fault.New(fault.KindInvalid, fault.CodeConflictingParameters, "name and code exclude each other: give one of them")
 	case code != nil:
-		return nil, fault.New(fault.KindDisabled, fault.CodeCodeModeDisabled, "Code Mode is not available in this project: call a tool by its name")
+		return g.runCode(ctx, project, client, params)
 	}
 	params.Set("name", name)
 	if inner := arguments.Get("arguments"); inner != nil {

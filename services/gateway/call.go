@@ -2,15 +2,25 @@ package gateway
 
 import (
 	"context"
+	"time"
 
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
 )
 
-// callTool answers tools/call: a built-in tool here, every other by the server
-// that owns it.
-func (g *Gateway) callTool(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *Trace) ([]byte, error) {
+// callTool answers tools/call, whose params have so many bytes, and has it
+// recorded.
+func (g *Gateway) callTool(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, asked int, trace *Trace) ([]byte, error) {
+	start := time.Now()
+	result, err := g.dispatchTool(ctx, project, client, params, trace)
+	g.Calls.Record(callOf(project, client, trace, start, asked, result, err))
+	return result, err
+}
+
+// dispatchTool answers tools/call: a built-in tool here, every other by the
+// server that owns it.
+func (g *Gateway) dispatchTool(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *Trace) ([]byte, error) {
 	name, ok := params.String("name")
 	if !ok {
 		return nil, fault.Invalid("name must be the name of a tool, as a string")
@@ -22,6 +32,8 @@ func (g *Gateway) callTool(ctx context.Context, project *toolset.Snapshot, clien
 	switch name {
 	case ToolSearch:
 		return g.searchTools(ctx, project, client, params)
+	case ToolList:
+		return g.listDeclarations(ctx, project, client, params)
 	case ToolExecute:
 		return g.executeTool(ctx, project, client, params, trace)
 	default:

@@ -40,7 +40,7 @@ func (g *Gateway) forward(ctx context.Context, client *Client, out *outgoing) (*
 	r := g.newRelay(client, out.params)
 	request := &upstream.Request{
 		Method: out.method, ParamHeaders: out.headers, Notify: r.notify,
-		Client: upstream.Client{SessionID: client.SessionID, Capabilities: capabilities},
+		Client: upstream.Client{SessionID: client.SessionID, Capabilities: capabilities, TraceParent: client.TraceParent, TraceState: client.TraceState},
 	}
 	if client.Notify == nil {
 		request.Notify = nil
@@ -56,7 +56,7 @@ func (g *Gateway) forward(ctx context.Context, client *Client, out *outgoing) (*
 	}
 	for range maxInputRounds {
 		request.Params = out.params.Bytes()
-		response, err := g.upstreams.Call(ctx, out.server.Target, request)
+		response, err := g.Upstreams.Call(ctx, out.server.Target, request)
 		if err != nil || client.Stateless() || capabilities == nil || !response.Stateless {
 			return response, err
 		}

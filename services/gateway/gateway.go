@@ -24,25 +24,48 @@ type Caller interface {
 	Call(ctx context.Context, target *upstream.Target, request *upstream.Request) (*upstream.Response, error)
 }
 
+// CallLog keeps which tools were called. It must not block: it is told on the
+// way of every call.
+type CallLog interface {
+	Record(call models.Call)
+}
+
+// Waiting knows which servers wait for a person to connect them.
+type Waiting interface {
+	// Why returns why a server waits, or "".
+	Why(serverID string) string
+}
+
+// Options are what a Gateway works with. All must be set but where it says so.
+type Options struct {
+	Upstreams    Caller
+	Projects     Projects
+	Search       Search
+	Declarations Declarations
+	Runner       CodeRunner
+	Limits       CallLimits // of the calls that code makes
+	Calls        CallLog
+	Waiting      Waiting          // may be nil: then no server waits for a person
+	Tokens       *secrets.KeyRing // seals cursors and request states
+	Version      string           // what serverInfo reports
+	Log          *slog.Logger
+}
+
 // Gateway answers MCP requests. It is safe for concurrent use. Of its clients
 // it keeps nothing but calls that wait for their input.
 type Gateway struct {
-	upstreams Caller
-	search    Search
-	tokens    *secrets.KeyRing
-	version   string
-	log       *slog.Logger
-	progress  atomic.Int64 // the last progress token given to an upstream
-	parked    *parkingLot
-	levels    upstreamLevels
+	Options
+	progress atomic.Int64 // the last progress token given to an upstream
+	parked   *parkingLot
+	levels   upstreamLevels
+	code     codeTools
 }
 
-// New returns a gateway. tokens seals cursors and request states; version is
-// what serverInfo reports.
-func New(upstreams Caller, search Search, tokens *secrets.KeyRing, version string, log *slog.Logger) *Gateway {
+// New returns a gateway.
+func New(o Options) *Gateway {
 	return &Gateway{
-		upstreams: upstreams, search: search, tokens: tokens, version: version, log: log,
-		parked: newParkingLot(tokens), levels: upstreamLevels{set: map[string]levelSet{}},
+		Options: o, parked: newParkingLot(o.Tokens), levels: upstreamLevels{set: map[string]levelSet{}},
+		code: codeTools{byProject: map[string]preparedTools{}},
 	}
 }
 
@@ -51,6 +74,11 @@ type Client struct {
 	Principal access.Principal
 	// Version is the protocol revision of the request; never empty.
 	Version string
+	// RequestID is under what the log knows the request.
+	RequestID string
+	// TraceParent and TraceState are the trace that calls of upstreams carry
+	// on (W3C Trace Context); both may be empty.
+	TraceParent, TraceState string
 	// SessionID is the client's session with the gateway, or empty.
 	SessionID string
 	// Capabilities is the raw JSON object of capabilities that the client
@@ -133,7 +161,7 @@ func (g *Gateway) Handle(ctx context.Context, project *toolset.Snapshot, client 
 	}
 	switch method {
 	case "tools/call":
-		return g.callTool(ctx, project, client, p, trace)
+		return g.callTool(ctx, project, client, p, len(params), trace)
 	case "tools/list":
 		return g.listTools(project, client, p)
 	case "prompts/list":

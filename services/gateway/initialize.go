@@ -16,6 +16,8 @@ const (
 	VersionAssumed = "2025-03-26"
 	// VersionLatestHandshake is offered to a client whose own is unknown.
 	VersionLatestHandshake = "2025-11-25"
+	// VersionStructured is the first revision with structured content.
+	VersionStructured = "2025-06-18"
 	// VersionStateless is the first revision without handshake and sessions.
 	VersionStateless = "2026-07-28"
 )
@@ -86,7 +88,7 @@ func appendCapabilities(b []byte, project *toolset.Snapshot) []byte {
 
 // serverInfo returns the gateway's own implementation object.
 func (g *Gateway) serverInfo() []byte {
-	return append(append([]byte(`{"name":"gateway","version":`), rawjson.Quote(g.version)...), '}')
+	return append(append([]byte(`{"name":"gateway","version":`), rawjson.Quote(g.Version)...), '}')
 }
 
 // maxInstructions bounds the merged instructions, which clients put into

@@ -26,7 +26,7 @@ type listCursor struct {
 func (g *Gateway) listTools(project *toolset.Snapshot, client *Client, params *rawjson.Object) ([]byte, error) {
 	era := client.era()
 	if project.Project.ToolExposure == models.ExposeBuiltin {
-		return g.listResult(project, client, list{member: "tools", items: []byte("[]"), last: builtinDefinitions})
+		return g.listResult(project, client, list{member: "tools", items: []byte("[]"), last: g.builtinsOf(project), coverage: g.coverage(project)})
 	}
 	page, err := g.pageAsked(project, project.ListID(era), params)
 	if err != nil {
@@ -36,9 +36,9 @@ func (g *Gateway) listTools(project *toolset.Snapshot, client *Client, params *r
 	if !ok {
 		return nil, invalidCursor()
 	}
-	l := list{member: "tools", items: tools, id: project.ListID(era), page: page, more: more}
+	l := list{member: "tools", items: tools, id: project.ListID(era), page: page, more: more, coverage: g.coverage(project)}
 	if !more {
-		l.last = builtinDefinitions
+		l.last = g.builtinsOf(project)
 	}
 	return g.listResult(project, client, l)
 }
@@ -51,6 +51,9 @@ type list struct {
 	id     string
 	page   int
 	more   bool
+	// coverage is the raw object that says what the list lacks; nil when it
+	// is complete.
+	coverage []byte
 }
 
 // listResult returns the result that holds one page of a list.
@@ -70,12 +73,20 @@ func (g *Gateway) listResult(project *toolset.Snapshot, client *Client, l list) 
 		if err != nil {
 			return nil, fault.Internal(err)
 		}
-		b = append(append(b, `,"nextCursor":`...), rawjson.Quote(g.tokens.SealToken(cursorPurpose, token))...)
+		b = append(append(b, `,"nextCursor":`...), rawjson.Quote(g.Tokens.SealToken(cursorPurpose, token))...)
 	}
-	if !client.Stateless() {
-		return append(b, '}'), nil
+	if client.Stateless() {
+		b = g.appendCacheHints(append(b, `,"resultType":"complete"`...), project)
+		if l.coverage != nil { // it goes into the _meta that ends them
+			b = append(append(b[:len(b)-len("}}")], `,"`+metaCoverage+`":`...), l.coverage...)
+			b = append(b, "}}"...)
+		}
+		return b, nil
 	}
-	return g.appendCacheHints(append(b, `,"resultType":"complete"`...), project), nil
+	if l.coverage != nil {
+		b = append(append(append(b, `,"_meta":{"`+metaCoverage+`":`...), l.coverage...), '}')
+	}
+	return append(b, '}'), nil
 }
 
 // pageAsked returns the page that the params' cursor names, 0 without one.
@@ -88,7 +99,7 @@ func (g *Gateway) pageAsked(project *toolset.Snapshot, id string, params *rawjso
 	if !ok {
 		return 0, fault.Invalid("cursor must be a string")
 	}
-	plain, err := g.tokens.OpenToken(cursorPurpose, text)
+	plain, err := g.Tokens.OpenToken(cursorPurpose, text)
 	if err != nil {
 		return 0, invalidCursor()
 	}

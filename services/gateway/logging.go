@@ -45,7 +45,7 @@ func (g *Gateway) setUpstreamLevel(ctx context.Context, client *Client, server *
 	}
 	g.levels.set[server.Config.ID] = levelSet{server.Config.ConfigVersion, client.LogLevel}
 	g.levels.mu.Unlock()
-	_, _ = g.upstreams.Call(ctx, server.Target, &upstream.Request{
+	_, _ = g.Upstreams.Call(ctx, server.Target, &upstream.Request{
 		Method: "logging/setLevel", Params: append(append([]byte(`{"level":`), rawjson.Quote(client.LogLevel)...), '}'),
 		Client: upstream.Client{SessionID: client.SessionID, Capabilities: relayedCapabilities(client)},
 	})

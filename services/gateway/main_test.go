@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,9 +49,26 @@ func keyRing(t *testing.T) *secrets.KeyRing {
 	return ring
 }
 
+// calls is the log of calls.
+type calls struct {
+	mu  sync.Mutex
+	all []models.Call
+}
+
+func (c *calls) Record(call models.Call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all = append(c.all, call)
+}
+
 func newGateway(t *testing.T, c *caller) *gateway.Gateway {
 	t.Helper()
-	return gateway.New(c, nil, keyRing(t), "test", slog.New(slog.DiscardHandler))
+	return gatewayWith(t, c, &calls{})
+}
+
+func gatewayWith(t *testing.T, c *caller, log *calls) *gateway.Gateway {
+	t.Helper()
+	return gateway.New(gateway.Options{Upstreams: c, Calls: log, Tokens: keyRing(t), Version: "test", Log: slog.New(slog.DiscardHandler)})
 }
 
 func client(version string) *gateway.Client { return &gateway.Client{Version: version} }

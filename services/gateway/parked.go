@@ -92,7 +92,7 @@ func (g *Gateway) callParkable(ctx context.Context, client *Client, out *outgoin
 		}
 	}
 	go func() {
-		response, err := g.upstreams.Call(running, out.server.Target, request)
+		response, err := g.Upstreams.Call(running, out.server.Target, request)
 		cancel()
 		p.done <- outcome{response, err}
 	}()

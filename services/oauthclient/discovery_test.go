@@ -80,7 +80,7 @@ func TestHostileAuthorizationServers(t *testing.T) {
 		}, "invalid_metadata", ""},
 		"redirect that repeats": {func(_ *testing.T, p *provider) {
 			p.serve = path(metadata, func(w http.ResponseWriter, r *http.Request) {
-				http.Redirect(w, r, "http://169.254.169.254/latest", 307)
+				http.Redirect(w, r, "http://169.254.169.254/latest", http.StatusTemporaryRedirect)
 			})
 		}, "invalid_metadata", ""},
 		"link-local issuer": {func(_ *testing.T, p *provider) {

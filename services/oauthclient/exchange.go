@@ -2,7 +2,6 @@ package oauthclient
 
 import (
 	"context"
-	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -20,9 +19,6 @@ type exchange struct {
 	http    *http.Client
 	timeout time.Duration
 }
-
-// errNotJSON is the cause of the failure for an answer that is no JSON.
-var errNotJSON = errors.New("the answer is not JSON")
 
 // send sends a request and reads its whole answer. The error is a failure.
 func (x *exchange) send(ctx context.Context, who string, req *http.Request) (int, http.Header, []byte, error) {

@@ -139,10 +139,9 @@ var (
 type guarded struct {
 	url string
 
-	mu      sync.Mutex
-	issuer  string
-	inspect url.Values // the client that may ask
-	seen    map[string]bool
+	mu     sync.Mutex
+	issuer string
+	seen   map[string]bool
 }
 
 func newGuarded(t *testing.T) *guarded {

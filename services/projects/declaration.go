@@ -18,6 +18,7 @@ type Declaration struct {
 type ProjectDeclaration struct {
 	Name, Description *string
 	AuthMode          *models.AuthMode
+	OAuthAccess       *models.OAuthAccess
 	CodeModeEnabled   *bool
 	CodeModeTimeoutMS *int64
 	CodeModeFetch     *bool
@@ -58,7 +59,7 @@ func ParseDeclaration(raw []byte) (*Declaration, error) {
 	if len(raw) > MaxDeclarationSize {
 		return nil, fault.New(fault.KindTooLarge, fault.CodePayloadTooLarge, "the declaration is larger than %d bytes", MaxDeclarationSize)
 	}
-	if err := rawjson.CheckDepth(raw, 64); err != nil {
+	if err := rawjson.CheckDepth(raw, maxDepth); err != nil {
 		return nil, fault.Validation(map[string]string{"(file)": err.Error()})
 	}
 	o, err := rawjson.ParseObject(raw, rawjson.Strict)
@@ -93,11 +94,19 @@ func ParseDeclaration(raw []byte) (*Declaration, error) {
 }
 
 func (r *reader) project(path string, raw []byte) *ProjectDeclaration {
-	p := &ProjectDeclaration{Servers: map[string]*ServerDeclaration{}}
-	r.object(path, raw, fieldReaders{
+	p := &ProjectDeclaration{}
+	r.object(path, raw, r.projectFields(p))
+	return p
+}
+
+// projectFields returns the readers of the keys of a project.
+func (r *reader) projectFields(p *ProjectDeclaration) fieldReaders {
+	p.Servers = map[string]*ServerDeclaration{}
+	return fieldReaders{
 		"name":        r.text(&p.Name, MaxName),
 		"description": r.text(&p.Description, MaxDescription),
 		"authMode":    oneOf(r, &p.AuthMode, models.AuthNone, models.AuthAPIKey, models.AuthOAuth),
+		"oauthAccess": oneOf(r, &p.OAuthAccess, models.OAuthAnyone, models.OAuthMembers),
 		"codeMode": func(path string, v []byte) {
 			r.object(path, v, fieldReaders{
 				"enabled":    r.boolean(&p.CodeModeEnabled),
@@ -115,8 +124,7 @@ func (r *reader) project(path string, raw []byte) *ProjectDeclaration {
 				"burst":     r.integer(&p.RateBurst, 0, MaxRatePerSecond),
 			})
 		},
-	})
-	return p
+	}
 }
 
 func (r *reader) servers(path string, raw []byte, p *ProjectDeclaration, bare bool) {
@@ -139,10 +147,23 @@ func (r *reader) servers(path string, raw []byte, p *ProjectDeclaration, bare bo
 func (r *reader) server(path string, raw []byte, bare bool) *ServerDeclaration {
 	s := &ServerDeclaration{}
 	if o, err := rawjson.ParseObject(raw, rawjson.Strict); err == nil && o.Get("command") != nil {
-		r.problem(path+".command", "local servers are not run here: give the url of a remote server")
+		r.problem(join(path, "command"), notRunHere)
 		return s
 	}
-	readers := fieldReaders{
+	readers := r.serverFields(s)
+	if bare {
+		r.clientSpellings(readers, s)
+	}
+	r.object(path, raw, readers)
+	return s
+}
+
+// notRunHere is what is wrong with an entry that is a program to start.
+const notRunHere = "local servers are not run here: give the url of a remote server"
+
+// serverFields returns the readers of the keys of a server.
+func (r *reader) serverFields(s *ServerDeclaration) fieldReaders {
+	return fieldReaders{
 		"url":        r.text(&s.URL, MaxURL),
 		"transport":  oneOf(r, &s.Transport, models.TransportAuto, models.TransportStreamableHTTP, models.TransportSSE),
 		"authType":   oneOf(r, &s.AuthType, models.UpstreamAuthNone, models.UpstreamAuthBearer, models.UpstreamAuthOAuth),
@@ -174,11 +195,6 @@ func (r *reader) server(path string, raw []byte, bare bool) *ServerDeclaration {
 			})
 		},
 	}
-	if bare {
-		r.clientSpellings(readers, s)
-	}
-	r.object(path, raw, readers)
-	return s
 }
 
 // clientSpellings adds the names that MCP clients use for the same things in
@@ -200,7 +216,7 @@ func (r *reader) clientSpellings(readers fieldReaders, s *ServerDeclaration) {
 		case "sse":
 			transport = models.TransportSSE
 		case "stdio":
-			r.problem(path, "local servers are not run here: give the url of a remote server")
+			r.problem(path, notRunHere)
 			return
 		default:
 			r.problem(path, "use http, streamable-http, streamableHttp or sse")

@@ -17,6 +17,7 @@ type exportProject struct {
 	Name          string                  `json:"name"`
 	Description   string                  `json:"description"`
 	AuthMode      models.AuthMode         `json:"authMode"`
+	OAuthAccess   models.OAuthAccess      `json:"oauthAccess"`
 	CodeMode      exportCodeMode          `json:"codeMode"`
 	Servers       map[string]exportServer `json:"mcpServers"`
 	ToolExposure  models.ToolExposure     `json:"toolExposure"`
@@ -91,7 +92,7 @@ func (s *Store) Export(ctx context.Context, slug string) ([]byte, error) {
 
 func projectFile(row models.Project, servers []models.Server) exportProject {
 	p := exportProject{
-		Name: row.Name, Description: row.Description, AuthMode: row.AuthMode,
+		Name: row.Name, Description: row.Description, AuthMode: row.AuthMode, OAuthAccess: row.OAuthAccess,
 		CodeMode: exportCodeMode{Enabled: row.CodeModeEnabled, Timeout: row.CodeModeTimeoutMS, AllowFetch: row.CodeModeAllowFetch},
 		Servers:  map[string]exportServer{}, ToolExposure: row.ToolExposure, ToolNameLimit: row.ToolNameLimit,
 		DisabledTools: list(row.DisabledTools), RateLimit: exportRateLimit{PerSecond: row.RatePerSecond, Burst: row.RateBurst},

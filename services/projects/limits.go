@@ -4,11 +4,12 @@ package projects
 const (
 	MaxServers         = 200 // per project
 	MaxDeclarationSize = 4 << 20
-	MaxName            = 100  // characters
-	MaxDescription     = 2000 // characters
-	MaxURL             = 2048 // characters
-	MaxPatterns        = 500  // per filter list
-	MaxPattern         = 256  // bytes
+	MaxPasted          = 256 << 10 // bytes
+	MaxName            = 100       // characters
+	MaxDescription     = 2000      // characters
+	MaxURL             = 2048      // characters
+	MaxPatterns        = 500       // per filter list
+	MaxPattern         = 256       // bytes
 	MaxHeaders         = 32
 	MaxHeaderValue     = 8192 // characters
 	MaxScopes          = 100
@@ -18,6 +19,8 @@ const (
 	MaxRatePerSecond   = 1_000_000
 	MinToolNameLimit   = 32
 	MaxToolNameLimit   = 256
+
+	maxDepth = 64 // levels of arrays and objects in what is parsed
 
 	defaultTimeoutMS         = 60_000
 	defaultCodeModeTimeoutMS = 30_000

@@ -14,6 +14,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
+	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/projects"
@@ -64,10 +65,11 @@ func (f *feed) take() []notify.Topic {
 // store is a projects.Store with a look behind it.
 type store struct {
 	*projects.Store
-	db   *gorm.DB
-	feed *feed
-	now  time.Time
-	ring *secrets.KeyRing
+	db        *gorm.DB
+	feed      *feed
+	now       time.Time
+	ring      *secrets.KeyRing
+	auditSeen int64 // the last audit row that audited returned
 }
 
 func newStore(t *testing.T, db *gorm.DB) *store {
@@ -79,7 +81,7 @@ func newStore(t *testing.T, db *gorm.DB) *store {
 	lookup := func(string) (string, bool) { return "", false }
 	resolver := secrets.NewResolver(ring, secrets.NewEnvironment([]string{"MCP_UPSTREAM_*", "*_TOKEN", "GATEWAY_*"}, lookup))
 	s := &store{db: db, feed: &feed{}, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), ring: ring}
-	s.Store = projects.NewStore(db, resolver, checkURL, s.feed, func() time.Time { return s.now })
+	s.Store = projects.NewStore(db, resolver, checkURL, activity.NewAudit(db, func() time.Time { return s.now }), s.feed, func() time.Time { return s.now })
 	return s
 }
 

@@ -21,6 +21,7 @@ func mergeProject(row *models.Project, d *ProjectDeclaration) []string {
 	set(&changed, "name", &row.Name, d.Name)
 	set(&changed, "description", &row.Description, d.Description)
 	set(&changed, "authMode", &row.AuthMode, d.AuthMode)
+	set(&changed, "oauthAccess", &row.OAuthAccess, d.OAuthAccess)
 	set(&changed, "codeMode.enabled", &row.CodeModeEnabled, d.CodeModeEnabled)
 	set(&changed, "codeMode.timeout", &row.CodeModeTimeoutMS, d.CodeModeTimeoutMS)
 	set(&changed, "codeMode.allowFetch", &row.CodeModeAllowFetch, d.CodeModeFetch)

@@ -8,10 +8,10 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
+	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/secrets"
-	"mcpgateway/services/toolset"
 )
 
 // Secrets turns what was entered into what is stored, and back.
@@ -28,19 +28,27 @@ type Publisher interface {
 	Published(ctx context.Context, topics ...notify.Topic) error
 }
 
-// Store reads and changes projects and servers.
+// Auditor records what changed, in the writer's transaction.
+type Auditor interface {
+	RecordAll(tx *gorm.DB, entries []activity.Entry) error
+}
+
+// Store reads and changes projects and servers. Every change is one
+// transaction that also writes its audit rows and raises its topics.
 type Store struct {
 	db       *gorm.DB
 	secrets  Secrets
 	checkURL func(string) error
+	audit    Auditor
 	feed     Publisher
 	now      func() time.Time
 }
 
 // NewStore returns the store of the database. checkURL says whether an
-// upstream address may be saved; changes are announced on feed.
-func NewStore(db *gorm.DB, secrets Secrets, checkURL func(string) error, feed Publisher, now func() time.Time) *Store {
-	return &Store{db: db, secrets: secrets, checkURL: checkURL, feed: feed, now: now}
+// upstream address may be saved; changes are recorded in audit and announced
+// on feed.
+func NewStore(db *gorm.DB, secrets Secrets, checkURL func(string) error, audit Auditor, feed Publisher, now func() time.Time) *Store {
+	return &Store{db: db, secrets: secrets, checkURL: checkURL, audit: audit, feed: feed, now: now}
 }
 
 // Projects returns every project, by slug.
@@ -99,53 +107,6 @@ func serversOf(tx *gorm.DB, projectID string) ([]models.Server, error) {
 		return nil, fault.Internal(err)
 	}
 	return rows, nil
-}
-
-// SetTool switches a tool of a project on or off, or approves its present
-// definition; nil leaves a thing as it is. name is alias__tool. It returns
-// NOT_FOUND for a tool that no sync has seen.
-func (s *Store) SetTool(ctx context.Context, slug, name string, enabled, approved *bool) error {
-	project, err := s.Project(ctx, slug)
-	if err != nil {
-		return err
-	}
-	alias, tool, _ := toolset.SplitName(name)
-	topic := notify.Toolset(project.ID)
-	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		// Held from other writers, because the list of disabled tools is one value.
-		err := tx.Clauses(models.LockRow(tx)...).First(&project, "id = ?", project.ID).Error
-		if err := notFound(err, "project", slug); err != nil {
-			return err
-		}
-		var row models.Tool
-		err = tx.First(&row, "name = ? AND server_id = (SELECT id FROM servers WHERE project_id = ? AND alias = ?)", tool, project.ID, alias).Error
-		if err := notFound(err, "tool", name); err != nil {
-			return err
-		}
-		if enabled != nil {
-			off := without(project.DisabledTools, name)
-			if !*enabled {
-				off = sorted(append(off, name))
-			}
-			if err := tx.Model(&project).Update("disabled_tools", models.StringList(off)).Error; err != nil {
-				return err
-			}
-		}
-		if approved != nil {
-			hash := ""
-			if *approved {
-				hash = row.DefinitionHash
-			}
-			if err := tx.Model(&row).Update("approved_hash", hash).Error; err != nil {
-				return err
-			}
-		}
-		return notify.Touch(tx, topic)
-	})
-	if err != nil {
-		return fault.From(err)
-	}
-	return s.feed.Published(ctx, topic)
 }
 
 // topicsOf returns every topic that a project's end touches.

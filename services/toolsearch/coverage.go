@@ -13,6 +13,7 @@ const (
 	WarningToolHidden     = "TOOL_HIDDEN"
 	WarningNeverSynced    = "SERVER_NEVER_SYNCED"
 	WarningSyncFailed     = "SERVER_SYNC_FAILED"
+	WarningWaiting        = "SERVER_NEEDS_CONNECTION"
 	WarningServerUnknown  = "SERVER_UNKNOWN"
 	WarningServerDisabled = "SERVER_DISABLED"
 )
@@ -20,13 +21,18 @@ const (
 // coverage returns the enabled servers whose tools could not be searched, and
 // warnings about those whose tools may be out of date, by alias. With an alias
 // it is about that server only.
-func coverage(project *toolset.Snapshot, alias string) (unavailable []page.Unavailable, warnings []fault.Warning) {
+func (s *Searcher) coverage(project *toolset.Snapshot, alias string) (unavailable []page.Unavailable, warnings []fault.Warning) {
 	for _, server := range project.Servers {
 		config := &server.Config
 		if !config.Enabled || alias != "" && config.Alias != alias {
 			continue
 		}
+		why := s.whyWaiting(config.ID)
 		switch inventory := server.Inventory; {
+		case why != "" && (inventory == nil || inventory.SyncedAt == nil):
+			unavailable = append(unavailable, page.Unavailable{Server: config.Alias, Reason: "never synced: " + why})
+		case why != "":
+			warnings = append(warnings, fault.Warning{Code: WarningWaiting, Message: fmt.Sprintf("the tools of server %s were found, but calling them may fail: %s", config.Alias, why)})
 		case inventory == nil || inventory.SyncedAt == nil && inventory.ErrorMessage == "":
 			unavailable = append(unavailable, page.Unavailable{Server: config.Alias, Reason: "never synced"})
 		case inventory.SyncedAt == nil:
@@ -37,6 +43,14 @@ func coverage(project *toolset.Snapshot, alias string) (unavailable []page.Unava
 		}
 	}
 	return unavailable, warnings
+}
+
+// whyWaiting returns why a server waits for a person, or "".
+func (s *Searcher) whyWaiting(serverID string) string {
+	if s.waiting == nil {
+		return ""
+	}
+	return s.waiting.Why(serverID)
 }
 
 // explainServer returns the warning for a search among the tools of an alias

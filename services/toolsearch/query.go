@@ -71,7 +71,7 @@ func (s *Searcher) Find(ctx context.Context, project *toolset.Snapshot, q Query)
 			return nil, err
 		}
 	}
-	unavailable, outdated := coverage(project, "")
+	unavailable, outdated := s.coverage(project, "")
 	out.Unavailable = unavailable
 	out.Warnings = slices.Concat(parsed.Warnings, outdated)
 	return out, nil

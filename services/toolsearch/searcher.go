@@ -22,6 +22,7 @@ type Searcher struct {
 	cursors *page.Cursors
 	log     *slog.Logger
 	places  chan struct{} // one for every index that may be built at a time
+	waiting Waiting       // nil when no server can wait for a person
 
 	mu       sync.Mutex
 	projects map[string]*indexed // by project id
@@ -56,6 +57,16 @@ type building struct {
 func NewSearcher(cursors *page.Cursors, log *slog.Logger) *Searcher {
 	return &Searcher{cursors: cursors, log: log, places: make(chan struct{}, maxBuilds), projects: map[string]*indexed{}, limit: MaxIndexedTools}
 }
+
+// Waiting knows which servers wait for a person to connect them.
+type Waiting interface {
+	// Why returns why a server waits, or "".
+	Why(serverID string) string
+}
+
+// Explain has searches warn of servers that wait for a person. It must be
+// called before the first search.
+func (s *Searcher) Explain(waiting Waiting) { s.waiting = waiting }
 
 // indexes returns the indexes of a snapshot. Searches that need the same one
 // wait for one build; those of other projects wait for nothing but a place.

@@ -113,7 +113,7 @@ func (x *indexes) explainHidden(a *taskArguments) []fault.Warning {
 // are out of date.
 func (s *Searcher) explainServers(project *toolset.Snapshot, alias string) []fault.Warning {
 	warnings := explainServer(project, alias)
-	unavailable, outdated := coverage(project, alias)
+	unavailable, outdated := s.coverage(project, alias)
 	for _, u := range unavailable {
 		warnings = append(warnings, fault.Warning{Code: WarningNeverSynced, Message: fmt.Sprintf("the tools of server %s were not searched: %s", u.Server, u.Reason)})
 	}

@@ -118,7 +118,12 @@ func Build(src Source, target Targets) *Snapshot {
 	}
 	s.Offers = buildOffers(src.Project, s.Servers, src.Listings)
 	s.Capabilities = capabilitiesOf(s.Servers)
-	s.toolsHash = sync.OnceValue(func() string { return listID(s.pages[EraStateless]) })
+	s.toolsHash = sync.OnceValue(func() string {
+		// What the built-in tools are, and whether others are shown, is part of
+		// the list that clients see.
+		p := &src.Project
+		return fmt.Sprint(listID(s.pages[EraStateless]), p.CodeModeEnabled, p.ToolExposure)
+	})
 	for era, pages := range s.pages {
 		if len(pages) > 1 { // only a second page needs a cursor
 			s.listID[era] = listID(pages)

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"strings"
+
+	"mcpgateway/models"
+	"mcpgateway/services"
+	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/secrets"
+)
+
+// maxPasswordInput is how many bytes of a password are read: more than any has.
+const maxPasswordInput = 4096
+
+func admin(ctx context.Context, std streams, args []string) error {
+	verbs := map[string]func(context.Context, streams, []string) error{"create": adminCreate, "setup-link": adminSetupLink}
+	if len(args) == 0 || verbs[args[0]] == nil {
+		return usagef("say what to do: create or setup-link")
+	}
+	return verbs[args[0]](ctx, std, args[1:])
+}
+
+// adminCreate adds an administrator: with the password on standard input; else
+// invited, when single sign-on can prove the e-mail address; else with a
+// password of its own making, which it prints once, alone on standard output.
+func adminCreate(ctx context.Context, std streams, args []string) error {
+	fs := flags(std, "admin create")
+	email := fs.String("email", "", "e-mail address of the administrator")
+	fromInput := fs.Bool("password-stdin", false, "read the password from standard input")
+	if err := parse(fs, args); err != nil {
+		return err
+	}
+	if *email == "" {
+		return usagef("--email is required")
+	}
+	var password secrets.Value
+	if *fromInput {
+		var err error
+		if password, err = readPassword(std.in); err != nil {
+			return err
+		}
+	}
+	s, err := open(ctx, std)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	made := !*fromInput && !s.Config.SingleSignOn.Configured()
+	if made {
+		password = secrets.NewValue(rand.Text())
+	}
+	if _, err := s.People.Create(operator(ctx), access.NewPerson{Email: *email, Role: models.RoleAdmin, Password: password}); err != nil {
+		return err
+	}
+	if made {
+		_, err = fmt.Fprintln(std.out, password.Reveal())
+	}
+	return err
+}
+
+// readPassword returns the first line of in. The line's end is not part of it.
+func readPassword(in io.Reader) (secrets.Value, error) {
+	line, err := bufio.NewReader(io.LimitReader(in, maxPasswordInput)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return secrets.Value{}, err
+	}
+	if line = strings.TrimRight(line, "\r\n"); line == "" {
+		return secrets.Value{}, usagef("--password-stdin found no password on standard input")
+	}
+	return secrets.NewValue(line), nil
+}
+
+// adminSetupLink prints where the first administrator is made in a browser.
+func adminSetupLink(ctx context.Context, std streams, args []string) error {
+	if err := parse(flags(std, "admin setup-link"), args); err != nil {
+		return err
+	}
+	s, err := open(ctx, std)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	link, err := setupLink(ctx, s)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(std.out, link)
+	return err
+}
+
+// setupLink returns the address of the setup with a new token, or NOT_FOUND
+// when there was an administrator.
+func setupLink(ctx context.Context, s *services.Services) (string, error) {
+	token, err := s.People.NewSetupToken(ctx)
+	if err != nil {
+		return "", err
+	}
+	return s.Config.PublicURL.String() + "/setup?token=" + url.QueryEscape(token.Reveal()), nil
+}
+
+// announceSetup logs where the first administrator is made, as long as there
+// is none.
+func announceSetup(ctx context.Context, s *services.Services, log *slog.Logger) error {
+	link, err := setupLink(ctx, s)
+	if fault.Is(err, fault.CodeNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	log.Info("there is no administrator yet: open this address to become the first", "url", link, "works_for", access.SetupLifetime.String())
+	return nil
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const twoRows = `{"version":1,"items":[
+ {"publisherName":"acme","serverName":"tool","serverTitle":"Tool","serverType":"stdio","authType":"none"},
+ {"slug":"mine","title":"Mine","difficulty":"beginner","createdAt":"2026-01-01T00:00:00Z"}]}`
+
+func TestCatalogImport(t *testing.T) {
+	environ := surroundings(t)
+	file := filepath.Join(t.TempDir(), "catalog.json")
+	if err := os.WriteFile(file, []byte(twoRows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		name string
+		in   string
+		args []string
+		out  []string
+	}{
+		{"dry run", "", []string{"--file", file, "--dry-run"}, []string{"+ server   acme/tool\n", "+ template mine\n", "2 to add", "nothing was changed (dry run)"}},
+		{"for good", "", []string{"--file", file}, []string{"2 to add", "imported"}},
+		{"again", twoRows, []string{"--file", "-"}, []string{"2 read: 0 to add, 0 to update, 0 to delete, 2 unchanged"}},
+		{"changed", strings.ReplaceAll(twoRows, `"Tool"`, `"The Tool"`), []string{"--file", "-"}, []string{"~ server   acme/tool\n", "1 to update"}},
+		{"deleted", strings.ReplaceAll(twoRows, `"stdio"`, `"stdio","status":"deleted"`), []string{"--file", "-"}, []string{"- server   acme/tool\n", "1 to delete"}},
+		{"taken", strings.ReplaceAll(strings.ReplaceAll(twoRows, "acme", "stripe"), "tool", "stripe"), []string{"--file", "-"}, []string{"= server   stripe/stripe: kept, because another source has the name"}},
+	} {
+		code, out, errs := commandLine(t, environ, step.in, append([]string{"catalog", "import"}, step.args...)...)
+		if code != 0 {
+			t.Fatalf("%s: exit %d: %s", step.name, code, errs)
+		}
+		for _, want := range step.out {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: the output lacks %q:\n%s", step.name, want, out)
+			}
+		}
+	}
+	for _, tc := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"catalog"}, 2, "import"},
+		{[]string{"catalog", "export"}, 2, "import"},
+		{[]string{"catalog", "import"}, 2, "--file or --from"},
+		{[]string{"catalog", "import", "--file", "a", "--from", "b"}, 2, "--file or --from"},
+		{[]string{"catalog", "import", "--file", filepath.Join(t.TempDir(), "none")}, 1, "no such file"},
+		{[]string{"catalog", "import", "--from", "http://169.254.169.254/"}, 1, "url"},
+	} {
+		code, _, errs := commandLine(t, environ, "", tc.args...)
+		if code != tc.code || !strings.Contains(errs, tc.says) || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%v: exit %d: %s", tc.args, code, errs)
+		}
+	}
+	if code, _, errs := commandLine(t, environ, `{"version":1,"items":[{}]}`, "catalog", "import", "--file", "-"); code != 1 || !strings.Contains(errs, "items[0]") {
+		t.Errorf("a bad file: exit %d: %s", code, errs)
+	}
+}

@@ -1,0 +1,144 @@
+package api
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/page"
+)
+
+// AuditLog lists who changed what.
+type AuditLog interface {
+	List(ctx context.Context, f activity.Filter, before int64, limit int) ([]models.AuditEntry, int64, error)
+}
+
+// Audit serves the audit log.
+type Audit struct {
+	log     AuditLog
+	cursors *page.Cursors
+}
+
+// NewAudit returns the handler over the log; cursors seal where a page ends.
+func NewAudit(log AuditLog, cursors *page.Cursors) *Audit { return &Audit{log: log, cursors: cursors} }
+
+type auditRecord struct {
+	Seq       int64             `json:"seq"`
+	At        time.Time         `json:"at"`
+	Actor     actorRecord       `json:"actor"`
+	RequestID string            `json:"requestId"`
+	Action    string            `json:"action"`
+	Object    string            `json:"object"`
+	ObjectID  string            `json:"objectId"`
+	Project   string            `json:"projectSlug"`
+	Detail    map[string]string `json:"detail"`
+}
+
+type actorRecord struct {
+	Kind string `json:"kind"`
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	IP   string `json:"ip"`
+}
+
+func auditOf(row models.AuditEntry) auditRecord {
+	detail := map[string]string(row.Detail)
+	if detail == nil {
+		detail = map[string]string{}
+	}
+	return auditRecord{
+		Seq: row.Seq, At: row.At, Actor: actorRecord{Kind: row.ActorKind, ID: row.ActorID, Name: row.ActorName, IP: row.IP}, RequestID: row.RequestID,
+		Action: row.Action, Object: row.Object, ObjectID: row.ObjectID, Project: row.Project, Detail: detail,
+	}
+}
+
+// auditParameters are the parameters of GET /api/audit.
+var auditParameters = []string{"actor", "action", "object", "project", "since", "until", "limit", "cursor"}
+
+// List serves GET /api/audit, the newest rows first. Its cursors lead on from
+// the last row of a page, whatever is added meanwhile, and belong to their
+// filter.
+func (a *Audit) List(c *fiber.Ctx) error {
+	filter, bound, err := auditFilter(c)
+	if err != nil {
+		return err
+	}
+	limit, err := page.Range{Name: "limit", Min: 1, Max: maxListLimit, Default: defaultListLimit}.Parse(c.Query("limit"))
+	if err != nil {
+		return err
+	}
+	var before int64
+	if cursor := c.Query("cursor"); cursor != "" {
+		if before, err = a.position(bound, cursor); err != nil {
+			return err
+		}
+	}
+	rows, next, err := a.log.List(c.UserContext(), filter, before, limit)
+	if err != nil {
+		return err
+	}
+	answer := listAnswer[auditRecord]{Items: make([]auditRecord, 0, len(rows)), Count: len(rows)}
+	for _, row := range rows {
+		answer.Items = append(answer.Items, auditOf(row))
+	}
+	if answer.NextCursor, err = a.cursor(bound, next); err != nil {
+		return err
+	}
+	return c.JSON(answer)
+}
+
+// auditFilter returns the filter that the query asks for and what its cursors
+// are bound to. Unknown parameters are refused, because a filter with a typing
+// error would show everything.
+func auditFilter(c *fiber.Ctx) (activity.Filter, page.Binding, error) {
+	for name := range c.Request().URI().QueryArgs().All() {
+		if !slices.Contains(auditParameters, string(name)) {
+			return activity.Filter{}, page.Binding{}, fault.Invalid("there is no parameter %.64q: use %s", name, "actor, action, object, project, since, until, limit or cursor")
+		}
+	}
+	f := activity.Filter{Actor: c.Query("actor"), Action: c.Query("action"), Object: c.Query("object"), Project: c.Query("project")}
+	for name, at := range map[string]*time.Time{"since": &f.Since, "until": &f.Until} {
+		if text := c.Query(name); text != "" {
+			moment, err := time.Parse(time.RFC3339, text)
+			if err != nil {
+				return f, page.Binding{}, fault.Invalid("%s must be a time such as 2027-01-31T12:00:00Z", name)
+			}
+			*at = moment
+		}
+	}
+	query := url.Values{
+		"actor": {f.Actor}, "action": {f.Action}, "object": {f.Object}, "project": {f.Project},
+		"since": {f.Since.UTC().String()}, "until": {f.Until.UTC().String()},
+	}
+	return f, page.Binding{Surface: "audit", Query: query.Encode()}, nil
+}
+
+// auditRevision stands for the state of a log whose rows never change.
+const auditRevision = "1"
+
+func (a *Audit) position(bound page.Binding, cursor string) (int64, error) {
+	position, err := a.cursors.Open(bound, auditRevision, cursor)
+	if err != nil {
+		return 0, err
+	}
+	before, err := strconv.ParseInt(position, 10, 64)
+	if err != nil {
+		return 0, fault.Internal(err)
+	}
+	return before, nil
+}
+
+func (a *Audit) cursor(bound page.Binding, next int64) (*string, error) {
+	if next == 0 {
+		return nil, nil // no row follows
+	}
+	cursor, err := a.cursors.Seal(bound, auditRevision, strconv.FormatInt(next, 10))
+	return &cursor, err
+}

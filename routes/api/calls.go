@@ -1,0 +1,174 @@
+package api
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/page"
+	"mcpgateway/services/toolset"
+	"mcpgateway/web"
+)
+
+// CallLog lists which tools were called.
+type CallLog interface {
+	List(ctx context.Context, f activity.CallFilter, before string, limit int) ([]models.Call, string, error)
+	ExportCSV(ctx context.Context, f activity.CallFilter, slug func(projectID string) string) *activity.Export
+}
+
+// CallProjects finds the projects of calls.
+type CallProjects interface {
+	Directory
+	ProjectByID(id string) *toolset.Snapshot
+}
+
+// Calls serves the log of calls.
+type Calls struct {
+	log      CallLog
+	projects CallProjects
+	cursors  *page.Cursors
+}
+
+// NewCalls returns the handler over the log; cursors seal where a page ends.
+func NewCalls(log CallLog, projects CallProjects, cursors *page.Cursors) *Calls {
+	return &Calls{log: log, projects: projects, cursors: cursors}
+}
+
+// callParameters are the parameters of GET /api/calls.
+var callParameters = []string{"project", "tool", "server", "outcome", "principal", "since", "until", "limit", "cursor", "format"}
+
+// callRevision stands for the state of a log whose rows never change.
+const callRevision = "1"
+
+// List serves GET /api/calls, the newest calls first, as pages of JSON or as
+// one CSV file. Cursors lead on from the last call of a page, whatever is
+// added meanwhile, and belong to their filter.
+func (h *Calls) List(c *fiber.Ctx) error {
+	filter, bound, err := h.filter(c)
+	if err != nil {
+		return err
+	}
+	asCSV, err := wantsCSV(c)
+	if err != nil {
+		return err
+	}
+	if asCSV {
+		return h.download(c, filter)
+	}
+	limit, err := page.Range{Name: "limit", Min: 1, Max: maxListLimit, Default: defaultListLimit}.Parse(c.Query("limit"))
+	if err != nil {
+		return err
+	}
+	before := ""
+	if cursor := c.Query("cursor"); cursor != "" {
+		if before, err = h.cursors.Open(bound, callRevision, cursor); err != nil {
+			return err
+		}
+	}
+	calls, next, err := h.log.List(c.UserContext(), filter, before, limit)
+	if err != nil {
+		return err
+	}
+	return h.answer(c, bound, calls, next)
+}
+
+func (h *Calls) answer(c *fiber.Ctx, bound page.Binding, calls []models.Call, next string) error {
+	answer := listAnswer[activity.CallRecord]{Items: make([]activity.CallRecord, 0, len(calls)), Count: len(calls)}
+	for _, call := range calls {
+		answer.Items = append(answer.Items, activity.RecordOf(call, h.slug(call.ProjectID)))
+	}
+	if next != "" {
+		cursor, err := h.cursors.Seal(bound, callRevision, next)
+		if err != nil {
+			return err
+		}
+		answer.NextCursor = &cursor
+	}
+	return c.JSON(answer)
+}
+
+// download answers with a file. Its first piece is made before the answer
+// begins, so that a failure is still answered as one.
+func (h *Calls) download(c *fiber.Ctx, filter activity.CallFilter) error {
+	if c.Query("cursor") != "" || c.Query("limit") != "" {
+		return fault.New(fault.KindInvalid, fault.CodeConflictingParameters, "a CSV file is not paged: leave out limit and cursor, and narrow it with since and until")
+	}
+	export := h.log.ExportCSV(c.UserContext(), filter, h.slug)
+	first, err := export.Next()
+	if err != nil {
+		return err
+	}
+	web.Download(c, "text/csv; charset=utf-8; header=present", "calls.csv", func() ([]byte, error) {
+		if piece := first; piece != nil {
+			first = nil
+			return piece, nil
+		}
+		return export.Next()
+	})
+	return nil
+}
+
+// wantsCSV reports whether the request asks for a file. The parameter decides
+// before the header.
+func wantsCSV(c *fiber.Ctx) (bool, error) {
+	switch c.Query("format") {
+	case "csv":
+		return true, nil
+	case "json":
+		return false, nil
+	case "":
+		return c.Accepts(fiber.MIMEApplicationJSON, "text/csv") == "text/csv", nil
+	default:
+		return false, fault.Invalid("format must be json or csv")
+	}
+}
+
+// slug returns the slug of a project, or nothing when it is gone.
+func (h *Calls) slug(projectID string) string {
+	if p := h.projects.ProjectByID(projectID); p != nil {
+		return p.Project.Slug
+	}
+	return ""
+}
+
+// filter returns what the query asks for and what its cursors are bound to.
+// Unknown parameters are refused, because a filter with a typing error would
+// show everything.
+func (h *Calls) filter(c *fiber.Ctx) (f activity.CallFilter, bound page.Binding, err error) {
+	for name := range c.Request().URI().QueryArgs().All() {
+		if !slices.Contains(callParameters, string(name)) {
+			return f, bound, fault.Invalid("there is no parameter %.64q: use %s", name, strings.Join(callParameters, ", "))
+		}
+	}
+	f = activity.CallFilter{Principal: c.Query("principal"), Tool: c.Query("tool"), Server: c.Query("server"), Outcome: models.Outcome(c.Query("outcome"))}
+	outcomes := []models.Outcome{"", models.CallOK, models.CallToolError, models.CallFailed, models.CallCancelled}
+	if !slices.Contains(outcomes, f.Outcome) {
+		return f, bound, fault.Invalid("outcome must be ok, tool_error, error or cancelled")
+	}
+	if slug := c.Query("project"); slug != "" {
+		project, err := h.projects.Project(slug)
+		if err != nil {
+			return f, bound, err
+		}
+		f.ProjectID = project.Project.ID
+	}
+	for name, at := range map[string]*time.Time{"since": &f.Since, "until": &f.Until} {
+		if text := c.Query(name); text != "" {
+			if *at, err = time.Parse(time.RFC3339, text); err != nil {
+				return f, bound, fault.Invalid("%s must be a time such as 2027-01-31T12:00:00Z", name)
+			}
+		}
+	}
+	query := url.Values{
+		"principal": {f.Principal}, "tool": {f.Tool}, "server": {f.Server}, "outcome": {string(f.Outcome)},
+		"since": {f.Since.UTC().String()}, "until": {f.Until.UTC().String()},
+	}
+	return f, page.Binding{Surface: "calls", Scope: f.ProjectID, Query: query.Encode()}, nil
+}

@@ -1,0 +1,126 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/secrets"
+	"mcpgateway/web"
+)
+
+// People serves the people who may sign in.
+type People struct{ people *access.People }
+
+// NewPeople returns the handlers.
+func NewPeople(people *access.People) *People { return &People{people: people} }
+
+// personRecord never holds a password, only whether there is one.
+type personRecord struct {
+	ID          string      `json:"id"`
+	Email       string      `json:"email"`
+	Name        string      `json:"name"`
+	Role        models.Role `json:"role"`
+	HasPassword bool        `json:"hasPassword"`
+	HasIdentity bool        `json:"hasIdentity"`
+	DisabledAt  *time.Time  `json:"disabledAt"`
+	CreatedAt   time.Time   `json:"createdAt"`
+	LastLoginAt *time.Time  `json:"lastLoginAt"`
+}
+
+func personOf(p access.Person) personRecord {
+	return personRecord{
+		ID: p.ID, Email: p.Email, Name: p.Name, Role: p.Role, HasPassword: p.HasPassword, HasIdentity: p.HasIdentity,
+		DisabledAt: p.DisabledAt, CreatedAt: p.CreatedAt, LastLoginAt: p.LastLoginAt,
+	}
+}
+
+// List serves GET /api/people.
+func (p *People) List(c *fiber.Ctx) error {
+	rows, err := p.people.List(c.UserContext())
+	if err != nil {
+		return err
+	}
+	return answerList(c, rows, personOf)
+}
+
+// Create serves POST /api/people. Without a password the person is invited:
+// single sign-on proves the e-mail address.
+func (p *People) Create(c *fiber.Ctx) error {
+	var body struct {
+		Email    string      `json:"email"`
+		Name     string      `json:"name"`
+		Role     models.Role `json:"role"`
+		Password string      `json:"password"`
+	}
+	if err := web.BindJSON(c, &body); err != nil {
+		return err
+	}
+	person, err := p.people.Create(c.UserContext(), access.NewPerson{Email: body.Email, Name: body.Name, Role: body.Role, Password: secrets.NewValue(body.Password)})
+	if err != nil {
+		return err
+	}
+	return c.Status(fiber.StatusCreated).JSON(personOf(person))
+}
+
+// personChange is the body of a change: one of its keys.
+type personChange struct {
+	Name     *string      `json:"name"`
+	Role     *models.Role `json:"role"`
+	Disabled *bool        `json:"disabled"`
+	Password *string      `json:"password"`
+}
+
+// Update serves PATCH /api/people/:id with one key of name, role, disabled and
+// password, so that a change that is refused has changed nothing.
+func (p *People) Update(c *fiber.Ctx) error {
+	var body personChange
+	if err := web.BindJSON(c, &body); err != nil {
+		return err
+	}
+	if err := p.change(c.UserContext(), c.Params("id"), body); err != nil {
+		return err
+	}
+	person, err := p.people.Get(c.UserContext(), c.Params("id"))
+	if err != nil {
+		return err
+	}
+	return c.JSON(personOf(person))
+}
+
+func (p *People) change(ctx context.Context, id string, body personChange) error {
+	var steps []func() error
+	if body.Name != nil {
+		steps = append(steps, func() error { return p.people.Rename(ctx, id, *body.Name) })
+	}
+	if body.Role != nil {
+		steps = append(steps, func() error { return p.people.SetRole(ctx, id, *body.Role) })
+	}
+	if body.Password != nil {
+		steps = append(steps, func() error { return p.people.ResetPassword(ctx, id, secrets.NewValue(*body.Password)) })
+	}
+	if body.Disabled != nil {
+		steps = append(steps, func() error {
+			if *body.Disabled {
+				return p.people.Disable(ctx, id)
+			}
+			return p.people.Enable(ctx, id)
+		})
+	}
+	if len(steps) != 1 {
+		return fault.Validation(map[string]string{"(body)": "send one of name, role, disabled and password at a time"})
+	}
+	return steps[0]()
+}
+
+// Delete serves DELETE /api/people/:id.
+func (p *People) Delete(c *fiber.Ctx) error {
+	if err := p.people.Delete(c.UserContext(), c.Params("id")); err != nil {
+		return err
+	}
+	return c.SendStatus(fiber.StatusNoContent)
+}

@@ -1,0 +1,141 @@
+package api
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/catalog"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/page"
+	"mcpgateway/web"
+)
+
+// publicCache is how long answers of the catalog may be kept unasked.
+const publicCache = "public, max-age=60"
+
+// Registry serves the public registry of servers.
+type Registry struct {
+	catalog *catalog.Catalog
+}
+
+// NewRegistry returns the handlers.
+func NewRegistry(c *catalog.Catalog) *Registry { return &Registry{catalog: c} }
+
+// List serves GET /api/registry: a search by query when query or cursor is
+// there, even empty, else one by the legacy parameters.
+func (r *Registry) List(c *fiber.Ctx) error {
+	return cached(c, r.catalog, func() error {
+		p := readParameters(c)
+		if !p.has("query") && !p.has("cursor") {
+			return r.legacy(c, p)
+		}
+		search, err := p.search()
+		if err != nil {
+			return err
+		}
+		found, err := r.catalog.Entries(c.UserContext(), search)
+		if err != nil {
+			return err
+		}
+		return answerFound(c, found, catalog.NewEntryItem)
+	})
+}
+
+func (r *Registry) legacy(c *fiber.Ctx, p parameters) error {
+	l, err := p.legacy()
+	if err != nil {
+		return err
+	}
+	rows := r.catalog.Legacy(l)
+	items := make([]catalog.LegacyItem, len(rows))
+	for i, e := range rows {
+		items[i] = catalog.NewLegacyItem(e)
+	}
+	return c.JSON(struct {
+		Items []catalog.LegacyItem `json:"items"`
+	}{items})
+}
+
+// cached answers 304 when the client has what answer would tell. What goes
+// wrong has no tag.
+func cached(c *fiber.Ctx, source *catalog.Catalog, answer func() error) error {
+	if web.Unchanged(c, web.ETag(source.Version(), c.OriginalURL()), publicCache) {
+		return nil
+	}
+	err := answer()
+	if err != nil {
+		c.Response().Header.Del(fiber.HeaderETag)
+	}
+	return err
+}
+
+// answerFound answers with a page of rows, each turned into its item.
+func answerFound[R, T any](c *fiber.Ctx, found *catalog.Found[R], item func(R) T) error {
+	items := make([]T, len(found.Rows))
+	for i, row := range found.Rows {
+		items[i] = item(row)
+	}
+	return c.JSON(page.NewItems(items, found.NextCursor, found.Warnings, nil))
+}
+
+// parameters are what the query part of an address holds, by name.
+type parameters map[string][]string
+
+func readParameters(c *fiber.Ctx) parameters {
+	p := parameters{}
+	for key, value := range c.Context().QueryArgs().All() {
+		p[string(key)] = append(p[string(key)], string(value))
+	}
+	return p
+}
+
+func (p parameters) has(name string) bool { return len(p[name]) > 0 }
+
+// first returns the first value of a parameter, or nothing.
+func (p parameters) first(name string) string {
+	if !p.has(name) {
+		return ""
+	}
+	return p[name][0]
+}
+
+// legacyOnly reports whether a parameter belongs to the legacy mode.
+func legacyOnly(name string) bool {
+	return slices.Contains([]string{"search", "publisher", "type", "tag", "verified", "featured", "requireTools", "offset"}, name)
+}
+
+// only returns CONFLICTING_PARAMETERS for a legacy filter beside a query, and
+// INVALID_PARAMETER for any other name that is not allowed or stands twice.
+func (p parameters) only(allowed ...string) error {
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		switch {
+		case legacyOnly(name):
+			return fault.New(fault.KindInvalid, fault.CodeConflictingParameters, "%s cannot be combined with query or cursor; write it into the query, such as tag:search", name)
+		case !slices.Contains(allowed, name):
+			return fault.Invalid("there is no parameter %q here; the parameters are query, cursor and limit", clipped(name))
+		case len(p[name]) > 1:
+			return fault.Invalid("%s is there twice; send it once", name)
+		}
+	}
+	return nil
+}
+
+func clipped(s string) string {
+	const most = 40 // characters
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}
+
+// search returns the page that a search by query asks for; it refuses
+// parameters that such a search does not have.
+func (p parameters) search() (catalog.Search, error) {
+	if err := p.only("query", "cursor", "limit"); err != nil {
+		return catalog.Search{}, err
+	}
+	limit, err := page.QueryLimit().Parse(p.first("limit"))
+	return catalog.Search{Text: p.first("query"), Limit: limit, Continue: p.has("cursor"), Cursor: p.first("cursor")}, err
+}

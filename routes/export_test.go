@@ -1,0 +1,32 @@
+package routes
+
+import (
+	"mcpgateway/services"
+	"mcpgateway/static"
+	"mcpgateway/views/layout"
+	"mcpgateway/web"
+)
+
+// Row is a row of the table for tests.
+type Row struct{ Method, Path, Guard string }
+
+// Table returns the whole table.
+func Table(s *services.Services) []Row {
+	names := web.NewNames(s.Config.PublicURL, nil, nil, true)
+	guards, _ := newGuards(s)
+	var rows []Row
+	for _, r := range table(s, names, guards, layout.Assets{CSS: static.URL("css/app.css")}) {
+		rows = append(rows, Row{r.method, r.path, string(r.guard)})
+	}
+	return rows
+}
+
+// Kinds returns the kinds of guards that exist.
+func Kinds(s *services.Services) map[string]bool {
+	_, before := newGuards(s)
+	kinds := map[string]bool{}
+	for kind := range before {
+		kinds[string(kind)] = true
+	}
+	return kinds
+}

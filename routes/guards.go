@@ -1,0 +1,81 @@
+package routes
+
+import (
+	"context"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services"
+	"mcpgateway/services/access"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/fault"
+	"mcpgateway/web"
+)
+
+// guard says who may use a route.
+type guard string
+
+const (
+	open    guard = "open"    // anybody, and nobody's sign-in is looked at
+	project guard = "project" // whom the project's authMode admits; checked by the handler
+	catalog guard = "catalog" // anybody, pages of other origins included; so many requests per address
+	browse  guard = "browse"  // as visitor; so many requests per address
+	visitor guard = "visitor" // anybody; the page knows who is signed in
+	person  guard = "person"  // anybody who is signed in
+	viewer  guard = "viewer"  // who may read the administration, or on the API its token
+	admin   guard = "admin"   // who may change everything, or on the API its token
+	careful guard = "careful" // as admin, by somebody who proved lately who they are
+)
+
+// How often one address may ask for the public catalog (contract, "Limits").
+const (
+	publicPerSecond = 20
+	publicBurst     = 100
+)
+
+// Paths where people sign in and prove again who they are.
+const (
+	loginPath  = "/login"
+	stepUpPath = "/login/again"
+)
+
+// newGuards returns the guards and the handlers that stand before a route of
+// each kind.
+func newGuards(s *services.Services) (*web.Guards, map[guard][]fiber.Handler) {
+	g := web.NewGuards(web.GuardOptions{
+		Sessions: sessions{s.People}, Token: access.NewAdminToken(s.Config.AdminToken), PublicURL: s.Config.PublicURL,
+		NeedStepUp: s.People.NeedStepUp, Act: act, LoginPath: loginPath, StepUpPath: stepUpPath,
+	})
+	perAddress := web.NewAddressLimit(publicPerSecond, publicBurst, time.Now).Handler
+	return g, map[guard][]fiber.Handler{
+		open: nil, project: nil, catalog: {web.PublicCORS, perAddress}, browse: append([]fiber.Handler{perAddress}, g.Visitor()...),
+		visitor: g.Visitor(), person: g.Signed(), viewer: g.Viewer(), admin: g.Admin(), careful: append(g.Admin(), g.Careful),
+	}
+}
+
+// sessions lets web find out who is signed in.
+type sessions struct{ people *access.People }
+
+// Person returns the person of a session cookie's value; nil is nobody.
+func (s sessions) Person(ctx context.Context, cookie string) (*web.Person, error) {
+	info, err := s.people.Session(ctx, cookie)
+	if fault.Is(err, fault.CodeUnauthorized) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := info.Person
+	return &web.Person{
+		ID: p.ID, Name: p.Name, Email: p.Email, Role: string(p.Role), SessionID: info.ID, CSRF: info.CSRF, AuthenticatedAt: info.AuthenticatedAt,
+	}, nil
+}
+
+// act records what a request changes as its actor's.
+func act(ctx context.Context, a web.Actor) context.Context {
+	return activity.WithActor(ctx, activity.Actor{Kind: activity.ActorKind(a.Kind), ID: a.ID, Name: a.Name, IP: a.IP, RequestID: a.RequestID})
+}
+
+// closed admits nobody.
+func closed(*fiber.Ctx) error { return fault.Forbidden("nobody may use this") }

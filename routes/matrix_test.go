@@ -1,0 +1,281 @@
+package routes_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mcpgateway/models"
+	"mcpgateway/routes"
+	"mcpgateway/routes/routestest"
+	"mcpgateway/services/access"
+	"mcpgateway/services/secrets"
+)
+
+// caller is somebody who asks for every route.
+type caller struct {
+	name   string
+	role   models.Role // of their session; empty without one
+	bearer string
+	csrf   string // token that they send with what is not GET
+	site   string // Sec-Fetch-Site
+	cookie string
+}
+
+const password = "a long password of the tests"
+
+// cast returns one caller of every kind.
+func cast(t *testing.T, a *routestest.App) []caller {
+	t.Helper()
+	callers := []caller{
+		{name: "nobody", site: "same-origin"},
+		{name: "a program", bearer: routestest.AdminToken},
+		{name: "a program with a wrong token", bearer: "wrong"},
+	}
+	for _, role := range []models.Role{models.RoleMember, models.RoleViewer, models.RoleAdmin} {
+		email := string(role) + "@example.com"
+		_, err := a.Services.People.Create(t.Context(), access.NewPerson{Email: email, Role: role, Password: secrets.NewValue(password)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := a.Services.People.SignIn(t.Context(), email, secrets.NewValue(password), access.Browser{IP: "127.0.0.1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cookie, token := in.Cookie.Reveal(), in.Session.CSRF
+		callers = append(callers,
+			caller{name: string(role), role: role, cookie: cookie, csrf: token, site: "same-origin"},
+			caller{name: string(role) + " without a token", role: role, cookie: cookie, site: "same-origin"},
+			caller{name: string(role) + " lured by another site", role: role, cookie: cookie, csrf: token, site: "cross-site"},
+			caller{name: string(role) + " in a browser that says nothing", role: role, cookie: cookie, csrf: token},
+		)
+	}
+	return callers
+}
+
+// verdict is how the guard of a route met a caller.
+type verdict string
+
+const (
+	admitted     verdict = "admitted"
+	unauthorized verdict = "401"
+	forbidden    verdict = "403"
+	toLogin      verdict = "to the sign-in"
+)
+
+// due returns the verdict that the guard of a route owes a caller.
+func due(r routes.Row, c caller) verdict {
+	api, reads := strings.HasPrefix(r.Path, "/api/"), r.Method == http.MethodGet
+	own := c.site == "same-origin"
+	var roles []models.Role
+	switch r.Guard {
+	case "open", "project", "catalog":
+		return admitted
+	case "browse", "visitor":
+		if !reads && !own {
+			return forbidden
+		}
+		return admitted
+	case "person":
+		roles = []models.Role{models.RoleAdmin, models.RoleViewer, models.RoleMember}
+	case "viewer":
+		roles = []models.Role{models.RoleAdmin, models.RoleViewer}
+	case "admin", "careful":
+		roles = []models.Role{models.RoleAdmin}
+	default:
+		return "no such guard"
+	}
+	if api && c.bearer == routestest.AdminToken {
+		return admitted
+	}
+	if c.role == "" {
+		if api {
+			return unauthorized
+		}
+		return toLogin
+	}
+	for _, role := range roles {
+		if role == c.role {
+			if !reads && (c.csrf == "" || !own) {
+				return forbidden
+			}
+			return admitted
+		}
+	}
+	return forbidden
+}
+
+// refusing are the routes that themselves answer 403 to what these tests send:
+// a consent that its own page did not begin.
+var refusing = map[string]bool{"POST /oauth/authorize": true, "POST /authorize": true}
+
+// ending are the routes that end the session of whoever asks.
+var ending = map[string]bool{"/logout": true, "/admin/account/sign-out-everywhere": true}
+
+// signedInAgain returns the caller with a session of its own.
+func signedInAgain(t *testing.T, a *routestest.App, c caller) caller {
+	t.Helper()
+	if c.role == "" {
+		return c
+	}
+	in, err := a.Services.People.SignIn(t.Context(), string(c.role)+"@example.com", secrets.NewValue(password), access.Browser{IP: "127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.cookie = in.Cookie.Reveal()
+	if c.csrf != "" {
+		c.csrf = in.Session.CSRF
+	}
+	return c
+}
+
+// saysDone reports whether an answer carries the message of something done.
+func saysDone(answer *http.Response) bool {
+	for _, cookie := range answer.Cookies() {
+		if cookie.Name == "flash" && cookie.Value != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// TestRouteMatrix sends every kind of caller to every route of the table, and
+// TestEveryRouteIsInTheTable proves that there are no others.
+func TestRouteMatrix(t *testing.T) {
+	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
+	a.Apply(t, `{"projects":{"p":{"authMode":"none","mcpServers":{}}}}`)
+	callers := cast(t, a)
+	checked := 0
+	for _, r := range routes.Table(a.Services) {
+		if r.Guard == "project" || r.Method == http.MethodOptions || r.Method == "" {
+			continue // proved by the conversations of the endpoints
+		}
+		for _, c := range callers {
+			// Who may do it is asked for things that do not exist, so that
+			// nothing changes under the callers that follow.
+			if ending[r.Path] {
+				c = signedInAgain(t, a, c)
+			}
+			got, status := meet(t, a, r, c, "no-such-thing")
+			want := due(r, c)
+			if want == admitted && refusing[r.Method+" "+r.Path] {
+				want = forbidden
+			}
+			if got != want {
+				t.Errorf("%s %s (%s): %s is %s (%d), want %s", r.Method, r.Path, r.Guard, c.name, got, status, want)
+			}
+			checked++
+		}
+		if ending[r.Path] {
+			for i, c := range callers {
+				callers[i] = signedInAgain(t, a, c)
+			}
+		}
+	}
+	if checked < 500 {
+		t.Errorf("only %d pairs of routes and callers were checked", checked)
+	}
+}
+
+// TestCSRFMatrix proves for every route that changes something that a request
+// of another site, or one without the session's token, changes nothing.
+func TestCSRFMatrix(t *testing.T) {
+	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
+	var admin caller
+	for _, c := range cast(t, a) {
+		if c.name == "admin" {
+			admin = c
+		}
+	}
+	for _, r := range routes.Table(a.Services) {
+		switch r.Guard {
+		case "open", "project", "catalog":
+			continue // no cookie is read there
+		}
+		if r.Method == http.MethodGet || r.Method == http.MethodOptions {
+			continue
+		}
+		signedIn := r.Guard != "visitor" && r.Guard != "browse"
+		for name, change := range map[string]func(*caller){
+			"cross-site":              func(c *caller) { c.site = "cross-site" },
+			"same-site":               func(c *caller) { c.site = "same-site" },
+			"no Sec-Fetch-Site":       func(c *caller) { c.site = "" },
+			"no token":                func(c *caller) { c.csrf = "" },
+			"the token of another":    func(c *caller) { c.csrf = strings.Repeat("A", len(c.csrf)) },
+			"a part of the token":     func(c *caller) { c.csrf = c.csrf[:len(c.csrf)-1] },
+			"the cookie as the token": func(c *caller) { c.csrf = c.cookie },
+		} {
+			if !signedIn && !strings.Contains(name, "site") && name != "no Sec-Fetch-Site" {
+				continue
+			}
+			c := admin
+			change(&c)
+			if got, status := meet(t, a, r, c, "no-such-thing"); got != forbidden {
+				t.Errorf("%s %s with %s: %s (%d)", r.Method, r.Path, name, got, status)
+			}
+		}
+	}
+}
+
+// meet sends a caller to a route, with id for each of its parameters.
+func meet(t *testing.T, a *routestest.App, r routes.Row, c caller, id string) (verdict, int) {
+	t.Helper()
+	var path strings.Builder
+	for part := range strings.SplitSeq(strings.TrimPrefix(r.Path, "/"), "/") {
+		if strings.HasPrefix(part, ":") || part == "*" {
+			part = id
+		}
+		path.WriteString("/" + part)
+	}
+	request := httptest.NewRequest(r.Method, path.String(), nil)
+	request.Host = "127.0.0.1:8080"
+	if c.bearer != "" {
+		request.Header.Set("Authorization", "Bearer "+c.bearer)
+	}
+	if c.cookie != "" {
+		request.AddCookie(&http.Cookie{Name: "sid", Value: c.cookie})
+	}
+	if c.csrf != "" && r.Method != http.MethodGet {
+		request.Header.Set("X-CSRF-Token", c.csrf)
+	}
+	if c.site != "" {
+		request.Header.Set("Sec-Fetch-Site", c.site)
+	}
+	answer, err := a.Test(request, 30_000)
+	if err != nil {
+		t.Fatalf("%s %s as %s: %v", r.Method, path.String(), c.name, err)
+	}
+	defer answer.Body.Close()
+	switch location := answer.Header.Get("Location"); {
+	case answer.StatusCode == http.StatusSeeOther && (location == "/login" || strings.HasPrefix(location, "/login?")) && !saysDone(answer):
+		return toLogin, answer.StatusCode
+	case answer.StatusCode == http.StatusUnauthorized:
+		return unauthorized, answer.StatusCode
+	case answer.StatusCode == http.StatusForbidden:
+		return forbidden, answer.StatusCode
+	default:
+		return admitted, answer.StatusCode
+	}
+}
+
+func TestEveryRouteIsInTheTable(t *testing.T) {
+	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
+	declared, kinds := map[string]bool{}, routes.Kinds(a.Services)
+	for _, r := range routes.Table(a.Services) {
+		if !kinds[r.Guard] {
+			t.Errorf("%s %s has the guard %q, which does not exist", r.Method, r.Path, r.Guard)
+		}
+		if declared[r.Method+" "+r.Path] {
+			t.Errorf("%s %s is twice in the table", r.Method, r.Path)
+		}
+		declared[r.Method+" "+r.Path] = true
+	}
+	for _, r := range a.GetRoutes(true) {
+		if !declared[r.Method+" "+r.Path] && !declared[" "+r.Path] && !(r.Method == http.MethodHead && declared["GET "+r.Path]) {
+			t.Errorf("%s is served and in no row of the table", fmt.Sprint(r.Method, " ", r.Path))
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mcpgateway/models"
+	"mcpgateway/routes/routestest"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/codemode"
+	"mcpgateway/services/upstream/upstreamtest"
+	"mcpgateway/web/webtest"
+)
+
+// codeApp returns the application with the two demo upstreams, one of whose
+// tools is denied, in a project with Code Mode.
+func codeApp(t *testing.T, settings string) *routestest.App {
+	t.Helper()
+	clock, text := upstreamtest.New(upstreamtest.Demo()[0]), upstreamtest.New(upstreamtest.Demo()[1])
+	app := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
+	app.Apply(t, fmt.Sprintf(`{"projects":{"p":{"authMode":"none","codeMode":{"enabled":true,"timeout":10000},%s
+		"mcpServers":{"clock":{"url":%q},"my-text":{"url":%q,"denyTools":["hash_*"]}}}}}`, settings, clock.Start(t), text.Start(t)))
+	app.Sync(t, "p", "clock", "my-text")
+	return app
+}
+
+type toolAnswer struct {
+	Result struct {
+		Content    []struct{ Type, Text string }
+		Structured json.RawMessage `json:"structuredContent"`
+		IsError    bool
+		Tools      []struct {
+			Name        string
+			Description string
+		}
+	}
+	Error *struct {
+		Code int
+		Data struct{ Code string }
+	}
+}
+
+// ask sends one request of a plain client.
+func ask(t *testing.T, app *routestest.App, method, params string) (a toolAnswer) {
+	t.Helper()
+	answer := webtest.Send(t, app.App, webtest.Case{
+		Method: "POST", Path: "/v1/mcp/p/request", Header: map[string]string{"Content-Type": "application/json", "MCP-Protocol-Version": "2025-11-25"},
+		Body: fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params),
+	})
+	if err := json.Unmarshal([]byte(answer.Body), &a); err != nil || answer.Status != 200 {
+		t.Fatalf("%s %s: %d %s", method, params, answer.Status, answer.Body)
+	}
+	return a
+}
+
+func runCode(t *testing.T, app *routestest.App, code, more string) (codemode.Outcome, toolAnswer) {
+	t.Helper()
+	quoted, err := json.Marshal(code)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := ask(t, app, "tools/call", fmt.Sprintf(`{"name":"gateway_executeTool","arguments":{"code":%s%s}}`, quoted, more))
+	var out codemode.Outcome
+	if a.Error == nil {
+		if err := json.Unmarshal(a.Result.Structured, &out); err != nil {
+			t.Fatalf("%s: %v", a.Result.Structured, err)
+		}
+	}
+	return out, a
+}
+
+// TestCodeModeConversation does what a client does: it finds tools, reads their
+// declarations, and runs code that calls three tools of two servers.
+func TestCodeModeConversation(t *testing.T) {
+	app := codeApp(t, "")
+	listed := ask(t, app, "tools/list", "{}")
+	var names []string
+	for _, tool := range listed.Result.Tools {
+		names = append(names, tool.Name)
+		if tool.Name == "gateway_executeTool" && (!strings.Contains(tool.Description, codemode.Identifier("my-text")) || len(tool.Description) > 1536+300) {
+			t.Errorf("the description is %q", tool.Description)
+		}
+	}
+	if !strings.HasSuffix(strings.Join(names, " "), "gateway_searchMcpForTask gateway_listTools gateway_executeTool") {
+		t.Errorf("listed are %q", names)
+	}
+	found := ask(t, app, "tools/call", `{"name":"gateway_searchMcpForTask","arguments":{"task":"days between two dates"}}`)
+	if !strings.Contains(found.Result.Content[0].Text, "clock__days_between") {
+		t.Errorf("found %s", found.Result.Content[0].Text)
+	}
+	page := ask(t, app, "tools/call", `{"name":"gateway_listTools","arguments":{"query":"server:clock between"}}`)
+	if text := page.Result.Content[0].Text; !strings.Contains(text, "days_between") || !strings.Contains(text, `"nextCursor":null`) || strings.Contains(text, "base64") {
+		t.Errorf("the page is %s", text)
+	}
+	whole := ask(t, app, "tools/call", `{"name":"gateway_listTools","arguments":{}}`).Result.Content[0].Text
+	if !strings.Contains(whole, "declare const clock") || strings.Contains(whole, "hash_text") {
+		t.Errorf("the declarations are %s", whole)
+	}
+
+	ns := codemode.Identifier("my-text")
+	out, answer := runCode(t, app, `
+		const [days, upper] = await Promise.all([
+			clock.days_between({ start: "2026-01-01", end: "2026-03-01" }),
+			`+ns+`.change_case({ text: "days", case: "upper" }),
+		]);
+		const encoded = await `+ns+`.base64({ text: String(input.mark), direction: "encode" });
+		console.log("three calls");
+		return { days, upper, encoded };`, `,"input":{"mark":"x"}`)
+	if !out.OK || answer.Result.IsError || len(out.Calls) != 3 || len(out.Logs) != 1 {
+		t.Fatalf("got %+v", out)
+	}
+	if got := string(out.Result); !strings.Contains(got, "59") || !strings.Contains(got, "DAYS") || !strings.Contains(got, "eA==") {
+		t.Errorf("the result is %s", got)
+	}
+	// Inner calls stand in the log beside the outer one.
+	project, err := app.Services.Directory.Project("p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	routestest.Eventually(t, "the calls are in the log", func() bool {
+		calls, _, err := app.Services.Calls.List(t.Context(), activity.CallFilter{ProjectID: project.Project.ID, Outcome: models.CallOK}, "", 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inner := 0
+		for _, call := range calls {
+			if call.Server != "" {
+				inner++
+			}
+		}
+		return inner == 3
+	})
+}
+
+// TestPolicyParity shows that code reaches nothing that tools/call does not.
+func TestPolicyParity(t *testing.T) {
+	app := codeApp(t, `"disabledTools":["clock__current_time"],`)
+	ns := codemode.Identifier("my-text")
+	for name, code := range map[string]string{
+		"denied by the filter": `return await ` + ns + `.hash_text({ text: "a" })`,
+		"denied, by its name":  `return await gateway.call("my-text__hash_text", { text: "a" })`,
+		"switched off":         `return await gateway.call("clock__current_time", { zone: "UTC" })`,
+		"of no server":         `return await gateway.call("nobody__x", {})`,
+		"itself":               `return await gateway.call("gateway_executeTool", { code: "return 1" })`,
+	} {
+		out, _ := runCode(t, app, code, "")
+		if out.OK {
+			t.Errorf("%s: %+v", name, out)
+		}
+	}
+	limited := codeApp(t, `"rateLimit":{"perSecond":0.001,"burst":5},`)
+	out, _ := runCode(t, limited, `for (let i = 0; i < 20; i++) await clock.days_between({ start: "2026-01-01", end: "2026-03-01" }); return "all"`, "")
+	if out.OK || out.Error == nil || len(out.Calls) != 5 || !out.Calls[3].OK || out.Calls[4].OK {
+		t.Errorf("beyond the rate: %+v", out)
+	}
+}
+
+func TestCodeArgumentsAreChecked(t *testing.T) {
+	app := codeApp(t, "")
+	for arguments, want := range map[string]int{
+		`{}`: -32602, `{"code":"return 1","name":"clock__current_time"}`: -32602, `{"code":7}`: -32602, `{"code":""}`: -32602,
+		`{"code":"return 1","timeout":0}`: -32602, `{"code":"return 1","timeout":10001}`: -32602, `{"code":"return 1","timeout":"1"}`: -32602,
+		`{"code":"return 1","typecheck":"maybe"}`: -32602, `{"code":"return 1","dryRun":1}`: -32602,
+		`{"code":"return 1","timeout":10000}`: 0, `{"code":"return 1","timeout":1000}`: 0,
+	} {
+		a := ask(t, app, "tools/call", `{"name":"gateway_executeTool","arguments":`+arguments+`}`)
+		code := 0
+		if a.Error != nil {
+			code = a.Error.Code
+		}
+		if code != want {
+			t.Errorf("%s: %d, want %d", arguments, code, want)
+		}
+	}
+	app.Apply(t, `{"projects":{"p":{"codeMode":{"enabled":false}}}}`)
+	for _, call := range []string{`{"name":"gateway_executeTool","arguments":{"code":"return 1"}}`, `{"name":"gateway_listTools","arguments":{}}`} {
+		if a := ask(t, app, "tools/call", call); a.Error == nil || a.Error.Code != -32003 || a.Error.Data.Code != "CODE_MODE_DISABLED" {
+			t.Errorf("%s while Code Mode is off: %+v", call, a)
+		}
+	}
+	if a := ask(t, app, "tools/call", `{"name":"gateway_executeTool","arguments":{"name":"my-text__base64","arguments":{"text":"x","direction":"encode"}}}`); a.Error != nil || a.Result.IsError {
+		t.Errorf("a call by name while Code Mode is off: %+v", a)
+	}
+}
+
+// TestTheBridgeTellsHowCodeGoesOn reads the events of a run on the SSE bridge.
+func TestTheBridgeTellsHowCodeGoesOn(t *testing.T) {
+	app := codeApp(t, "")
+	answer := webtest.Send(t, app.App, webtest.Case{
+		Method: "POST", Path: "/v1/mcp/p/sse", Header: map[string]string{"Content-Type": "application/json", "Accept": "text/event-stream"},
+		Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"gateway_executeTool","arguments":{"code":"await clock.days_between({start:'2026-01-01',end:'2026-03-01'}); console.info('half'); return 1"}}}`,
+	})
+	events := strings.Split(strings.TrimSpace(answer.Body), "\n\n")
+	if len(events) < 4 || events[len(events)-1] != "data: [DONE]" || !strings.HasPrefix(events[len(events)-2], `data: {"type":"result"`) {
+		t.Fatalf("the events are %q", events)
+	}
+	progress := strings.Join(events[:len(events)-2], "\n")
+	for _, want := range []string{`"type":"progress"`, "clock__days_between", "half"} {
+		if !strings.Contains(progress, want) {
+			t.Errorf("no %q in %s", want, progress)
+		}
+	}
+}

@@ -1,0 +1,274 @@
+package access_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
+	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/secrets"
+)
+
+func TestSession(t *testing.T) {
+	t.Run("the cookie is random and only its hash is stored", func(t *testing.T) {
+		eachPeople(t, func(t *testing.T, w *peopleWorld) {
+			ada := w.add(t, email, models.RoleAdmin)
+			cookie := w.signIn(t, email)
+			raw, err := base64.RawURLEncoding.DecodeString(cookie)
+			if err != nil || len(raw) != 32 {
+				t.Fatalf("the cookie has %d bytes, %v", len(raw), err)
+			}
+			var row models.BrowserSession
+			if err := w.db.First(&row).Error; err != nil {
+				t.Fatal(err)
+			}
+			if string(row.Hash) != string(sha(string(raw))) || strings.Contains(fmt.Sprintf("%v", row), cookie) || bytes.Contains(row.Hash, raw) {
+				t.Errorf("stored %+v", row)
+			}
+			info, err := w.people.Session(t.Context(), cookie)
+			if err != nil || info.Person.ID != ada.ID || info.ID != row.ID || info.IP != address || info.UserAgent != "browser" ||
+				!info.AuthenticatedAt.Equal(w.Now()) || !info.ExpiresAt.Equal(w.Now().Add(access.SessionLifetime)) || len(info.CSRF) < 32 || strings.Contains(info.CSRF, cookie) {
+				t.Errorf("the session is %+v, %v", info, err)
+			}
+			other, err := w.people.Session(t.Context(), w.signIn(t, email))
+			if err != nil || other.CSRF == info.CSRF || other.ID == info.ID {
+				t.Errorf("two sessions share something: %+v, %v", other, err)
+			}
+			for _, wrong := range []string{"", "x", cookie[:42], cookie + "A", strings.Repeat("A", 43), cookie[:20] + "\n" + cookie[21:], base64.RawURLEncoding.EncodeToString(row.Hash)} {
+				if w.live(t, wrong) {
+					t.Errorf("%q is a session", wrong)
+				}
+			}
+		})
+	})
+	t.Run("a sign-in makes a new one and ends the browser's old one", func(t *testing.T) {
+		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		w.add(t, email, models.RoleViewer)
+		old := w.signIn(t, email)
+		in, err := w.people.SignIn(t.Context(), email, secrets.NewValue(password), access.Browser{IP: address, Cookie: old})
+		if err != nil || in.Cookie.Reveal() == old || w.live(t, old) || !w.live(t, in.Cookie.Reveal()) {
+			t.Errorf("the old one lives on: %v, %v", w.live(t, old), err)
+		}
+	})
+	t.Run("proving who one is renews the value and not the life", func(t *testing.T) {
+		eachPeople(t, func(t *testing.T, w *peopleWorld) {
+			w.add(t, email, models.RoleAdmin)
+			old := w.signIn(t, email)
+			before, err := w.people.Session(t.Context(), old)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.Advance(access.StepUpLifetime - time.Millisecond)
+			if err := w.people.NeedStepUp(before.AuthenticatedAt); err != nil {
+				t.Errorf("just before: %v", err)
+			}
+			w.Advance(time.Millisecond)
+			want(t, w.people.NeedStepUp(before.AuthenticatedAt), fault.CodeStepUpRequired)
+			f := want(t, second(w.people.StepUp(t.Context(), secrets.NewValue("wrong"), access.Browser{IP: address, Cookie: old})), fault.CodeValidationFailed)
+			if f.Fields["password"] == "" || !w.live(t, old) {
+				t.Errorf("a wrong password: %+v", f)
+			}
+			in, err := w.people.StepUp(t.Context(), secrets.NewValue(password), access.Browser{IP: address, Cookie: old})
+			if err != nil {
+				t.Fatal(err)
+			}
+			after, err := w.people.Session(t.Context(), in.Cookie.Reveal())
+			if err != nil || in.Cookie.Reveal() == old || w.live(t, old) || after.ID != before.ID || !after.ExpiresAt.Equal(before.ExpiresAt) || after.CSRF == before.CSRF || after.CSRF != in.Session.CSRF {
+				t.Errorf("renewed as %+v, %v", after, err)
+			}
+			if err := w.people.NeedStepUp(after.AuthenticatedAt); err != nil {
+				t.Error(err)
+			}
+			if last := w.lastAudit(t); last.Action != "step_up" || last.ActorID != after.Person.ID {
+				t.Errorf("recorded %+v", last)
+			}
+			want(t, second(w.people.StepUp(t.Context(), secrets.NewValue(password), access.Browser{IP: address, Cookie: old})), fault.CodeUnauthorized)
+		})
+	})
+	t.Run("guessing at the step is limited", func(t *testing.T) {
+		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		w.add(t, email, models.RoleAdmin)
+		from := access.Browser{IP: address, Cookie: w.signIn(t, email)}
+		for range access.MaxLoginsPerAccount {
+			want(t, second(w.people.StepUp(t.Context(), secrets.NewValue("wrong"), from)), fault.CodeValidationFailed)
+		}
+		want(t, second(w.people.StepUp(t.Context(), secrets.NewValue(password), from)), fault.CodeRateLimited)
+	})
+	t.Run("a person has so many at most", func(t *testing.T) {
+		eachPeople(t, func(t *testing.T, w *peopleWorld) {
+			ada := w.add(t, email, models.RoleAdmin)
+			first := w.signIn(t, email)
+			for n := 2; n <= access.MaxSessions+1; n++ {
+				w.Advance(time.Millisecond)
+				w.signIn(t, email)
+				if live := w.live(t, first); live != (n <= access.MaxSessions) {
+					t.Fatalf("with %d sessions the first lives: %v", n, live)
+				}
+			}
+			list, err := w.people.Sessions(t.Context(), ada.ID)
+			if err != nil || len(list) != access.MaxSessions || list[0].CreatedAt.Before(list[1].CreatedAt) || list[0].CSRF != "" {
+				t.Errorf("%d are listed, %v", len(list), err)
+			}
+		})
+	})
+	t.Run("being seen is written once a minute", func(t *testing.T) {
+		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		w.add(t, email, models.RoleAdmin)
+		cookie, begun := w.signIn(t, email), w.Now()
+		for _, step := range []struct{ advance, seen time.Duration }{{time.Minute - time.Millisecond, 0}, {time.Millisecond, time.Minute}, {30 * time.Second, time.Minute}} {
+			w.Advance(step.advance)
+			if !w.live(t, cookie) {
+				t.Fatal("it ended")
+			}
+			var row models.BrowserSession
+			if err := w.db.First(&row).Error; err != nil || !row.LastSeenAt.Equal(begun.Add(step.seen)) {
+				t.Errorf("seen at %v, want %s after the sign-in (%v)", row.LastSeenAt, step.seen, err)
+			}
+		}
+	})
+}
+
+func TestSessionKill(t *testing.T) {
+	t.Run("age", func(t *testing.T) {
+		for _, c := range []struct {
+			name  string
+			steps []time.Duration
+			live  bool
+		}{
+			{"just below idle", []time.Duration{access.SessionIdle - time.Millisecond}, true},
+			{"idle", []time.Duration{access.SessionIdle}, false},
+			{"idle once more", []time.Duration{access.SessionIdle - time.Millisecond, access.SessionIdle}, false},
+			{"in use until its life", slicesOf(access.SessionLifetime/16, 16), false},
+			{"in use until just below its life", append(slicesOf(access.SessionLifetime/16, 15), access.SessionLifetime/16-time.Millisecond), true},
+		} {
+			t.Run(c.name, func(t *testing.T) {
+				eachPeople(t, func(t *testing.T, w *peopleWorld) {
+					ada := w.add(t, email, models.RoleAdmin)
+					cookie := w.signIn(t, email)
+					live := true
+					for _, step := range c.steps {
+						w.Advance(step)
+						live = w.live(t, cookie)
+					}
+					if live != c.live {
+						t.Errorf("it lives: %v", live)
+					}
+					if list, err := w.people.Sessions(t.Context(), ada.ID); err != nil || (len(list) == 1) != c.live {
+						t.Errorf("%d are listed, %v", len(list), err)
+					}
+					if err := w.people.Sweep(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					var n int64
+					if err := w.db.Model(&models.BrowserSession{}).Count(&n).Error; err != nil || (n == 1) != c.live {
+						t.Errorf("%d rows are kept, %v", n, err)
+					}
+				})
+			})
+		}
+	})
+	for _, c := range []struct {
+		name   string
+		others bool // also the person's other sessions
+		kill   func(t *testing.T, w *peopleWorld, ada access.Person, cookie string) error
+	}{
+		{"signing out", false, func(t *testing.T, w *peopleWorld, _ access.Person, cookie string) error {
+			return w.people.SignOut(t.Context(), cookie)
+		}},
+		{"ending it", false, func(t *testing.T, w *peopleWorld, ada access.Person, cookie string) error {
+			info, err := w.people.Session(t.Context(), cookie)
+			if err != nil {
+				return err
+			}
+			return w.people.EndSession(t.Context(), ada.ID, info.ID)
+		}},
+		{"signing out everywhere", true, func(t *testing.T, w *peopleWorld, ada access.Person, _ string) error {
+			return w.people.SignOutEverywhere(t.Context(), ada.ID)
+		}},
+		{"changing the password", true, func(t *testing.T, w *peopleWorld, _ access.Person, cookie string) error {
+			in, err := w.people.ChangePassword(t.Context(), secrets.NewValue(password), secrets.NewValue("another long secret"), access.Browser{IP: address, Cookie: cookie})
+			if err == nil && !w.live(t, in.Cookie.Reveal()) {
+				t.Error("the browser that changed it is signed out")
+			}
+			return err
+		}},
+		{"resetting the password", true, func(t *testing.T, w *peopleWorld, ada access.Person, _ string) error {
+			return w.people.ResetPassword(t.Context(), ada.ID, secrets.NewValue("another long secret"))
+		}},
+		{"disabling the person", true, func(t *testing.T, w *peopleWorld, ada access.Person, _ string) error {
+			return w.people.Disable(t.Context(), ada.ID)
+		}},
+		{"deleting the person", true, func(t *testing.T, w *peopleWorld, ada access.Person, _ string) error {
+			return w.people.Delete(t.Context(), ada.ID)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+				k := newClock()
+				w, replica := joinPeople(t, dsn, k), joinPeople(t, dsn, k)
+				ada := w.add(t, email, models.RoleViewer)
+				w.add(t, "bob@example.com", models.RoleAdmin)
+				cookie, other, stranger := w.signIn(t, email), w.signIn(t, email), w.signIn(t, "bob@example.com")
+				if err := c.kill(t, w, ada, cookie); err != nil {
+					t.Fatal(err)
+				}
+				if replica.live(t, cookie) || replica.live(t, other) == c.others || !replica.live(t, stranger) {
+					t.Errorf("live afterwards: its own %v, the other %v, a stranger's %v", replica.live(t, cookie), replica.live(t, other), replica.live(t, stranger))
+				}
+			})
+		})
+	}
+	t.Run("somebody else's session is not found", func(t *testing.T) {
+		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		w.add(t, email, models.RoleAdmin)
+		bob := w.add(t, "bob@example.com", models.RoleAdmin)
+		info, err := w.people.Session(t.Context(), w.signIn(t, email))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, w.people.EndSession(t.Context(), bob.ID, info.ID), fault.CodeNotFound)
+	})
+	t.Run("a disabled person who is enabled again signs in anew", func(t *testing.T) {
+		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		w.add(t, "bob@example.com", models.RoleAdmin)
+		ada := w.add(t, email, models.RoleMember)
+		cookie := w.signIn(t, email)
+		if err := w.people.Disable(t.Context(), ada.ID); err != nil {
+			t.Fatal(err)
+		}
+		want(t, w.try(t, email, password, address), fault.CodeUnauthorized)
+		if err := w.people.Enable(t.Context(), ada.ID); err != nil {
+			t.Fatal(err)
+		}
+		if w.live(t, cookie) {
+			t.Error("the old session came back")
+		}
+		w.signIn(t, email)
+	})
+	t.Run("a role holds at the next request", func(t *testing.T) {
+		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		w.add(t, "bob@example.com", models.RoleAdmin)
+		ada := w.add(t, email, models.RoleAdmin)
+		cookie := w.signIn(t, email)
+		if err := w.people.SetRole(t.Context(), ada.ID, models.RoleMember); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := w.people.Session(t.Context(), cookie); err != nil || info.Person.Role != models.RoleMember {
+			t.Errorf("the role is %q, %v", info.Person.Role, err)
+		}
+	})
+}
+
+func slicesOf(d time.Duration, n int) []time.Duration {
+	out := make([]time.Duration, n)
+	for i := range out {
+		out[i] = d
+	}
+	return out
+}

@@ -1,0 +1,141 @@
+package access_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
+	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/secrets"
+)
+
+// failing makes n failing attempts and fails the test unless all are counted
+// as such.
+func (w *peopleWorld) failing(t *testing.T, n int, email, ip string) {
+	t.Helper()
+	for i := range n {
+		if err := w.try(t, email, "wrong password", ip); !fault.Is(err, fault.CodeUnauthorized) {
+			t.Fatalf("attempt %d: %v", i+1, err)
+		}
+	}
+}
+
+func TestLoginLimit(t *testing.T) {
+	t.Run("the eleventh attempt on an account is refused on every replica", func(t *testing.T) {
+		modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+			c := newClock()
+			one, two := joinPeople(t, dsn, c), joinPeople(t, dsn, c)
+			one.add(t, email, models.RoleAdmin)
+			one.failing(t, 5, email, "192.0.2.1")
+			two.failing(t, 5, "ADA@example.COM", "192.0.2.2")
+			for _, w := range []*peopleWorld{one, two} {
+				hashes := w.hashes.Load()
+				f := want(t, w.try(t, email, password, "192.0.2.3"), fault.CodeRateLimited)
+				if f.RetryAfter <= 0 || f.RetryAfter > access.LoginWindow {
+					t.Errorf("try again after %s", f.RetryAfter)
+				}
+				if w.hashes.Load() != hashes {
+					t.Error("a refused attempt costs a hash")
+				}
+			}
+			failures := 0
+			for _, action := range one.audited(t) {
+				if action == "login.failed" {
+					failures++
+				}
+			}
+			if failures != access.MaxLoginsPerAccount+1 {
+				t.Errorf("%d failures are recorded, want each inside the limit and one beyond it", failures)
+			}
+			c.Advance(access.LoginWindow - time.Millisecond)
+			want(t, two.try(t, email, password, "192.0.2.4"), fault.CodeRateLimited)
+			c.Advance(time.Millisecond)
+			if err := two.try(t, email, password, "192.0.2.4"); err != nil {
+				t.Errorf("after the window: %v", err)
+			}
+		})
+	})
+	t.Run("a success begins anew", func(t *testing.T) {
+		eachPeople(t, func(t *testing.T, w *peopleWorld) {
+			w.add(t, email, models.RoleAdmin)
+			w.failing(t, access.MaxLoginsPerAccount-1, email, "192.0.2.1")
+			w.signIn(t, email)
+			w.failing(t, access.MaxLoginsPerAccount, email, "192.0.2.2")
+			want(t, w.try(t, email, password, "192.0.2.3"), fault.CodeRateLimited)
+		})
+	})
+	t.Run("the thirty-first attempt from an address is refused", func(t *testing.T) {
+		eachPeople(t, func(t *testing.T, w *peopleWorld) {
+			w.add(t, email, models.RoleAdmin)
+			for i := range access.MaxLoginsPerAddress {
+				w.failing(t, 1, fmt.Sprintf("nobody%d@example.com", i), address)
+			}
+			want(t, w.try(t, email, password, address), fault.CodeRateLimited)
+			if err := w.try(t, email, password, "192.0.2.99"); err != nil {
+				t.Errorf("from another address: %v", err)
+			}
+		})
+	})
+	t.Run("successes do not use an address up", func(t *testing.T) {
+		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		w.add(t, email, models.RoleAdmin)
+		for range access.MaxLoginsPerAddress + 1 {
+			w.signIn(t, email)
+		}
+	})
+	t.Run("an IPv6 customer is one address", func(t *testing.T) {
+		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		for i := range access.MaxLoginsPerAddress {
+			w.failing(t, 1, fmt.Sprintf("nobody%d@example.com", i), fmt.Sprintf("2001:db8::%x", i+1))
+		}
+		want(t, w.try(t, "x@example.com", password, "2001:db8::ffff"), fault.CodeRateLimited)
+		if err := w.try(t, "x@example.com", password, "2001:db8:0:1::1"); !fault.Is(err, fault.CodeUnauthorized) {
+			t.Errorf("from the next network: %v", err)
+		}
+	})
+	t.Run("attempts at the same moment do not pass together", func(t *testing.T) {
+		modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+			c := newClock()
+			worlds := []*peopleWorld{joinPeople(t, dsn, c), joinPeople(t, dsn, c)}
+			worlds[0].add(t, email, models.RoleAdmin)
+			errs := make([]error, 16)
+			var wg sync.WaitGroup
+			for i := range errs {
+				wg.Go(func() {
+					_, errs[i] = worlds[i%2].people.SignIn(t.Context(), email, secrets.NewValue("wrong password"), access.Browser{IP: fmt.Sprintf("192.0.2.%d", i+1)})
+				})
+			}
+			wg.Wait()
+			limited := 0
+			for _, err := range errs {
+				if fault.Is(err, fault.CodeRateLimited) {
+					limited++
+				} else if !fault.Is(err, fault.CodeUnauthorized) {
+					t.Error(err)
+				}
+			}
+			if limited != len(errs)-access.MaxLoginsPerAccount {
+				t.Errorf("%d of %d attempts were refused", limited, len(errs))
+			}
+		})
+	})
+	t.Run("the table holds no e-mail address", func(t *testing.T) {
+		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		w.failing(t, 1, "a password in the wrong field", address)
+		var subjects []string
+		if err := w.db.Model(&models.LoginLimit{}).Order("subject").Pluck("subject", &subjects).Error; err != nil {
+			t.Fatal(err)
+		}
+		if len(subjects) != 2 || len(subjects[0]) != len("account:")+64 || !slices.Contains(subjects, "address:"+address) {
+			t.Errorf("counted by %q", subjects)
+		}
+		if last := w.lastAudit(t); last.Object != "unknown account" {
+			t.Errorf("recorded what was typed: %+v", last)
+		}
+	})
+}

@@ -1,0 +1,72 @@
+package access
+
+import (
+	"context"
+	"errors"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"mcpgateway/models"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/fault"
+)
+
+// Members returns the people whom a project names as its own, by e-mail
+// address.
+func (p *People) Members(ctx context.Context, projectID string) ([]Person, error) {
+	var rows []models.User
+	err := p.db.WithContext(ctx).Order("email_fold").
+		Find(&rows, "id IN (SELECT user_id FROM project_members WHERE project_id = ?)", projectID).Error
+	if err != nil {
+		return nil, fault.Internal(err)
+	}
+	return personsOf(rows), nil
+}
+
+// IsMember reports whether a project names a person as its own.
+func (p *People) IsMember(ctx context.Context, projectID, userID string) (bool, error) {
+	err := p.db.WithContext(ctx).First(&models.ProjectMember{}, "project_id = ? AND user_id = ?", projectID, userID).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return false, nil
+	}
+	return err == nil, fromTransaction(err)
+}
+
+// AddMember names a person as a project's own and records it; one who is
+// already stays so. It returns NOT_FOUND for an unknown project or person.
+func (p *People) AddMember(ctx context.Context, projectID, userID string) error {
+	return p.changeMember(ctx, projectID, userID, "member.added", func(tx *gorm.DB) *gorm.DB {
+		return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&models.ProjectMember{ProjectID: projectID, UserID: userID, CreatedAt: p.now()})
+	})
+}
+
+// RemoveMember ends a membership and records it; one who is no member stays
+// so. It returns NOT_FOUND for an unknown project or person.
+func (p *People) RemoveMember(ctx context.Context, projectID, userID string) error {
+	return p.changeMember(ctx, projectID, userID, "member.removed", func(tx *gorm.DB) *gorm.DB {
+		return tx.Delete(&models.ProjectMember{}, "project_id = ? AND user_id = ?", projectID, userID)
+	})
+}
+
+func (p *People) changeMember(ctx context.Context, projectID, userID, action string, write func(*gorm.DB) *gorm.DB) error {
+	return p.change(ctx, func(tx *gorm.DB) error {
+		var project models.Project
+		err := tx.Select("id", "slug").First(&project, "id = ?", projectID).Error
+		if errors.Is(err, gorm.ErrRecordNotFound) {
+			return fault.NotFound("project", projectID)
+		}
+		if err != nil {
+			return err
+		}
+		user, err := userByID(tx, userID)
+		if err != nil {
+			return err
+		}
+		result := write(tx)
+		if result.Error != nil || result.RowsAffected == 0 {
+			return result.Error
+		}
+		return p.audit.Record(tx, activity.Entry{Action: action, Object: user.Email, ObjectID: user.ID, Project: project.Slug})
+	})
+}

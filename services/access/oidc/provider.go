@@ -1,0 +1,307 @@
+// Package oidc proves people by an OpenID Connect provider.
+package oidc
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/secrets"
+)
+
+// Limits of conversations with the provider.
+const (
+	MaxAnswer = 1 << 20 // bytes of a document or token answer
+
+	callTimeout  = 10 * time.Second
+	discoveryAge = time.Hour       // then the discovery document is read again
+	retryAfter   = 5 * time.Second // at least, between attempts to read it
+)
+
+// maxAge asks every provider for the moment of authentication: with it the ID
+// token must say it (OpenID Connect Core 1.0, section 2).
+const maxAge = "86400"
+
+// Options name the provider and how it knows us.
+type Options struct {
+	Issuer       string
+	ClientID     string
+	ClientSecret secrets.Value // empty for a public client
+	RedirectURL  string
+}
+
+// Provider is an OpenID Connect provider. It is asked for its configuration
+// when it is first needed, so that it may be down when the gateway starts. It
+// is safe for concurrent use.
+type Provider struct {
+	options Options
+	client  *http.Client
+	now     func() time.Time
+
+	turn chan struct{} // holds a token while somebody reads the configuration
+	mu   sync.Mutex    // guards what follows
+	last *discovered
+	next time.Time // not before then is it read again
+	why  error     // of the last attempt
+}
+
+// discovered is the provider's configuration.
+type discovered struct {
+	*oidc.Provider
+	sendsIssuer bool // it says that its answers carry iss (RFC 9207)
+}
+
+// NewProvider returns the provider of the options. Calls go through client,
+// which must come from services/egress.
+func NewProvider(o Options, client *http.Client, now func() time.Time) *Provider {
+	bounded := *client
+	bounded.Timeout = callTimeout
+	bounded.Transport = boundedAnswers{client.Transport}
+	return &Provider{options: o, client: &bounded, now: now, turn: make(chan struct{}, 1)}
+}
+
+// AuthorizeURL returns where to send the browser for the challenge. It returns
+// UNAVAILABLE while the provider's configuration cannot be read.
+func (p *Provider) AuthorizeURL(ctx context.Context, q access.Challenge) (string, error) {
+	d, err := p.discover(ctx)
+	if err != nil {
+		return "", err
+	}
+	options := []oauth2.AuthCodeOption{oidc.Nonce(q.Nonce), oauth2.S256ChallengeOption(q.Verifier)}
+	if q.Fresh {
+		options = append(options, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
+	} else {
+		options = append(options, oauth2.SetAuthURLParam("max_age", maxAge))
+	}
+	return p.config(d).AuthCodeURL(q.State, options...), nil
+}
+
+// Identify redeems the code and returns the identity that the ID token proves:
+// signed by the provider's keys, of exactly its issuer, for exactly us, in
+// time, and with the challenge's nonce. It returns UNAUTHORIZED when anything
+// is wrong, which it tells the log, and UNAVAILABLE when the provider cannot
+// be asked.
+func (p *Provider) Identify(ctx context.Context, code, issuer string, q access.Challenge) (access.Identity, error) {
+	d, err := p.discover(ctx)
+	if err != nil {
+		return access.Identity{}, err
+	}
+	// Before the code goes anywhere: the answer must be this provider's.
+	if issuer != p.options.Issuer && (issuer != "" || d.sendsIssuer) {
+		return access.Identity{}, unproved(errors.New("the answer came from another issuer"))
+	}
+	ctx = oidc.ClientContext(ctx, p.client)
+	tokens, err := p.config(d).Exchange(ctx, code, oauth2.VerifierOption(q.Verifier))
+	if err != nil {
+		return access.Identity{}, p.exchangeFault(err)
+	}
+	raw, ok := tokens.Extra("id_token").(string)
+	if !ok {
+		return access.Identity{}, unproved(errors.New("the provider sent no ID token"))
+	}
+	token, err := d.VerifierContext(ctx, &oidc.Config{ClientID: p.options.ClientID, Now: p.now}).Verify(ctx, raw)
+	if err != nil {
+		return access.Identity{}, unproved(err)
+	}
+	return p.identity(ctx, d, tokens, token, q)
+}
+
+// claims are those of an ID token or of the user info endpoint.
+type claims struct {
+	Email         string    `json:"email"`
+	EmailVerified claimBool `json:"email_verified"`
+	Name          string    `json:"name"`
+	Party         string    `json:"azp"`
+	AuthTime      int64     `json:"auth_time"`
+}
+
+// claimBool is true only for true and "true", which some providers send.
+type claimBool bool
+
+// UnmarshalJSON reads the claim; anything unexpected is false.
+func (b *claimBool) UnmarshalJSON(text []byte) error {
+	*b = string(text) == "true" || string(text) == `"true"`
+	return nil
+}
+
+func (p *Provider) identity(ctx context.Context, d *discovered, tokens *oauth2.Token, token *oidc.IDToken, q access.Challenge) (access.Identity, error) {
+	if subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(q.Nonce)) != 1 {
+		return access.Identity{}, unproved(errors.New("the ID token has another nonce"))
+	}
+	var c claims
+	if err := token.Claims(&c); err != nil {
+		return access.Identity{}, unproved(err)
+	}
+	if c.Party != "" && c.Party != p.options.ClientID || c.Party == "" && len(token.Audience) > 1 {
+		return access.Identity{}, unproved(errors.New("the ID token was issued to another client"))
+	}
+	if c.Email == "" && d.UserInfoEndpoint() != "" {
+		info, err := d.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
+		if err != nil {
+			return access.Identity{}, unavailable(err)
+		}
+		if info.Subject != token.Subject {
+			return access.Identity{}, unproved(errors.New("the user info is about another person"))
+		}
+		var more claims
+		if err := info.Claims(&more); err != nil {
+			return access.Identity{}, unproved(err)
+		}
+		c.Email, c.EmailVerified = more.Email, more.EmailVerified
+		if c.Name == "" {
+			c.Name = more.Name
+		}
+	}
+	identity := access.Identity{Issuer: token.Issuer, Subject: token.Subject, Email: c.Email, EmailVerified: bool(c.EmailVerified), Name: c.Name}
+	if c.AuthTime > 0 {
+		identity.AuthenticatedAt = time.Unix(c.AuthTime, 0).UTC()
+	}
+	return identity, nil
+}
+
+func (p *Provider) config(d *discovered) *oauth2.Config {
+	return &oauth2.Config{
+		ClientID: p.options.ClientID, ClientSecret: p.options.ClientSecret.Reveal(), Endpoint: d.Endpoint(), RedirectURL: p.options.RedirectURL,
+		Scopes: []string{oidc.ScopeOpenID, oidc.ScopeEmail, oidc.ScopeProfile},
+	}
+}
+
+// discover returns the provider's configuration, read at most every
+// discoveryAge. A failure to read it again keeps the old one.
+func (p *Provider) discover(ctx context.Context) (*discovered, error) {
+	if o := p.known(); o != nil {
+		return o.config, o.err
+	}
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if o := p.known(); o != nil {
+		return o.config, o.err // somebody else read it meanwhile
+	}
+	fresh, err := p.read(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.why, p.next = err, p.now().Add(discoveryAge)
+	if err != nil {
+		p.next = p.now().Add(retryAfter)
+	} else {
+		p.last = fresh
+	}
+	if p.last == nil {
+		return nil, unavailable(err)
+	}
+	return p.last, nil
+}
+
+// outcome is what an attempt to read the configuration brought.
+type outcome struct {
+	config *discovered
+	err    error
+}
+
+// known returns the outcome of the last attempt, or nil when it is time for
+// another.
+func (p *Provider) known() *outcome {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case !p.now().Before(p.next):
+		return nil
+	case p.last == nil:
+		return &outcome{err: unavailable(p.why)}
+	}
+	return &outcome{config: p.last}
+}
+
+func (p *Provider) read(ctx context.Context) (*discovered, error) {
+	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.options.Issuer)
+	if err != nil {
+		return nil, err
+	}
+	var document struct {
+		SendsIssuer bool     `json:"authorization_response_iss_parameter_supported"`
+		Challenges  []string `json:"code_challenge_methods_supported"`
+	}
+	if err := provider.Claims(&document); err != nil {
+		return nil, err
+	}
+	if document.Challenges != nil && !slices.Contains(document.Challenges, "S256") {
+		return nil, errors.New("the provider does not support PKCE by S256")
+	}
+	endpoint := provider.Endpoint()
+	for _, address := range []string{endpoint.AuthURL, endpoint.TokenURL} {
+		// Whoever may be reached in plain text is the issuer's own matter.
+		u, err := url.Parse(address)
+		if err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && strings.HasPrefix(p.options.Issuer, "http:")) {
+			return nil, errors.New("the provider's endpoints are not https")
+		}
+	}
+	return &discovered{Provider: provider, sendsIssuer: document.SendsIssuer}, nil
+}
+
+// exchangeFault tells a code that was refused from a provider that is down.
+func (p *Provider) exchangeFault(err error) error {
+	var refused *oauth2.RetrieveError
+	if errors.As(err, &refused) && refused.Response != nil && refused.Response.StatusCode < 500 {
+		// The body is not logged: it is the provider's, and may hold anything.
+		return unproved(errors.New("the provider refused the code: " + clip(refused.ErrorCode)))
+	}
+	if refused != nil {
+		err = errors.New("the provider's token endpoint failed")
+	}
+	return unavailable(err)
+}
+
+func clip(s string) string { return s[:min(len(s), 100)] }
+
+func unproved(cause error) error {
+	return fault.New(fault.KindUnauthorized, fault.CodeUnauthorized, "the identity provider did not prove who you are: begin again, and ask an administrator if that does not help").Because(cause)
+}
+
+func unavailable(cause error) error {
+	f := fault.New(fault.KindUnavailable, fault.CodeUnavailable, "the identity provider cannot be reached now: try again in a while, or sign in with a password").Because(cause)
+	f.RetryAfter = retryAfter
+	return f
+}
+
+// boundedAnswers cuts answers that are larger than any honest one.
+type boundedAnswers struct{ http.RoundTripper }
+
+// RoundTrip makes the call; reading more than MaxAnswer bytes of the answer
+// fails.
+func (b boundedAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := b.RoundTripper.RoundTrip(r)
+	if err == nil {
+		resp.Body = &boundedBody{ReadCloser: resp.Body, left: MaxAnswer}
+	}
+	return resp, err
+}
+
+type boundedBody struct {
+	io.ReadCloser
+	left int64
+}
+
+// Read reads on until the bound is passed.
+func (b *boundedBody) Read(to []byte) (int, error) {
+	n, err := b.ReadCloser.Read(to)
+	if b.left -= int64(n); b.left < 0 {
+		return n, errors.New("the identity provider's answer is too large")
+	}
+	return n, err
+}

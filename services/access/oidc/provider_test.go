@@ -1,0 +1,467 @@
+package oidc_test
+
+import (
+	"errors"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
+	"mcpgateway/services/access"
+	"mcpgateway/services/access/oidc"
+	"mcpgateway/services/access/oidctest"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/egress"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/notify"
+	"mcpgateway/services/secrets"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// clock is the present moment moved by what tests say.
+type clock struct {
+	mu    sync.Mutex
+	moved time.Duration
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.moved).UTC().Truncate(time.Millisecond)
+}
+
+func (c *clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.moved += d
+}
+
+// world is single sign-on as a process of the gateway has it.
+type world struct {
+	*clock
+	db       *gorm.DB
+	people   *access.People
+	provider *oidc.Provider
+	sso      *access.SingleSignOn
+}
+
+// join opens the database as one more process with the provider of the issuer.
+func join(t *testing.T, dsn, issuer string, c *clock, domains ...string) *world {
+	t.Helper()
+	w := &world{clock: c, db: modelstest.Open(t, dsn)}
+	feed, err := notify.NewFeed(w.db, dsn, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring, err := secrets.ParseKeyRing("k1:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
+	if err != nil {
+		t.Fatal(err)
+	}
+	clients := egress.NewClients(egress.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}))
+	t.Cleanup(clients.Close)
+	w.people = access.NewPeople(w.db, activity.NewAudit(w.db, c.Now), feed, access.NewPasswords(), c.Now)
+	w.provider = oidc.NewProvider(oidc.Options{
+		Issuer: issuer, ClientID: oidctest.ClientID, ClientSecret: secrets.NewValue(oidctest.ClientSecret), RedirectURL: oidctest.RedirectURL,
+	}, clients.MCP(), c.Now)
+	w.sso = access.NewSingleSignOn(w.people, w.provider, ring, domains)
+	return w
+}
+
+func browser() access.Browser { return access.Browser{IP: "192.0.2.1", UserAgent: "browser"} }
+
+// start begins a sign-in.
+func (w *world) start(t *testing.T, fresh bool) (authorizeURL, cookie string) {
+	t.Helper()
+	address, flow, err := w.sso.Start(t.Context(), "/admin?tab=keys", fresh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address, flow.Reveal()
+}
+
+func (w *world) finish(t *testing.T, cookie string, answer access.SSOAnswer) (access.SignedIn, error) {
+	t.Helper()
+	in, next, err := w.sso.Finish(t.Context(), cookie, answer, browser())
+	if err == nil && next != "/admin?tab=keys" {
+		t.Errorf("it goes on at %q", next)
+	}
+	return in, err
+}
+
+// signIn signs in by a fake provider and returns the outcome.
+func (w *world) signIn(t *testing.T, f *oidctest.Fake) (access.SignedIn, error) {
+	t.Helper()
+	address, cookie := w.start(t, false)
+	code, asked := f.Approve(t, address)
+	return w.finish(t, cookie, access.SSOAnswer{State: asked.Get("state"), Code: code})
+}
+
+func (w *world) invite(t *testing.T, email string, role models.Role, password string) access.Person {
+	t.Helper()
+	p, err := w.people.Create(t.Context(), access.NewPerson{Email: email, Role: role, Password: secrets.NewValue(password)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func want(t *testing.T, err error, code fault.Code) {
+	t.Helper()
+	var f *fault.Fault
+	if !errors.As(err, &f) || f.Code != code {
+		t.Fatalf("got %v, want the fault %s", err, code)
+	}
+}
+
+func answer(q url.Values) access.SSOAnswer {
+	return access.SSOAnswer{State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error")}
+}
+
+func TestOIDCLogin(t *testing.T) {
+	t.Run("against oidc-provider", func(t *testing.T) {
+		issuer := oidctest.Start(t)
+		modelstest.EachDSN(t, func(t *testing.T, dsn string) { againstRealProvider(t, dsn, issuer) })
+	})
+	t.Run("against a hostile provider", hostileProviders)
+	t.Run("who comes in", whoComesIn)
+	t.Run("the answer", answers)
+	t.Run("a provider that is down", providerDown)
+}
+
+func againstRealProvider(t *testing.T, dsn, issuer string) {
+	c := &clock{}
+	w, replica := join(t, dsn, issuer, c, "allowed.example"), join(t, dsn, issuer, c, "allowed.example")
+	ada := w.invite(t, "Ada@Example.com", models.RoleAdmin, "")
+	person := oidctest.NewBrowser(t)
+	address, cookie := w.start(t, false)
+	q := person.SignIn(t, address, "1234|ada@example.com")
+	if q.Get("iss") != issuer {
+		t.Errorf("the answer names the issuer %q", q.Get("iss"))
+	}
+	in, err := replica.finish(t, cookie, answer(q)) // whichever replica the callback reaches
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := in.Session.Person; p.ID != ada.ID || p.Role != models.RoleAdmin || !p.HasIdentity {
+		t.Errorf("signed in as %+v", p)
+	}
+	if err := w.people.NeedStepUp(in.Session.AuthenticatedAt); err != nil {
+		t.Errorf("whoever just typed their password: %v", err)
+	}
+	var row models.User
+	if err := w.db.First(&row, "id = ?", ada.ID).Error; err != nil || row.OIDCIssuer != issuer || row.OIDCSubject != "1234|ada@example.com" {
+		t.Errorf("stored %+v, %v", row, err)
+	}
+	_, err = w.finish(t, cookie, answer(q))
+	want(t, err, fault.CodeInvalidParameter)
+
+	// The provider remembers the person; a fresh sign-in makes it ask again.
+	address, cookie = w.start(t, true)
+	if !strings.Contains(address, "prompt=login") || !strings.Contains(address, "max_age=0") {
+		t.Errorf("a fresh sign-in begins at %s", address)
+	}
+	if _, err := w.finish(t, cookie, answer(person.SignIn(t, address, "1234|ada@example.com"))); err != nil {
+		t.Errorf("again: %v", err)
+	}
+	if _, err := w.people.Session(t.Context(), in.Cookie.Reveal()); err != nil {
+		t.Errorf("the first session: %v", err)
+	}
+
+	for login, code := range map[string]fault.Code{
+		"eve@elsewhere.example": fault.CodeForbidden, "unverified@allowed.example": fault.CodeForbidden, "eve@allowed.example.evil.example": fault.CodeForbidden, "bob@allowed.example": "",
+	} {
+		address, cookie := w.start(t, false)
+		in, err := w.finish(t, cookie, answer(oidctest.NewBrowser(t).SignIn(t, address, "sub|"+login)))
+		if code == "" {
+			if err != nil || in.Session.Person.Role != models.RoleViewer || in.Session.Person.Name != "Name of "+login {
+				t.Errorf("%s: %+v, %v", login, in.Session.Person, err)
+			}
+			continue
+		}
+		want(t, err, code)
+	}
+	if list, err := w.people.List(t.Context()); err != nil || len(list) != 2 {
+		t.Errorf("%d people, %v", len(list), err)
+	}
+}
+
+func hostileProviders(t *testing.T) {
+	c := &clock{}
+	f := oidctest.NewFake(t, c.Now)
+	w := join(t, modelstest.SQLite(t), f.Issuer, c)
+	w.invite(t, "ada@example.com", models.RoleViewer, "")
+	claim := func(name string, value any) oidctest.Behaviour {
+		return oidctest.Behaviour{Token: func(_, claims map[string]any) { claims[name] = value }}
+	}
+	for name, b := range map[string]oidctest.Behaviour{
+		"wrong nonce":                 claim("nonce", "x"),
+		"no nonce":                    claim("nonce", ""),
+		"another issuer":              claim("iss", "https://evil.example"),
+		"the issuer with a slash":     claim("iss", f.Issuer+"/"),
+		"another audience":            claim("aud", "another"),
+		"two audiences, no party":     claim("aud", []string{oidctest.ClientID, "another"}),
+		"another authorized party":    claim("azp", "another"),
+		"ended":                       claim("exp", c.Now().Add(-time.Hour).Unix()),
+		"not signed":                  {Unsigned: true},
+		"alg none":                    {Unsigned: true, Token: func(header, _ map[string]any) { header["alg"] = "none" }},
+		"alg HS256":                   {Token: func(header, _ map[string]any) { header["alg"] = "HS256" }},
+		"a key nobody published":      {Foreign: true},
+		"no subject":                  claim("sub", ""),
+		"user info of another person": {Token: func(_, claims map[string]any) { delete(claims, "email") }, UserInfo: map[string]any{"sub": "9", "email": "ada@example.com", "email_verified": true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f.Behave(b)
+			c.Advance(2 * time.Hour) // the configuration is read again, with its user info endpoint
+			if name == "ended" {
+				f.Behave(claim("exp", c.Now().Add(-time.Minute).Unix()))
+			}
+			_, err := w.signIn(t, f)
+			want(t, err, fault.CodeUnauthorized)
+		})
+	}
+	f.Behave(oidctest.Behaviour{})
+	if _, err := w.signIn(t, f); err != nil {
+		t.Errorf("an honest answer: %v", err)
+	}
+	if n := f.Exchanges.Load(); n != 15 {
+		t.Errorf("%d codes were redeemed", n)
+	}
+	for name, b := range map[string]oidctest.Behaviour{
+		"the configuration of another issuer": {Document: func(d map[string]any) { d["issuer"] = "https://evil.example" }},
+		"PKCE in plain text only":             {Document: func(d map[string]any) { d["code_challenge_methods_supported"] = []string{"plain"} }},
+		"an endpoint that is no address":      {Document: func(d map[string]any) { d["token_endpoint"] = "javascript:1" }},
+		"a configuration without end":         {Padding: oidc.MaxAnswer + 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f.Behave(b)
+			_, _, err := join(t, modelstest.SQLite(t), f.Issuer, c).sso.Start(t.Context(), "/", false)
+			want(t, err, fault.CodeUnavailable)
+		})
+	}
+	f.Behave(oidctest.Behaviour{Padding: oidc.MaxAnswer / 2})
+	if _, _, err := join(t, modelstest.SQLite(t), f.Issuer, c).sso.Start(t.Context(), "/", false); err != nil {
+		t.Errorf("a large configuration: %v", err)
+	}
+}
+
+func whoComesIn(t *testing.T) {
+	as := func(subject, email string, verified any) oidctest.Behaviour {
+		return oidctest.Behaviour{Token: func(_, claims map[string]any) {
+			claims["sub"], claims["email"], claims["email_verified"] = subject, email, verified
+		}}
+	}
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		c := &clock{}
+		f := oidctest.NewFake(t, c.Now)
+		w := join(t, dsn, f.Issuer, c, "allowed.example")
+		boss := w.invite(t, "boss@example.com", models.RoleAdmin, "an admin's long secret")
+		ada := w.invite(t, "ada@example.com", models.RoleMember, "")
+		off := w.invite(t, "off@example.com", models.RoleMember, "")
+		if err := w.people.Disable(t.Context(), off.ID); err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range []struct {
+			name   string
+			person oidctest.Behaviour
+			id     string // who is signed in; "" nobody, "new" somebody new
+		}{
+			{"an unverified address links nobody", as("1", "ada@example.com", false), ""},
+			{"one said to be verified in another way", as("1", "ada@example.com", "yes"), ""},
+			{"no address", as("1", "", true), ""},
+			{"an account with a password stays its owner's", as("2", "boss@example.com", true), ""},
+			{"a disabled invitation", as("3", "off@example.com", true), ""},
+			{"a stranger", as("4", "eve@example.com", true), ""},
+			{"an invited person", as("1", "ADA@example.com", true), ada.ID},
+			{"who had another address meanwhile", as("1", "ada@elsewhere.example", false), ada.ID},
+			{"somebody who has that address now", as("5", "ada@example.com", true), ""},
+			{"an allowed domain, unverified", as("6", "bob@allowed.example", false), ""},
+			{"a domain below it", as("6", "bob@sub.allowed.example", true), ""},
+			{"an address with two signs", as("6", "bob@allowed.example@evil.example", true), ""},
+			{"an allowed domain", as("6", "bob@ALLOWED.example", "true"), "new"},
+			{"the same address by another subject", as("7", "bob@allowed.example", true), ""},
+		} {
+			t.Run(step.name, func(t *testing.T) {
+				f.Behave(step.person)
+				in, err := w.signIn(t, f)
+				switch {
+				case step.id == "":
+					want(t, err, fault.CodeForbidden)
+				case err != nil:
+					t.Error(err)
+				case step.id == "new":
+					if p := in.Session.Person; p.Role != models.RoleViewer || p.Email != "bob@ALLOWED.example" {
+						t.Errorf("added %+v", p)
+					}
+				case in.Session.Person.ID != step.id:
+					t.Errorf("signed in as %+v", in.Session.Person)
+				}
+			})
+		}
+		if err := w.people.Disable(t.Context(), ada.ID); err != nil {
+			t.Fatal(err)
+		}
+		f.Behave(as("1", "ada@example.com", true))
+		_, err := w.signIn(t, f)
+		want(t, err, fault.CodeForbidden)
+		if p, err := w.people.Get(t.Context(), boss.ID); err != nil || p.HasIdentity {
+			t.Errorf("the administrator was linked: %+v, %v", p, err)
+		}
+		var actions []string
+		if err := w.db.Model(&models.AuditEntry{}).Where("action IN ?", []string{"person.linked", "login.succeeded"}).Order("seq").Pluck("action", &actions).Error; err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(actions, " "); got != "person.linked login.succeeded login.succeeded login.succeeded" {
+			t.Errorf("recorded %s", got)
+		}
+	})
+}
+
+func answers(t *testing.T) {
+	c := &clock{}
+	f := oidctest.NewFake(t, c.Now)
+	w := join(t, modelstest.SQLite(t), f.Issuer, c)
+	w.invite(t, "ada@example.com", models.RoleViewer, "")
+	for name, tc := range map[string]struct {
+		edit func(a *access.SSOAnswer, cookie *string)
+		code fault.Code
+	}{
+		"another state":           {func(a *access.SSOAnswer, _ *string) { a.State += "x" }, fault.CodeInvalidParameter},
+		"no state":                {func(a *access.SSOAnswer, _ *string) { a.State = "" }, fault.CodeInvalidParameter},
+		"another browser":         {func(_ *access.SSOAnswer, cookie *string) { *cookie = "" }, fault.CodeInvalidParameter},
+		"another sign-in":         {func(_ *access.SSOAnswer, cookie *string) { _, *cookie = w.start(t, false) }, fault.CodeInvalidParameter},
+		"a forged cookie":         {func(_ *access.SSOAnswer, cookie *string) { *cookie += "A" }, fault.CodeInvalidParameter},
+		"another code":            {func(a *access.SSOAnswer, _ *string) { a.Code += "x" }, fault.CodeUnauthorized},
+		"no code":                 {func(a *access.SSOAnswer, _ *string) { a.Code = "" }, fault.CodeUnauthorized},
+		"a refusal":               {func(a *access.SSOAnswer, _ *string) { a.Error = "access_denied" }, fault.CodeUnauthorized},
+		"the parameter iss":       {func(a *access.SSOAnswer, _ *string) { a.Issuer = f.Issuer }, ""},
+		"another iss":             {func(a *access.SSOAnswer, _ *string) { a.Issuer = f.Issuer + "/" }, fault.CodeUnauthorized},
+		"just before the time":    {func(*access.SSOAnswer, *string) { c.Advance(access.SingleSignOnLifetime - time.Minute) }, ""},
+		"at the end of the time":  {func(*access.SSOAnswer, *string) { c.Advance(access.SingleSignOnLifetime) }, fault.CodeInvalidParameter},
+		"a code of another start": {func(a *access.SSOAnswer, _ *string) { other, _ := w.start(t, false); a.Code, _ = f.Approve(t, other) }, fault.CodeUnauthorized},
+	} {
+		t.Run(name, func(t *testing.T) {
+			redeemed := f.Exchanges.Load()
+			address, cookie := w.start(t, false)
+			code, asked := f.Approve(t, address)
+			a := access.SSOAnswer{State: asked.Get("state"), Code: code}
+			tc.edit(&a, &cookie)
+			_, err := w.finish(t, cookie, a)
+			if tc.code == "" && err != nil {
+				t.Error(err)
+			}
+			if tc.code != "" {
+				want(t, err, tc.code)
+			}
+			if name == "another iss" && f.Exchanges.Load() != redeemed {
+				t.Error("the code went to a provider that did not answer")
+			}
+		})
+	}
+	t.Run("a way back that no cookie can hold is forgotten", func(t *testing.T) {
+		const longest = 3800
+		for _, next := range []string{"/" + strings.Repeat("a", 2047), "/" + strings.Repeat("&", 2047)} {
+			address, cookie, err := w.sso.Start(t.Context(), next, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code, asked := f.Approve(t, address)
+			_, back, err := w.sso.Finish(t.Context(), cookie.Reveal(), access.SSOAnswer{State: asked.Get("state"), Code: code}, browser())
+			if err != nil || len(cookie.Reveal()) > longest || back != "" && back != next || back == "" && strings.HasPrefix(next, "/a") {
+				t.Errorf("with %d characters it goes on at %q (%v)", len(cookie.Reveal()), back, err)
+			}
+		}
+	})
+	t.Run("replayed at the same moment", func(t *testing.T) {
+		modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+			worlds := []*world{join(t, dsn, f.Issuer, c), join(t, dsn, f.Issuer, c)}
+			worlds[0].invite(t, "ada@example.com", models.RoleViewer, "")
+			address, cookie := worlds[0].start(t, false)
+			code, asked := f.Approve(t, address)
+			errs := make([]error, 6)
+			var wg sync.WaitGroup
+			for i := range errs {
+				wg.Go(func() {
+					_, _, errs[i] = worlds[i%2].sso.Finish(t.Context(), cookie, access.SSOAnswer{State: asked.Get("state"), Code: code}, browser())
+				})
+			}
+			wg.Wait()
+			won := 0
+			for _, err := range errs {
+				if err == nil {
+					won++
+				} else {
+					want(t, err, fault.CodeInvalidParameter)
+				}
+			}
+			if won != 1 {
+				t.Errorf("%d completed", won)
+			}
+		})
+	})
+	t.Run("an announced iss that is missing", func(t *testing.T) {
+		f.Behave(oidctest.Behaviour{Document: func(d map[string]any) { d["authorization_response_iss_parameter_supported"] = true }})
+		fresh := join(t, modelstest.SQLite(t), f.Issuer, c)
+		fresh.invite(t, "ada@example.com", models.RoleViewer, "")
+		_, err := fresh.signIn(t, f)
+		want(t, err, fault.CodeUnauthorized)
+	})
+	t.Run("a provider that remembers is not proof enough for a fresh one", func(t *testing.T) {
+		for _, tc := range []struct {
+			age time.Duration // of the sign-in at the provider, when it says it
+			ok  bool
+		}{{0, true}, {time.Hour, false}} {
+			f.Behave(oidctest.Behaviour{Token: func(_, claims map[string]any) { claims["auth_time"] = c.Now().Add(-tc.age).Unix() }})
+			address, cookie := w.start(t, true)
+			code, asked := f.Approve(t, address)
+			_, err := w.finish(t, cookie, access.SSOAnswer{State: asked.Get("state"), Code: code})
+			if tc.ok != (err == nil) {
+				t.Errorf("authenticated %s ago: %v", tc.age, err)
+			}
+		}
+		in, err := w.signIn(t, f) // an hour ago is enough to come in, and needs a step-up
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, w.people.NeedStepUp(in.Session.AuthenticatedAt), fault.CodeStepUpRequired)
+	})
+}
+
+func providerDown(t *testing.T) {
+	c := &clock{}
+	f := oidctest.NewFake(t, c.Now)
+	f.Behave(oidctest.Behaviour{Down: true})
+	w := join(t, modelstest.SQLite(t), f.Issuer, c) // which asks nothing of the provider
+	if n := f.Discoveries.Load(); n != 0 {
+		t.Errorf("the provider was asked %d times before it was needed", n)
+	}
+	for range 5 {
+		_, _, err := w.sso.Start(t.Context(), "/", false)
+		want(t, err, fault.CodeUnavailable)
+	}
+	if n := f.Discoveries.Load(); n != 1 {
+		t.Errorf("a provider that is down was asked %d times at once", n)
+	}
+	f.Behave(oidctest.Behaviour{})
+	c.Advance(5 * time.Second)
+	w.invite(t, "ada@example.com", models.RoleViewer, "")
+	if _, err := w.signIn(t, f); err != nil {
+		t.Fatalf("once it is back: %v", err)
+	}
+	address, cookie := w.start(t, false)
+	code, asked := f.Approve(t, address)
+	f.Behave(oidctest.Behaviour{Down: true})
+	_, err := w.finish(t, cookie, access.SSOAnswer{State: asked.Get("state"), Code: code})
+	want(t, err, fault.CodeUnavailable)
+	// Its configuration stays known while it cannot be read again.
+	c.Advance(2 * time.Hour)
+	w.start(t, false)
+}

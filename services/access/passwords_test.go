@@ -1,0 +1,261 @@
+package access_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
+	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/secrets"
+)
+
+func TestPasswordHashesAreArgon2id(t *testing.T) {
+	p := access.NewPasswords()
+	hash, err := p.Hash(t.Context(), secrets.NewValue(password))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") || len(hash) > 120 {
+		t.Errorf("the hash is %s", hash)
+	}
+	again, err := p.Hash(t.Context(), secrets.NewValue(password))
+	if err != nil || again == hash {
+		t.Errorf("two hashes of one password are alike (%v)", err)
+	}
+	for text, right := range map[string]bool{password: true, password + " ": false, "": false} {
+		if ok, outdated, err := p.Matches(t.Context(), hash, secrets.NewValue(text)); ok != right || outdated || err != nil {
+			t.Errorf("%q matches: %v, %v, %v", text, ok, outdated, err)
+		}
+	}
+	if ok, _, err := p.Matches(t.Context(), "", secrets.Value{}); ok || err != nil {
+		t.Errorf("nothing matches no hash: %v, %v", ok, err)
+	}
+	// RFC 9106 has no vector without a key, so this one is of the reference
+	// command: echo -n password | argon2 somesalt -id -t 2 -m 16 -p 1 -l 32.
+	known := "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
+	if ok, outdated, err := p.Matches(t.Context(), known, secrets.NewValue("password")); !ok || !outdated || err != nil {
+		t.Errorf("the reference's hash: %v, %v, %v", ok, outdated, err)
+	}
+}
+
+func TestStoredHashesThatCannotBeReadAreRefused(t *testing.T) {
+	p := access.NewPasswordsBy(func(_, _ []byte, _, _ uint32, _ uint8, length uint32) []byte { return make([]byte, length) })
+	for _, hash := range []string{
+		"x", "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHQ", "$argon2i$v=19$m=19456,t=2,p=1$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA", "$argon2id$v=18$m=19456,t=2,p=1$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA",
+		"$argon2id$v=19$m=262145,t=2,p=1$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA", "$argon2id$v=19$m=19456,t=0,p=1$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA", "$argon2id$v=19$m=19456,t=17,p=1$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA",
+		"$argon2id$v=19$m=19456,t=2,p=0$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA", "$argon2id$v=19$m=19456,t=2,p=17$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA", "$argon2id$v=19$m=19456,t=2,p=1$$AAAAAAAAAAAAAAAAAAAAAA",
+		"$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHQ$", "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHQ$AAAA", "$argon2id$v=19$m=19456,t=2,p=1$!$AAAAAAAAAAAAAAAAAAAAAA",
+	} {
+		ok, _, err := p.Matches(t.Context(), hash, secrets.NewValue("x"))
+		if f := want(t, err, fault.CodeInternal); ok || strings.Contains(f.Error(), "argon2") {
+			t.Errorf("%s: %v, %v", hash, ok, f)
+		}
+	}
+	if ok, _, err := p.Matches(t.Context(), "$argon2id$v=19$m=262144,t=16,p=16$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA", secrets.NewValue("x")); !ok || err != nil {
+		t.Errorf("at the bounds: %v, %v", ok, err)
+	}
+}
+
+func TestFewHashesAreComputedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var running, most atomic.Int64
+		hold := make(chan struct{})
+		p := access.NewPasswordsBy(func(_, _ []byte, _, _ uint32, _ uint8, length uint32) []byte {
+			most.Store(max(most.Load(), running.Add(1)))
+			<-hold
+			running.Add(-1)
+			return make([]byte, length)
+		})
+		var wg sync.WaitGroup
+		for range access.MaxHashesAtOnce {
+			wg.Go(func() {
+				if _, err := p.Hash(t.Context(), secrets.NewValue("x")); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		if running.Load() != access.MaxHashesAtOnce {
+			t.Errorf("%d hashes run", running.Load())
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := p.Hash(ctx, secrets.NewValue("x")); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("whoever waits too long gets %v", err)
+		}
+		if f := want(t, second(p.Hash(t.Context(), secrets.NewValue("x"))), fault.CodeUnavailable); f.RetryAfter <= 0 {
+			t.Error("nobody says when to try again")
+		}
+		if most.Load() != access.MaxHashesAtOnce {
+			t.Errorf("%d hashes ran at once", most.Load())
+		}
+		close(hold)
+		wg.Wait()
+		if _, err := p.Hash(t.Context(), secrets.NewValue("x")); err != nil {
+			t.Errorf("once there is room again: %v", err)
+		}
+	})
+}
+
+func TestPasswordRules(t *testing.T) {
+	w := joinPeople(t, modelstest.SQLite(t), newClock())
+	letters := func(n int) string { return strings.Repeat("abcdefghiß", n/10+1) }
+	exactly := func(n int) string { return string([]rune(letters(n))[:n]) }
+	for i, c := range []struct {
+		password string
+		ok       bool
+	}{
+		{exactly(access.MinPassword - 1), false},
+		{exactly(access.MinPassword), true},
+		{exactly(access.MinPassword + 1), true},
+		{exactly(access.MaxPassword - 1), true},
+		{exactly(access.MaxPassword), true},
+		{exactly(access.MaxPassword + 1), false},
+		{"someone@example.com", false},
+		{"SomeOne@Example.com", false},
+		{"someone@example.com!", true},
+		{"password1234", false},
+		{"Password1234", false},
+		{"CorrectHorseBatteryStaple", false},
+		{"aaaaaaaaaaaaaaaa", false},
+		{"abcdabcdabcdabcd", false},
+		{"abcdeabcdeabcde", true},
+		{"with spaces and ünïcödé", true},
+		{"\xff\xfe valid no more \xff", false},
+	} {
+		_, err := w.people.Create(t.Context(), access.NewPerson{Email: "someone@example.com", Role: models.RoleMember, Password: secrets.NewValue(c.password)})
+		if !c.ok {
+			if f := want(t, err, fault.CodeValidationFailed); f.Fields["password"] == "" || len(c.password) < 100 && strings.Contains(f.Message, c.password) {
+				t.Errorf("%d: %+v", i, f)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", c.password, err)
+			continue
+		}
+		list, err := w.people.List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.people.Delete(t.Context(), list[0].ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestChangingThePassword(t *testing.T) {
+	w := joinPeople(t, modelstest.SQLite(t), newClock())
+	w.add(t, email, models.RoleAdmin)
+	from := access.Browser{IP: address, Cookie: w.signIn(t, email)}
+	change := func(old, new string) error {
+		_, err := w.people.ChangePassword(t.Context(), secrets.NewValue(old), secrets.NewValue(new), from)
+		return err
+	}
+	for _, c := range []struct{ old, new, field string }{{"wrong", "another long secret", "old"}, {password, "short", "password"}, {password, password, "password"}, {password, email, "password"}} {
+		if f := want(t, change(c.old, c.new), fault.CodeValidationFailed); f.Fields[c.field] == "" {
+			t.Errorf("%q to %q: %+v", c.old, c.new, f)
+		}
+	}
+	if err := change(password, "another long secret"); err != nil {
+		t.Fatal(err)
+	}
+	want(t, w.try(t, email, password, address), fault.CodeUnauthorized)
+	if err := w.try(t, email, "another long secret", address); err != nil {
+		t.Error(err)
+	}
+	want(t, change("another long secret", password), fault.CodeUnauthorized) // the cookie's value was renewed
+	if !slices.Contains(w.audited(t), "password.changed") {
+		t.Errorf("recorded %v", w.audited(t))
+	}
+}
+
+// TestLoginTiming shows that whoever asks cannot tell from the work done
+// whether an account exists: each failure costs exactly one hash of the same
+// parameters, and the same rows.
+func TestLoginTiming(t *testing.T) {
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		w := joinPeople(t, dsn, newClock())
+		w.add(t, "boss@example.com", models.RoleAdmin)
+		w.add(t, "known@example.com", models.RoleMember)
+		off := w.add(t, "disabled@example.com", models.RoleMember)
+		if err := w.people.Disable(t.Context(), off.ID); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.people.Create(t.Context(), access.NewPerson{Email: "invited@example.com", Role: models.RoleMember}); err != nil {
+			t.Fatal(err)
+		}
+		var messages []string
+		for i, account := range []string{"known@example.com", "unknown@example.com", "disabled@example.com", "invited@example.com", "", "not an address"} {
+			for _, secret := range []string{"wrong password", ""} {
+				hashes, rows := w.hashes.Load(), len(w.audited(t))
+				f := want(t, w.try(t, account, secret, fmt.Sprintf("192.0.2.%d", i)), fault.CodeUnauthorized)
+				messages = append(messages, f.Message)
+				if n, m := w.hashes.Load()-hashes, len(w.audited(t))-rows; n != 1 || m != 1 {
+					t.Errorf("%q costs %d hashes and %d rows", account, n, m)
+				}
+			}
+		}
+		if messages = slices.Compact(messages); len(messages) != 1 {
+			t.Errorf("the answers differ: %q", messages)
+		}
+		want(t, w.try(t, "disabled@example.com", password, "192.0.2.200"), fault.CodeUnauthorized)
+	})
+	t.Run("hashes of nobody take as long as those of somebody", func(t *testing.T) {
+		p := access.NewPasswords()
+		hash, err := p.Hash(t.Context(), secrets.NewValue(password))
+		if err != nil {
+			t.Fatal(err)
+		}
+		median := func(stored string) time.Duration {
+			var took []time.Duration
+			for range 5 {
+				begun := time.Now()
+				if _, _, err := p.Matches(t.Context(), stored, secrets.NewValue("wrong password")); err != nil {
+					t.Fatal(err)
+				}
+				took = append(took, time.Since(begun))
+			}
+			slices.Sort(took)
+			return took[2]
+		}
+		// Other programs share the processor: one quiet round is enough.
+		var ratio float64
+		for range 10 {
+			if ratio = float64(median("")) / float64(median(hash)); ratio > 0.8 && ratio < 1.25 {
+				return
+			}
+		}
+		t.Errorf("the times differ by the factor %.2f", ratio)
+	})
+}
+
+func TestHashesOfAnotherCostAreRenewedAtSignIn(t *testing.T) {
+	w := joinPeople(t, modelstest.SQLite(t), newClock())
+	ada := w.add(t, email, models.RoleAdmin)
+	stored := func() (hash string) {
+		if err := w.db.Model(&models.User{}).Where("id = ?", ada.ID).Pluck("password_hash", &hash).Error; err != nil {
+			t.Fatal(err)
+		}
+		return hash
+	}
+	weak := strings.Replace(stored(), "m=19456,t=2", "m=4096,t=1", 1)
+	if err := w.db.Model(&models.User{}).Where("id = ?", ada.ID).Update("password_hash", weak).Error; err != nil {
+		t.Fatal(err)
+	}
+	w.signIn(t, email)
+	if renewed := stored(); renewed == weak || !strings.Contains(renewed, "m=19456,t=2") {
+		t.Errorf("stored %s", renewed)
+	}
+	w.signIn(t, email)
+}

@@ -1,0 +1,364 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/notify"
+	"mcpgateway/services/secrets"
+)
+
+// Bounds of people and their attributes.
+const (
+	MaxPeople     = 10_000
+	MaxEmail      = 254 // bytes (RFC 5321, section 4.5.3.1.3)
+	MaxPersonName = 100 // characters
+)
+
+// People keeps who may sign in, in which role, and their browser sessions.
+type People struct {
+	db        *gorm.DB
+	audit     Auditor
+	feed      Publisher
+	passwords *Passwords
+	now       func() time.Time
+}
+
+// NewPeople returns the people of the database. Changes are recorded in audit
+// and announced on feed.
+func NewPeople(db *gorm.DB, audit Auditor, feed Publisher, passwords *Passwords, now func() time.Time) *People {
+	return &People{db: db, audit: audit, feed: feed, passwords: passwords, now: now}
+}
+
+// Person is somebody who may sign in, or might if they were not disabled.
+type Person struct {
+	ID          string
+	Email       string
+	Name        string
+	Role        models.Role
+	HasPassword bool       // may sign in with a password
+	HasIdentity bool       // is known to the identity provider
+	DisabledAt  *time.Time // nil may sign in
+	CreatedAt   time.Time
+	LastLoginAt *time.Time
+}
+
+func personOf(u *models.User) Person {
+	return Person{
+		ID: u.ID, Email: u.Email, Name: u.Name, Role: u.Role, HasPassword: u.PasswordHash != "", HasIdentity: u.OIDCSubject != "",
+		DisabledAt: u.DisabledAt, CreatedAt: u.CreatedAt, LastLoginAt: u.LastLoginAt,
+	}
+}
+
+// NewPerson is what is entered to add somebody.
+type NewPerson struct {
+	Email    string
+	Name     string // the part of the e-mail address before the @ when empty
+	Role     models.Role
+	Password secrets.Value // empty invites: the identity provider proves the e-mail address at the first sign-in
+}
+
+// Create adds a person and records it. It returns VALIDATION_FAILED for
+// unusable fields and CONFLICT when the e-mail address is taken or there are
+// too many people. Adding an administrator ends the setup for good.
+func (p *People) Create(ctx context.Context, n NewPerson) (Person, error) {
+	row, err := p.newUser(ctx, n)
+	if err != nil {
+		return Person{}, err
+	}
+	err = p.change(ctx, func(tx *gorm.DB) error {
+		if err := p.room(tx); err != nil {
+			return err
+		}
+		if err := tx.Create(&row).Error; err != nil {
+			return taken(err)
+		}
+		if row.Role == models.RoleAdmin {
+			if _, err := endSetup(tx, row.ID, row.CreatedAt); err != nil {
+				return err
+			}
+		}
+		return p.audit.Record(tx, entry("person.created", &row, "role", string(row.Role)))
+	})
+	if err != nil {
+		return Person{}, err
+	}
+	return personOf(&row), nil
+}
+
+// newUser returns the checked row of a new person, with the password hashed.
+func (p *People) newUser(ctx context.Context, n NewPerson) (models.User, error) {
+	n.Email, n.Name = strings.TrimSpace(n.Email), strings.TrimSpace(n.Name)
+	fields := map[string]string{}
+	note(fields, "email", emailProblem(n.Email))
+	note(fields, "name", nameProblem(n.Name))
+	note(fields, "role", roleProblem(n.Role))
+	if !n.Password.IsZero() {
+		note(fields, "password", passwordProblem(n.Password, n.Email))
+	}
+	if len(fields) > 0 {
+		return models.User{}, fault.Validation(fields)
+	}
+	if n.Name == "" {
+		n.Name, _, _ = strings.Cut(n.Email, "@")
+	}
+	row := models.User{ID: uuid.Must(uuid.NewV7()).String(), Email: n.Email, EmailFold: foldEmail(n.Email), Name: n.Name, Role: n.Role, CreatedAt: p.now()}
+	if !n.Password.IsZero() {
+		hash, err := p.passwords.Hash(ctx, n.Password)
+		if err != nil {
+			return models.User{}, err
+		}
+		row.PasswordHash = hash
+	}
+	return row, nil
+}
+
+// room returns CONFLICT when there may not be another person.
+func (p *People) room(tx *gorm.DB) error {
+	var n int64
+	if err := tx.Model(&models.User{}).Count(&n).Error; err != nil {
+		return err
+	}
+	if n >= MaxPeople {
+		return fault.Conflict("there are already %d people: delete some first", n)
+	}
+	return nil
+}
+
+// List returns everybody, by e-mail address; there are at most MaxPeople.
+func (p *People) List(ctx context.Context) ([]Person, error) {
+	var rows []models.User
+	if err := p.db.WithContext(ctx).Order("email_fold").Find(&rows).Error; err != nil {
+		return nil, fault.Internal(err)
+	}
+	return personsOf(rows), nil
+}
+
+func personsOf(rows []models.User) []Person {
+	out := make([]Person, len(rows))
+	for i := range rows {
+		out[i] = personOf(&rows[i])
+	}
+	return out
+}
+
+// Get returns the person with the id, or NOT_FOUND.
+func (p *People) Get(ctx context.Context, id string) (Person, error) {
+	row, err := userByID(p.db.WithContext(ctx), id)
+	if err != nil {
+		return Person{}, fault.From(err)
+	}
+	return personOf(&row), nil
+}
+
+// SetRole gives a person another role, which holds at their next request, and
+// records it. It returns NOT_FOUND, VALIDATION_FAILED for an unknown role, and
+// CONFLICT when nobody enabled would be an administrator any more. An
+// administrator ends the setup for good.
+func (p *People) SetRole(ctx context.Context, id string, role models.Role) error {
+	if problem := roleProblem(role); problem != "" {
+		return fault.Validation(map[string]string{"role": problem})
+	}
+	return p.change(ctx, func(tx *gorm.DB) error {
+		row, err := p.held(tx, id, role != models.RoleAdmin)
+		if err != nil || row.Role == role {
+			return err
+		}
+		if err := tx.Model(&models.User{}).Where("id = ?", id).Update("role", role).Error; err != nil {
+			return err
+		}
+		if role == models.RoleAdmin {
+			if _, err := endSetup(tx, id, p.now()); err != nil {
+				return err
+			}
+		}
+		return p.audit.Record(tx, entry("person.role_changed", &row, "from", string(row.Role), "to", string(role)))
+	})
+}
+
+// Rename gives a person another name and records it. It returns NOT_FOUND and
+// VALIDATION_FAILED.
+func (p *People) Rename(ctx context.Context, id, name string) error {
+	name = strings.TrimSpace(name)
+	problem := nameProblem(name)
+	if name == "" {
+		problem = "enter a name"
+	}
+	if problem != "" {
+		return fault.Validation(map[string]string{"name": problem})
+	}
+	return p.change(ctx, func(tx *gorm.DB) error {
+		row, err := p.held(tx, id, false)
+		if err != nil || row.Name == name {
+			return err
+		}
+		if err := tx.Model(&models.User{}).Where("id = ?", id).Update("name", name).Error; err != nil {
+			return err
+		}
+		return p.audit.Record(tx, entry("person.renamed", &row, "from", row.Name, "to", name))
+	})
+}
+
+// Disable keeps a person from signing in and ends their sessions, which holds
+// at their next request. It returns NOT_FOUND, and CONFLICT for the last
+// enabled administrator. A person who is already disabled stays so.
+func (p *People) Disable(ctx context.Context, id string) error {
+	return p.change(ctx, func(tx *gorm.DB) error {
+		row, err := p.held(tx, id, true)
+		if err != nil || row.DisabledAt != nil {
+			return err
+		}
+		if err := tx.Model(&models.User{}).Where("id = ?", id).Update("disabled_at", p.now()).Error; err != nil {
+			return err
+		}
+		if _, err := p.endSessions(tx, id, ""); err != nil {
+			return err
+		}
+		return p.audit.Record(tx, entry("person.disabled", &row))
+	})
+}
+
+// Enable lets a disabled person sign in again. It returns NOT_FOUND.
+func (p *People) Enable(ctx context.Context, id string) error {
+	return p.change(ctx, func(tx *gorm.DB) error {
+		row, err := p.held(tx, id, false)
+		if err != nil || row.DisabledAt == nil {
+			return err
+		}
+		if err := tx.Model(&models.User{}).Where("id = ?", id).Update("disabled_at", nil).Error; err != nil {
+			return err
+		}
+		return p.audit.Record(tx, entry("person.enabled", &row))
+	})
+}
+
+// Delete removes a person with their sessions and memberships. It returns
+// NOT_FOUND, and CONFLICT for the last enabled administrator.
+func (p *People) Delete(ctx context.Context, id string) error {
+	return p.change(ctx, func(tx *gorm.DB) error {
+		row, err := p.held(tx, id, true)
+		if err != nil {
+			return err
+		}
+		if err := tx.Delete(&models.User{}, "id = ?", id).Error; err != nil {
+			return err
+		}
+		return p.audit.Record(tx, entry("person.deleted", &row, "role", string(row.Role)))
+	})
+}
+
+// held returns the row of a person, kept from other writers until the
+// transaction ends. When the person is to lose the administrator's rights, it
+// returns CONFLICT unless another enabled administrator remains: all of them
+// are held, so that two cannot remove each other at the same moment.
+func (p *People) held(tx *gorm.DB, id string, loses bool) (models.User, error) {
+	var admins []models.User
+	if loses {
+		err := tx.Clauses(models.LockRow(tx)...).Select("id").Where("role = ? AND disabled_at IS NULL", models.RoleAdmin).Order("id").Find(&admins).Error
+		if err != nil {
+			return models.User{}, err
+		}
+	}
+	row, err := userByID(tx.Clauses(models.LockRow(tx)...), id)
+	if err != nil {
+		return models.User{}, err
+	}
+	if loses && len(admins) == 1 && admins[0].ID == id {
+		return models.User{}, fault.Conflict("%s is the last administrator who can sign in: make somebody else one first", row.Email)
+	}
+	return row, nil
+}
+
+// change runs write in a transaction that also raises the people's topic, and
+// announces it once committed.
+func (p *People) change(ctx context.Context, write func(*gorm.DB) error) error {
+	err := p.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		if err := write(tx); err != nil {
+			return err
+		}
+		return notify.Touch(tx, notify.People())
+	})
+	if err != nil {
+		return fault.From(err)
+	}
+	return p.feed.Published(ctx, notify.People())
+}
+
+func userByID(tx *gorm.DB, id string) (models.User, error) {
+	var row models.User
+	err := tx.First(&row, "id = ?", id).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return row, fault.NotFound("person", id)
+	}
+	return row, err
+}
+
+// taken returns the fault for an e-mail address that somebody has.
+func taken(err error) error {
+	if !errors.Is(err, gorm.ErrDuplicatedKey) {
+		return err
+	}
+	f := fault.Conflict("somebody has this e-mail address already")
+	f.Fields = map[string]string{"email": "somebody has this e-mail address already"}
+	return f
+}
+
+// entry returns an audit entry about a person; more are names and values of
+// its detail in turn.
+func entry(action string, u *models.User, more ...string) activity.Entry {
+	detail := map[string]string{}
+	for i := 0; i+1 < len(more); i += 2 {
+		detail[more[i]] = more[i+1]
+	}
+	return activity.Entry{Action: action, Object: u.Email, ObjectID: u.ID, Detail: detail}
+}
+
+func note(fields map[string]string, field, problem string) {
+	if problem != "" {
+		fields[field] = problem
+	}
+}
+
+// foldEmail returns the form in which e-mail addresses are compared.
+func foldEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
+
+// emailProblem returns what is wrong with an e-mail address, or nothing. Only
+// ASCII is taken, so that no two look the same.
+func emailProblem(email string) string {
+	local, domain, ok := cutLast(email, "@")
+	switch {
+	case email == "":
+		return "enter an e-mail address"
+	case len(email) > MaxEmail:
+		return "this e-mail address is too long"
+	case !ok || local == "" || domain == "" || strings.ContainsFunc(email, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`<>()[],;:\"`, r) }):
+		return "use an e-mail address such as name@example.com"
+	}
+	return ""
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// nameProblem returns what is wrong with a person's name, or nothing.
+func nameProblem(name string) string {
+	if utf8.RuneCountInString(name) > MaxPersonName || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }) {
+		return "use at most 100 printable characters"
+	}
+	return ""
+}

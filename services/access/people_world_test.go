@@ -1,0 +1,109 @@
+package access_test
+
+import (
+	"crypto/sha256"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
+	"mcpgateway/services/access"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/notify"
+	"mcpgateway/services/secrets"
+)
+
+const (
+	email    = "Ada@Example.com"
+	password = "an admin's long secret"
+	address  = "192.0.2.1"
+)
+
+// peopleWorld is the people of one database as a process of the gateway sees
+// them, with hashes that cost nothing and are counted.
+type peopleWorld struct {
+	*clock
+	db     *gorm.DB
+	people *access.People
+	hashes *atomic.Int64
+}
+
+// joinPeople opens the database as one more process of the gateway.
+func joinPeople(t *testing.T, dsn string, c *clock) *peopleWorld {
+	t.Helper()
+	w := &peopleWorld{clock: c, db: modelstest.Open(t, dsn), hashes: &atomic.Int64{}}
+	feed, err := notify.NewFeed(w.db, dsn, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	passwords := access.NewPasswordsBy(func(password, salt []byte, _, _ uint32, _ uint8, length uint32) []byte {
+		w.hashes.Add(1)
+		sum := sha256.Sum256(append(salt, password...))
+		return sum[:length]
+	})
+	w.people = access.NewPeople(w.db, activity.NewAudit(w.db, c.Now), feed, passwords, c.Now)
+	return w
+}
+
+func eachPeople(t *testing.T, f func(t *testing.T, w *peopleWorld)) {
+	t.Helper()
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) { f(t, joinPeople(t, dsn, newClock())) })
+}
+
+// add creates a person with the test's password.
+func (w *peopleWorld) add(t *testing.T, email string, role models.Role) access.Person {
+	t.Helper()
+	p, err := w.people.Create(t.Context(), access.NewPerson{Email: email, Role: role, Password: secrets.NewValue(password)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func (w *peopleWorld) try(t *testing.T, email, password, ip string) error {
+	t.Helper()
+	_, err := w.people.SignIn(t.Context(), email, secrets.NewValue(password), access.Browser{IP: ip})
+	return err
+}
+
+// signIn returns the cookie of a new session.
+func (w *peopleWorld) signIn(t *testing.T, email string) string {
+	t.Helper()
+	in, err := w.people.SignIn(t.Context(), email, secrets.NewValue(password), access.Browser{IP: address, UserAgent: "browser"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in.Cookie.Reveal()
+}
+
+// live reports whether a cookie is of a live session.
+func (w *peopleWorld) live(t *testing.T, cookie string) bool {
+	t.Helper()
+	_, err := w.people.Session(t.Context(), cookie)
+	if err != nil {
+		want(t, err, "UNAUTHORIZED")
+	}
+	return err == nil
+}
+
+// audited returns the actions that the audit log holds, in their order.
+func (w *peopleWorld) audited(t *testing.T) []string {
+	t.Helper()
+	var actions []string
+	if err := w.db.Model(&models.AuditEntry{}).Order("seq").Pluck("action", &actions).Error; err != nil {
+		t.Fatal(err)
+	}
+	return actions
+}
+
+func (w *peopleWorld) lastAudit(t *testing.T) models.AuditEntry {
+	t.Helper()
+	var row models.AuditEntry
+	if err := w.db.Order("seq DESC").First(&row).Error; err != nil {
+		t.Fatal(err)
+	}
+	return row
+}

@@ -1,0 +1,146 @@
+package access_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
+	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/secrets"
+)
+
+func setupForm(token secrets.Value) access.SetupForm {
+	return access.SetupForm{Token: token, Email: email, Name: "Ada", Password: secrets.NewValue(password)}
+}
+
+func (w *peopleWorld) setupToken(t *testing.T) secrets.Value {
+	t.Helper()
+	token, err := w.people.NewSetupToken(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+func TestBootstrap(t *testing.T) {
+	from := access.Browser{IP: address, UserAgent: "browser"}
+	t.Run("the token makes the first administrator, once", func(t *testing.T) {
+		eachPeople(t, func(t *testing.T, w *peopleWorld) {
+			if open, err := w.people.SetupOpen(t.Context()); err != nil || !open {
+				t.Fatalf("open: %v, %v", open, err)
+			}
+			if err := w.try(t, "admin", "admin", address); !fault.Is(err, fault.CodeUnauthorized) {
+				t.Errorf("a default account signs in: %v", err)
+			}
+			token := w.setupToken(t)
+			var rows []models.SetupToken
+			if err := w.db.Find(&rows).Error; err != nil || len(rows) != 1 || bytes.Contains(rows[0].Hash, []byte(token.Reveal())) || len(rows[0].Hash) != 32 {
+				t.Errorf("stored %v, %v", rows, err)
+			}
+			for _, wrong := range []string{"", "x", token.Reveal() + "x"} {
+				f := want(t, second(w.people.Setup(t.Context(), setupForm(secrets.NewValue(wrong)), from)), fault.CodeValidationFailed)
+				if f.Fields["token"] == "" {
+					t.Errorf("the token %q fails as %+v", wrong, f)
+				}
+			}
+			in, err := w.people.Setup(t.Context(), setupForm(token), from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p := in.Session.Person; p.Role != models.RoleAdmin || p.Email != email || p.Name != "Ada" || !w.live(t, in.Cookie.Reveal()) {
+				t.Errorf("the setup made %+v", in.Session)
+			}
+			if last := w.lastAudit(t); last.Action != "setup" || last.ActorID != in.Session.Person.ID || last.IP != address {
+				t.Errorf("recorded %+v", last)
+			}
+			if open, err := w.people.SetupOpen(t.Context()); err != nil || open {
+				t.Errorf("open after it is over: %v, %v", open, err)
+			}
+			want(t, second(w.people.Setup(t.Context(), setupForm(token), from)), fault.CodeNotFound)
+			want(t, second(w.people.NewSetupToken(t.Context())), fault.CodeNotFound)
+		})
+	})
+	t.Run("tokens end after an hour", func(t *testing.T) {
+		for age, ok := range map[time.Duration]bool{time.Hour - time.Millisecond: true, time.Hour: false, time.Hour + time.Millisecond: false} {
+			w := joinPeople(t, modelstest.SQLite(t), newClock())
+			token := w.setupToken(t)
+			w.Advance(age)
+			if _, err := w.people.Setup(t.Context(), setupForm(token), from); (err == nil) != ok {
+				t.Errorf("after %s: %v", age, err)
+			}
+		}
+	})
+	t.Run("every replica's token works", func(t *testing.T) {
+		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		first := w.setupToken(t)
+		w.setupToken(t)
+		if _, err := w.people.Setup(t.Context(), setupForm(first), from); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("a wrong form leaves the setup open", func(t *testing.T) {
+		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		form := setupForm(w.setupToken(t))
+		form.Password = secrets.NewValue("short")
+		want(t, second(w.people.Setup(t.Context(), form, from)), fault.CodeValidationFailed)
+		form.Password = secrets.Value{}
+		want(t, second(w.people.Setup(t.Context(), form, from)), fault.CodeValidationFailed)
+		form.Password = secrets.NewValue(password)
+		if _, err := w.people.Setup(t.Context(), form, from); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("an administrator of the command line ends it", func(t *testing.T) {
+		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		token := w.setupToken(t)
+		w.add(t, "cli@example.com", models.RoleAdmin)
+		want(t, second(w.people.Setup(t.Context(), setupForm(token), from)), fault.CodeNotFound)
+	})
+	t.Run("racing setups create one administrator", func(t *testing.T) {
+		modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+			c := newClock()
+			worlds := []*peopleWorld{joinPeople(t, dsn, c), joinPeople(t, dsn, c)}
+			var tokens []secrets.Value
+			for range 8 {
+				tokens = append(tokens, worlds[0].setupToken(t))
+			}
+			errs := make([]error, 8)
+			var wg sync.WaitGroup
+			for i := range errs {
+				wg.Go(func() {
+					form := setupForm(tokens[i])
+					form.Email = fmt.Sprintf("admin%d@example.com", i)
+					_, errs[i] = worlds[i%2].people.Setup(t.Context(), form, from)
+				})
+			}
+			wg.Wait()
+			won := 0
+			for _, err := range errs {
+				switch {
+				case err == nil:
+					won++
+				case !fault.Is(err, fault.CodeNotFound) && !fault.Is(err, fault.CodeValidationFailed):
+					t.Errorf("a loser got %v", err)
+				}
+			}
+			people, err := worlds[0].people.List(t.Context())
+			if err != nil || won != 1 || len(people) != 1 {
+				t.Errorf("%d setups succeeded and %d people exist (%v)", won, len(people), err)
+			}
+		})
+	})
+}
+
+// second returns the error of a call with one other result.
+func second[T any](_ T, err error) error {
+	if err == nil {
+		return errors.New("it succeeded")
+	}
+	return err
+}

@@ -1,0 +1,198 @@
+package activity_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/fault"
+)
+
+func TestCallsAreFoundByClauses(t *testing.T) {
+	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
+		c := record(t, db, func(c *activity.Calls) {
+			a, b, builtin, odd := call(1, "up__Echo", 1, models.CallOK), call(2, "up__add", 1, models.CallFailed), call(3, "gateway_x", 1, models.CallToolError), call(4, "odd%_\\", 1, models.CallCancelled)
+			b.Code, b.Principal = "UPSTREAM_TIMEOUT", "key:2"
+			builtin.Server, odd.Server = "", "Other"
+			for _, row := range []models.Call{a, b, builtin, odd} {
+				c.Record(row)
+			}
+		})
+		clause := func(field activity.CallField, values ...string) activity.CallClause {
+			return activity.CallClause{Field: field, Values: values}
+		}
+		not := func(c activity.CallClause) activity.CallClause { c.Not = true; return c }
+		const odd = "odd%_\\4"
+		for name, tc := range map[string]struct {
+			clauses []activity.CallClause
+			want    string
+		}{
+			"nothing asked":       {nil, odd + " gateway_x3 up__add2 up__Echo1"},
+			"a word in any case":  {[]activity.CallClause{clause(activity.CallWords, "eCHO")}, "up__Echo1"},
+			"a word of the code":  {[]activity.CallClause{clause(activity.CallWords, "timeout")}, "up__add2"},
+			"a word of the id":    {[]activity.CallClause{clause(activity.CallWords, "x3")}, "gateway_x3"},
+			"a word of the alias": {[]activity.CallClause{clause(activity.CallWords, "othe")}, odd},
+			"two words":           {[]activity.CallClause{clause(activity.CallWords, "up"), clause(activity.CallWords, "add")}, "up__add2"},
+			"wildcards are text":  {[]activity.CallClause{clause(activity.CallWords, "%_")}, odd},
+			"a backslash is text": {[]activity.CallClause{clause(activity.CallWords, `\`)}, odd},
+			"not a word":          {[]activity.CallClause{not(clause(activity.CallWords, "up"))}, odd + " gateway_x3"},
+			"a tool as a whole":   {[]activity.CallClause{clause(activity.CallTool, "up__ech", "up__add")}, "up__add2"},
+			"one of two outcomes": {[]activity.CallClause{clause(activity.CallOutcome, "error", "tool_error")}, "gateway_x3 up__add2"},
+			"no outcome of two":   {[]activity.CallClause{not(clause(activity.CallOutcome, "error", "tool_error"))}, odd + " up__Echo1"},
+			"built-in tools":      {[]activity.CallClause{clause(activity.CallServer, "")}, "gateway_x3"},
+			"an alias, any case":  {[]activity.CallClause{clause(activity.CallServer, "OTHER")}, odd},
+			"a caller":            {[]activity.CallClause{clause(activity.CallPrincipal, "key:2")}, "up__add2"},
+			"one of no values":    {[]activity.CallClause{clause(activity.CallPrincipal)}, ""},
+			"none of no values":   {[]activity.CallClause{not(clause(activity.CallPrincipal))}, odd + " gateway_x3 up__add2 up__Echo1"},
+		} {
+			calls, _, err := c.List(t.Context(), activity.CallFilter{ProjectID: "p", Clauses: tc.clauses}, "", 10)
+			if got := ids(calls); err != nil || got != tc.want {
+				t.Errorf("%s: %q, want %q (%v)", name, got, tc.want, err)
+			}
+		}
+		for _, n := range []int{activity.MaxField - 1, activity.MaxField, activity.MaxField + 1} {
+			_, _, err := c.List(t.Context(), activity.CallFilter{Clauses: []activity.CallClause{clause(activity.CallWords, strings.Repeat("é", n))}}, "", 1)
+			if refused := fault.Is(err, fault.CodeInvalidParameter); refused != (n > activity.MaxField) {
+				t.Errorf("%d characters: %v", n, err)
+			}
+		}
+		for _, wrong := range []string{"a\x00b", "\xff"} {
+			if _, _, err := c.List(t.Context(), activity.CallFilter{Clauses: []activity.CallClause{clause(activity.CallTool, wrong)}}, "", 1); !fault.Is(err, fault.CodeInvalidParameter) {
+				t.Errorf("%q: %v", wrong, err)
+			}
+		}
+	})
+}
+
+func TestACallIsFoundInItsProjectOnly(t *testing.T) {
+	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
+		c := record(t, db, func(c *activity.Calls) { c.Record(call(1, "up__a", 5, models.CallOK)) })
+		all, _, err := c.List(t.Context(), activity.CallFilter{}, "", 1)
+		if err != nil || len(all) != 1 {
+			t.Fatal(len(all), err)
+		}
+		got, err := c.Get(t.Context(), "p", all[0].ID)
+		if diff := cmp.Diff(all[0], got); err != nil || diff != "" {
+			t.Errorf("%v (-listed +got):\n%s", err, diff)
+		}
+		for _, other := range [][2]string{{"q", all[0].ID}, {"p", "unknown"}, {"p", ""}, {"p", "\xff"}, {"p", "a\x00"}, {"p", strings.Repeat("x", 9999)}} {
+			if _, err := c.Get(t.Context(), other[0], other[1]); !fault.Is(err, fault.CodeNotFound) {
+				t.Errorf("%q: %v", other, err)
+			}
+		}
+	})
+}
+
+// TestAMomentIsFoundByTheIDsToo proves that the short way through the ids
+// leaves no call out that its own time lets in.
+func TestAMomentIsFoundByTheIDsToo(t *testing.T) {
+	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
+		start := time.Now().UTC().Truncate(time.Millisecond)
+		at := func(age time.Duration) models.Call {
+			c := call(0, "up__a", 1, models.CallOK)
+			c.At, c.RequestID = start.Add(-age), age.String()
+			return c
+		}
+		c := record(t, db, func(c *activity.Calls) {
+			for _, age := range []time.Duration{0, time.Millisecond, time.Minute, time.Hour, 24 * time.Hour} {
+				c.Record(at(age))
+			}
+		})
+		for since, want := range map[time.Duration]string{
+			-time.Millisecond: "", 0: "0s", time.Minute: "0s 1ms 1m0s", time.Minute - time.Millisecond: "0s 1ms", 24 * time.Hour: "0s 1ms 1m0s 1h0m0s 24h0m0s",
+		} {
+			calls, _, err := c.List(t.Context(), activity.CallFilter{Since: start.Add(-since)}, "", 10)
+			if got := ids(calls); err != nil || got != want {
+				t.Errorf("since %v ago: %q, want %q (%v)", since, got, want, err)
+			}
+		}
+	})
+}
+
+// whole reads an export to its end and also returns in how many pieces it came.
+func whole(t *testing.T, e *activity.Export) (string, int) {
+	t.Helper()
+	var b bytes.Buffer
+	for pieces := 0; ; pieces++ {
+		piece, err := e.Next()
+		if errors.Is(err, io.EOF) {
+			return b.String(), pieces
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(piece)
+	}
+}
+
+func TestCallsAreExported(t *testing.T) {
+	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
+		const n = 2*activity.MaxListed + 1
+		c := record(t, db, func(c *activity.Calls) {
+			for i := range n {
+				row := call(i, "up__a", int64(i), models.CallOK)
+				row.Code = "with, comma \"and quote\""
+				c.Record(row)
+			}
+		})
+		slug := func(id string) string { return "slug-of-" + id }
+		text, pieces := whole(t, c.ExportCSV(t.Context(), activity.CallFilter{ProjectID: "p"}, slug))
+		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+		if err != nil || len(rows) != n+1 || pieces != 3 {
+			t.Fatalf("%d rows in %d pieces, %v", len(rows), pieces, err)
+		}
+		newest, _, err := c.List(t.Context(), activity.CallFilter{}, "", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"2026-01-03T21:20:00Z", "slug-of-p", "key:1", "up__a", "up", "2000.000", "10", "20", "ok", "with, comma \"and quote\"", fmt.Sprint("up__a", n-1), newest[0].ID}
+		if diff := cmp.Diff(want, rows[1]); diff != "" {
+			t.Errorf("the first row (-want +got):\n%s", diff)
+		}
+		var records []activity.CallRecord
+		text, _ = whole(t, c.ExportJSON(t.Context(), activity.CallFilter{ProjectID: "p"}, slug))
+		if err := json.Unmarshal([]byte(text), &records); err != nil || len(records) != n || records[0].DurationMS != 2000 {
+			t.Errorf("%d records, %v", len(records), err)
+		}
+		for name, e := range map[string]*activity.Export{
+			"at,projectSlug,principal,tool,server,durationMs,requestBytes,responseBytes,outcome,code,requestId,id\r\n": c.ExportCSV(t.Context(), activity.CallFilter{ProjectID: "q"}, slug),
+			"[\n]\n": c.ExportJSON(t.Context(), activity.CallFilter{ProjectID: "q"}, slug),
+		} {
+			if text, _ := whole(t, e); text != name {
+				t.Errorf("of no calls: %q, want %q", text, name)
+			}
+		}
+		if _, err := c.ExportCSV(t.Context(), activity.CallFilter{Tool: "\xff"}, slug).Next(); !fault.Is(err, fault.CodeInvalidParameter) {
+			t.Errorf("an unusable filter: %v", err)
+		}
+	})
+}
+
+func TestCellsAreNoFormulas(t *testing.T) {
+	db := modelstest.Open(t, modelstest.SQLite(t))
+	for cell, want := range map[string]string{
+		`=HYPERLINK("x")`: `'=HYPERLINK("x")`, "+1": "'+1", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": "'=1", "＝1": "'＝1",
+		"a=1": "a=1", "": "", "1": "1",
+	} {
+		row := call(1, cell, 1, models.CallOK)
+		row.RequestID = "r"
+		c := record(t, db, func(c *activity.Calls) { c.Record(row) })
+		text, _ := whole(t, c.ExportCSV(t.Context(), activity.CallFilter{Tool: cell}, func(string) string { return "s" }))
+		rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+		if err != nil || len(rows) < 2 || rows[1][3] != want {
+			t.Errorf("%q became %q (%v)", cell, rows, err)
+		}
+	}
+}

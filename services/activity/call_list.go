@@ -1,0 +1,138 @@
+package activity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+)
+
+// CallFilter chooses calls of the log; empty fields choose all.
+type CallFilter struct {
+	ProjectID string
+	Principal string
+	Tool      string // exact
+	Server    string // alias
+	Outcome   models.Outcome
+	Since     time.Time // included
+	Until     time.Time // not included
+	// Clauses must all hold.
+	Clauses []CallClause
+}
+
+// Get returns a call of the project, or NOT_FOUND.
+func (c *Calls) Get(ctx context.Context, projectID, id string) (models.Call, error) {
+	if utf8.RuneCountInString(id) > MaxField || !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
+		return models.Call{}, fault.NotFound("call", "of this address")
+	}
+	var call models.Call
+	err := c.db.WithContext(ctx).First(&call, "id = ? AND project_id = ?", id, projectID).Error
+	switch {
+	case errors.Is(err, gorm.ErrRecordNotFound):
+		return models.Call{}, fault.NotFound("call", id)
+	case err != nil:
+		return models.Call{}, fault.Internal(err)
+	}
+	return call, nil
+}
+
+// List returns at most limit calls that match, the newest first, beginning
+// below the id before; "" begins with the newest of all. next is the before of
+// the following page, or "" when no call follows. It returns INVALID_PARAMETER
+// for a limit out of 1 to MaxListed and for a text that no call can have.
+func (c *Calls) List(ctx context.Context, f CallFilter, before string, limit int) (calls []models.Call, next string, err error) {
+	if limit < 1 || limit > MaxListed {
+		return nil, "", fault.Invalid("limit must be a whole number from 1 to %d", MaxListed)
+	}
+	query, err := c.matching(ctx, f)
+	if err != nil {
+		return nil, "", err
+	}
+	if before != "" {
+		query = query.Where("id < ?", before)
+	}
+	if err := query.Order("id DESC").Limit(limit + 1).Find(&calls).Error; err != nil {
+		return nil, "", fault.Internal(err)
+	}
+	if len(calls) > limit {
+		calls = calls[:limit]
+		next = calls[limit-1].ID
+	}
+	return calls, next, nil
+}
+
+// After returns at most limit calls that match and came after the id, the
+// oldest first, for a page that follows the log. With "" it returns none but
+// the id of the newest call. It returns the faults of List.
+func (c *Calls) After(ctx context.Context, f CallFilter, after string, limit int) (calls []models.Call, last string, err error) {
+	query, err := c.matching(ctx, f)
+	if err != nil {
+		return nil, "", err
+	}
+	if after == "" {
+		var newest []string
+		if err := query.Order("id DESC").Limit(1).Pluck("id", &newest).Error; err != nil {
+			return nil, "", fault.Internal(err)
+		}
+		if len(newest) == 0 {
+			return nil, "0", nil
+		}
+		return nil, newest[0], nil
+	}
+	if err := query.Where("id > ?", after).Order("id").Limit(limit).Find(&calls).Error; err != nil {
+		return nil, "", fault.Internal(err)
+	}
+	if len(calls) > 0 {
+		after = calls[len(calls)-1].ID
+	}
+	return calls, after, nil
+}
+
+func (c *Calls) matching(ctx context.Context, f CallFilter) (*gorm.DB, error) {
+	query := c.db.WithContext(ctx).Model(&models.Call{})
+	for _, field := range []struct{ name, column, value string }{
+		{"project", "project_id", f.ProjectID}, {"principal", "principal", f.Principal}, {"tool", "tool", f.Tool},
+		{"server", "server", f.Server}, {"outcome", "outcome", string(f.Outcome)},
+	} {
+		switch {
+		case field.value == "":
+			continue
+		case utf8.RuneCountInString(field.value) > MaxField || !utf8.ValidString(field.value) || strings.ContainsRune(field.value, 0):
+			return nil, fault.Invalid("%s must be at most %d characters of text", field.name, MaxField)
+		}
+		query = query.Where(field.column+" = ?", field.value)
+	}
+	if !f.Since.IsZero() {
+		query = query.Where("at >= ?", f.Since.UTC()).Where("id >= ?", idsSince(f.Since))
+	}
+	if !f.Until.IsZero() {
+		query = query.Where("at < ?", f.Until.UTC())
+	}
+	for _, clause := range f.Clauses {
+		condition, values, err := clause.sql()
+		if err != nil {
+			return nil, err
+		}
+		query = query.Where(condition, values...)
+	}
+	return query, nil
+}
+
+// clockError is by how much a clock may have been set back after a call began
+// and before the call got its id.
+const clockError = time.Hour
+
+// idsSince returns what is below the ids of all calls since a moment: the time
+// in an id (RFC 9562, section 5.7) is that at which the call was written. So
+// the index of ids also finds a moment.
+func idsSince(since time.Time) string {
+	ms := max(0, since.Add(-clockError).UnixMilli())
+	return fmt.Sprintf("%08x-%04x", ms>>16, ms&0xffff)
+}

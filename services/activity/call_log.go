@@ -1,0 +1,177 @@
+package activity
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+)
+
+// How the log of calls is written and how much of it is kept.
+const (
+	// CallRetention is how long calls are kept.
+	CallRetention = 7 * 24 * time.Hour
+	// MaxCalls is how many calls are kept at most.
+	MaxCalls = 2_000_000
+
+	writeInterval = time.Second
+	callsPerWrite = 500    // rows of one statement
+	maxWaiting    = 50_000 // calls that wait to be written, beyond which new ones are lost
+	sweepInterval = 10 * time.Minute
+	callsPerSweep = 10_000 // rows of one deletion, so that writers need not wait for long
+	lastWrite     = 5 * time.Second
+)
+
+// Calls is the log of tool calls. A call costs its caller one short lock that
+// it shares with few others; the database is written in batches by Run.
+type Calls struct {
+	db   *gorm.DB
+	now  func() time.Time
+	log  *slog.Logger
+	wake chan struct{}
+
+	shards  []callShard
+	waiting atomic.Int64
+	lost    atomic.Int64
+}
+
+type callShard struct {
+	mu    sync.Mutex
+	calls []models.Call
+	_     [64]byte // two shards never share a cache line
+}
+
+// NewCalls returns the log of the database. Nothing is written until Run.
+func NewCalls(db *gorm.DB, now func() time.Time, log *slog.Logger) *Calls {
+	return &Calls{db: db, now: now, log: log, wake: make(chan struct{}, 1), shards: make([]callShard, max(2, 2*runtime.GOMAXPROCS(0)))}
+}
+
+// Record adds a call, whose ID it gives. It never waits for the database; when
+// that cannot keep up, calls are lost and counted.
+func (c *Calls) Record(call models.Call) {
+	waiting := c.waiting.Add(1)
+	if waiting > maxWaiting {
+		c.waiting.Add(-1)
+		c.lost.Add(1)
+		return
+	}
+	shard := &c.shards[rand.IntN(len(c.shards))]
+	shard.mu.Lock()
+	shard.calls = append(shard.calls, call)
+	shard.mu.Unlock()
+	if waiting == maxWaiting/4 {
+		select {
+		case c.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Lost returns how many calls could not be recorded since the start.
+func (c *Calls) Lost() int64 { return c.lost.Load() }
+
+// Run writes what Record was given, and removes what is too old or too much,
+// until the context ends; then it writes what is left.
+func (c *Calls) Run(ctx context.Context) {
+	write, sweep := time.NewTicker(writeInterval), time.NewTicker(sweepInterval)
+	defer write.Stop()
+	defer sweep.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
+			defer cancel()
+			c.write(last)
+			return
+		case <-write.C:
+			c.write(ctx)
+		case <-c.wake:
+			c.write(ctx)
+		case <-sweep.C:
+			if err := c.Sweep(ctx); err != nil && ctx.Err() == nil {
+				c.log.Warn("old calls were not removed", "error", err)
+			}
+		}
+	}
+}
+
+// write stores what waits. What cannot be stored is put back, so that an
+// outage of the database loses no more than what does not fit.
+func (c *Calls) write(ctx context.Context) {
+	var calls []models.Call
+	for i := range c.shards {
+		shard := &c.shards[i]
+		shard.mu.Lock()
+		taken := shard.calls
+		shard.calls = nil
+		shard.mu.Unlock()
+		calls = append(calls, taken...)
+	}
+	slices.SortStableFunc(calls, func(a, b models.Call) int { return a.At.Compare(b.At) })
+	for len(calls) > 0 {
+		batch := calls[:min(len(calls), callsPerWrite)]
+		for i := range batch {
+			// Calls are put in order by the full time, and stored as fine as
+			// both databases keep it.
+			batch[i].At = batch[i].At.Truncate(time.Millisecond)
+			if batch[i].ID == "" {
+				batch[i].ID = uuid.Must(uuid.NewV7()).String()
+			}
+		}
+		if err := c.db.WithContext(ctx).Create(batch).Error; err != nil {
+			shard := &c.shards[0]
+			shard.mu.Lock()
+			shard.calls = append(calls, shard.calls...)
+			shard.mu.Unlock()
+			if ctx.Err() == nil {
+				c.log.Warn("calls were not written yet", "calls", len(calls), "error", err)
+			}
+			return
+		}
+		c.waiting.Add(-int64(len(batch)))
+		calls = calls[len(batch):]
+	}
+	if lost := c.lost.Load(); lost > 0 && c.waiting.Load() == 0 {
+		c.log.Warn("calls are missing from the log: they came faster than the database takes them", "lost_since_start", lost)
+	}
+}
+
+// Sweep removes calls that are older than CallRetention and the oldest beyond
+// MaxCalls. It returns the database's failure as an INTERNAL fault.
+func (c *Calls) Sweep(ctx context.Context) error {
+	if err := c.removeWhere(ctx, "at < ?", c.now().Add(-CallRetention)); err != nil {
+		return err
+	}
+	var oldest []string
+	err := c.db.WithContext(ctx).Model(&models.Call{}).Order("id DESC").Offset(MaxCalls).Limit(1).Pluck("id", &oldest).Error
+	if err != nil {
+		return fault.Internal(err)
+	}
+	if len(oldest) == 0 {
+		return nil
+	}
+	return c.removeWhere(ctx, "id <= ?", oldest[0])
+}
+
+func (c *Calls) removeWhere(ctx context.Context, condition string, value any) error {
+	for {
+		rows := c.db.Model(&models.Call{}).Select("id").Where(condition, value).Limit(callsPerSweep)
+		done := c.db.WithContext(ctx).Where("id IN (?)", rows).Delete(&models.Call{})
+		if done.Error != nil {
+			return fault.Internal(done.Error)
+		}
+		if done.RowsAffected < callsPerSweep {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,227 @@
+package activity_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/fault"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// record runs a log until what is recorded by write is stored.
+func record(t *testing.T, db *gorm.DB, write func(*activity.Calls)) *activity.Calls {
+	t.Helper()
+	c := activity.NewCalls(db, func() time.Time { return noon }, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(t.Context())
+	write(c)
+	var running sync.WaitGroup
+	running.Go(func() { c.Run(ctx) })
+	cancel() // its end writes what is left
+	running.Wait()
+	return c
+}
+
+func call(minute int, tool string, ms int64, outcome models.Outcome) models.Call {
+	return models.Call{
+		At: noon.Add(time.Duration(minute) * time.Minute), ProjectID: "p", Principal: "key:1", Tool: tool, Server: "up",
+		DurationUS: ms * 1000, RequestBytes: 10, ResponseBytes: 20, Outcome: outcome, RequestID: fmt.Sprint(tool, minute),
+	}
+}
+
+func TestCallsAreStoredInTheirOrder(t *testing.T) {
+	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
+		var want []models.Call
+		for i := range 1200 { // more than one statement
+			want = append(want, call(i, "up__a", int64(i), models.CallOK))
+		}
+		c := record(t, db, func(c *activity.Calls) {
+			var running sync.WaitGroup
+			for part := range 4 {
+				running.Go(func() {
+					for i := part; i < len(want); i += 4 {
+						c.Record(want[i])
+					}
+				})
+			}
+			running.Wait()
+		})
+		var got []models.Call
+		before := ""
+		for {
+			page, next, err := c.List(t.Context(), activity.CallFilter{ProjectID: "p"}, before, 500)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, page...)
+			if next == "" {
+				break
+			}
+			before = next
+		}
+		for i, j := 0, len(got)-1; i < j; i, j = i+1, j-1 {
+			got[i], got[j] = got[j], got[i]
+		}
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(models.Call{}, "ID")); diff != "" {
+			t.Errorf("stored (-want +got):\n%s", diff)
+		}
+		if c.Lost() != 0 {
+			t.Errorf("%d were lost", c.Lost())
+		}
+	})
+}
+
+func TestCallsAreFound(t *testing.T) {
+	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
+		other := call(5, "b", 1, models.CallOK)
+		other.ProjectID, other.Server, other.Principal = "q", "", "anonymous"
+		c := record(t, db, func(c *activity.Calls) {
+			c.Record(call(1, "up__a", 10, models.CallOK))
+			c.Record(call(2, "up__b", 20, models.CallFailed))
+			c.Record(call(3, "up__a", 30, models.CallToolError))
+			c.Record(call(4, "up__a", 40, models.CallCancelled))
+			c.Record(other)
+		})
+		for name, tc := range map[string]struct {
+			filter activity.CallFilter
+			want   string
+		}{
+			"all":          {activity.CallFilter{}, "b5 up__a4 up__a3 up__b2 up__a1"},
+			"of a project": {activity.CallFilter{ProjectID: "q"}, "b5"},
+			"of a tool":    {activity.CallFilter{Tool: "up__a"}, "up__a4 up__a3 up__a1"},
+			"of a server":  {activity.CallFilter{Server: "up", Outcome: models.CallFailed}, "up__b2"},
+			"of a caller":  {activity.CallFilter{Principal: "anonymous"}, "b5"},
+			"of a time":    {activity.CallFilter{Since: noon.Add(2 * time.Minute), Until: noon.Add(4 * time.Minute)}, "up__a3 up__b2"},
+			"of nothing":   {activity.CallFilter{Tool: "up__"}, ""},
+		} {
+			calls, next, err := c.List(t.Context(), tc.filter, "", 100)
+			if got := ids(calls); err != nil || got != tc.want || next != "" {
+				t.Errorf("%s: %s, %q, %v", name, got, next, err)
+			}
+		}
+		first, next, err := c.List(t.Context(), activity.CallFilter{}, "", 4)
+		if err != nil || ids(first) != "b5 up__a4 up__a3 up__b2" || next == "" {
+			t.Errorf("%s, %q, %v", ids(first), next, err)
+		}
+		rest, next, err := c.List(t.Context(), activity.CallFilter{}, next, 4)
+		if err != nil || ids(rest) != "up__a1" || next != "" {
+			t.Errorf("%s, %q, %v", ids(rest), next, err)
+		}
+		for _, limit := range []int{0, -1, activity.MaxListed + 1} {
+			if _, _, err := c.List(t.Context(), activity.CallFilter{}, "", limit); !fault.Is(err, fault.CodeInvalidParameter) {
+				t.Errorf("limit %d: %v", limit, err)
+			}
+		}
+		if _, _, err := c.List(t.Context(), activity.CallFilter{Tool: "a\x00b"}, "", 1); !fault.Is(err, fault.CodeInvalidParameter) {
+			t.Errorf("a null character: %v", err)
+		}
+
+		none, last, err := c.After(t.Context(), activity.CallFilter{}, "", 10)
+		if err != nil || len(none) != 0 || last == "" {
+			t.Fatalf("%v, %q, %v", none, last, err)
+		}
+		record(t, db, func(c *activity.Calls) { c.Record(call(9, "up__new", 1, models.CallOK)) })
+		fresh, last, err := c.After(t.Context(), activity.CallFilter{}, last, 10)
+		if err != nil || ids(fresh) != "up__new9" {
+			t.Errorf("%s, %v", ids(fresh), err)
+		}
+		if again, _, err := c.After(t.Context(), activity.CallFilter{}, last, 10); err != nil || len(again) != 0 {
+			t.Errorf("again %s, %v", ids(again), err)
+		}
+	})
+}
+
+func ids(calls []models.Call) (s string) {
+	for i, c := range calls {
+		if i > 0 {
+			s += " "
+		}
+		s += c.RequestID
+	}
+	return s
+}
+
+func TestStatisticsOfCalls(t *testing.T) {
+	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
+		c := record(t, db, func(c *activity.Calls) {
+			for i := range 100 {
+				c.Record(call(0, "up__a", int64(i+1), models.CallOK))
+			}
+			c.Record(call(59, "up__b", 5000, models.CallFailed)) // never answered
+			c.Record(call(30, "up__b", 7, models.CallToolError))
+			c.Record(call(30, "up__b", 9, models.CallCancelled))
+			c.Record(call(60, "up__late", 1, models.CallOK))
+		})
+		got, err := c.Stats(t.Context(), activity.CallFilter{ProjectID: "p", Since: noon, Until: noon.Add(time.Hour)}, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+		a := activity.Latency{Name: "up__a", Calls: 100, P50: ms(50), P95: ms(95), P99: ms(99)}
+		b := activity.Latency{Name: "up__b", Calls: 3, Failed: 2, P50: ms(7), P95: ms(7), P99: ms(7)}
+		half := a
+		half.Name = "2026-01-02T12:00:00Z"
+		later := b
+		later.Name = "2026-01-02T12:30:00Z"
+		want := &activity.CallStats{
+			Total: activity.Latency{Calls: 103, Failed: 2, P50: ms(50), P95: ms(95), P99: ms(99)},
+			Steps: []activity.Latency{half, later}, Tools: []activity.Latency{a, b},
+			Servers: []activity.Latency{{Name: "up", Calls: 103, Failed: 2, P50: ms(50), P95: ms(95), P99: ms(99)}},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("statistics (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestOldCallsAreRemoved(t *testing.T) {
+	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
+		at := func(age time.Duration) models.Call {
+			c := call(0, "up__a", 1, models.CallOK)
+			c.At, c.RequestID = noon.Add(-age), age.String()
+			return c
+		}
+		c := record(t, db, func(c *activity.Calls) {
+			c.Record(at(activity.CallRetention + time.Millisecond))
+			c.Record(at(activity.CallRetention))
+			c.Record(at(0))
+		})
+		if err := c.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		calls, _, err := c.List(t.Context(), activity.CallFilter{}, "", 10)
+		if got := ids(calls); err != nil || got != "0s "+activity.CallRetention.String() {
+			t.Errorf("left are %q, %v", got, err)
+		}
+	})
+}
+
+func TestCallsOutlastAnOutageOfTheDatabase(t *testing.T) {
+	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
+		if err := db.Migrator().RenameTable("calls", "calls_away"); err != nil {
+			t.Fatal(err)
+		}
+		c := record(t, db, func(c *activity.Calls) { c.Record(call(1, "up__a", 1, models.CallOK)) })
+		if err := db.Migrator().RenameTable("calls_away", "calls"); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		c.Run(ctx)
+		calls, _, err := c.List(t.Context(), activity.CallFilter{}, "", 10)
+		if err != nil || ids(calls) != "up__a1" || c.Lost() != 0 {
+			t.Errorf("%s, %d lost, %v", ids(calls), c.Lost(), err)
+		}
+	})
+}

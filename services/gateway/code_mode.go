@@ -1,0 +1,281 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/services/access"
+	"mcpgateway/services/codemode"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolset"
+)
+
+// ToolList is the built-in tool that shows tools as TypeScript declarations
+// (specification, "Built-in tool gateway_listTools").
+const ToolList = "gateway_listTools"
+
+// versionOfCode is the revision whose results code gets: the newest with
+// structured content and without the envelope of stateless results.
+const versionOfCode = "2025-11-25"
+
+// maxNamed is how many namespaces the description of the tool that runs code
+// names; a longer list would cost every client more than it tells.
+const maxNamed = 60
+
+// Declarations answer gateway_listTools; codemode.Declarations says how.
+type Declarations interface {
+	List(ctx context.Context, project *toolset.Snapshot, principal string, arguments []byte) (*codemode.Listing, error)
+	Full(ctx context.Context, project *toolset.Snapshot) (*codemode.Declared, error)
+}
+
+// CodeRunner runs code; codemode.Runner says how.
+type CodeRunner interface {
+	Run(ctx context.Context, q codemode.Request, d codemode.Dispatcher) (codemode.Outcome, error)
+	CanTypecheck() bool
+}
+
+// CallLimits say whether a caller may make so many more tool calls now.
+type CallLimits interface {
+	Allow(project *models.Project, principal access.Principal, calls int) error
+}
+
+// codeTools keeps what code can call, as long as a project's snapshot stands.
+type codeTools struct {
+	mu        sync.Mutex
+	byProject map[string]preparedTools
+}
+
+type preparedTools struct {
+	of    *toolset.Snapshot
+	tools []codemode.Tool
+}
+
+// of returns the tools of a snapshot as code sees them.
+func (c *codeTools) of(project *toolset.Snapshot) []codemode.Tool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.byProject[project.Project.ID]; p.of == project {
+		return p.tools
+	}
+	tools := make([]codemode.Tool, 0, len(project.Tools))
+	for _, t := range project.Tools {
+		tools = append(tools, codemode.Tool{
+			Name: t.Name, Alias: t.Server.Config.Alias, ToolName: t.Upstream, Definition: t.Definition, Effect: codemode.EffectOf(t.Definition),
+		})
+	}
+	c.byProject[project.Project.ID] = preparedTools{of: project, tools: tools}
+	return tools
+}
+
+// forget drops what is kept of a project that is gone.
+func (c *codeTools) forget(projectID string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.byProject, projectID)
+}
+
+// Forget drops what is kept of a project that is gone.
+func (g *Gateway) Forget(projectID string) { g.code.forget(projectID) }
+
+// listDeclarations answers gateway_listTools.
+func (g *Gateway) listDeclarations(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object) ([]byte, error) {
+	arguments := params.Get("arguments")
+	if rawjson.Kind(arguments) != '{' {
+		arguments = []byte("{}")
+	}
+	listing, err := g.Declarations.List(ctx, project, client.Principal.ID(), arguments)
+	if err != nil {
+		return nil, err
+	}
+	result := append([]byte(`{"content":[`), textBlock([]byte(listing.Text))...)
+	result = append(result, ']')
+	if client.Version >= VersionStructured {
+		result = append(append(result, `,"structuredContent":`...), listing.Structured...)
+	}
+	result = append(result, '}')
+	if client.Stateless() {
+		return g.decorate(result)
+	}
+	return result, nil
+}
+
+// codeArguments are those of gateway_executeTool that come with code.
+type codeArguments struct {
+	Code      string             `json:"code"`
+	Input     json.RawMessage    `json:"input"`
+	Timeout   *float64           `json:"timeout"` // milliseconds
+	DryRun    bool               `json:"dryRun"`
+	Typecheck codemode.Typecheck `json:"typecheck"`
+}
+
+// runCode answers gateway_executeTool with code. What becomes of the code is a
+// result; faults are about the request.
+func (g *Gateway) runCode(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object) ([]byte, error) {
+	if !project.Project.CodeModeEnabled {
+		return nil, fault.New(fault.KindDisabled, fault.CodeCodeModeDisabled, "Code Mode is off in this project: call a tool by its name")
+	}
+	var a codeArguments
+	if err := json.Unmarshal(params.Get("arguments"), &a); err != nil {
+		return nil, fault.Invalid("code must be a string; timeout a number of milliseconds, dryRun true or false, typecheck off, warn or error")
+	}
+	q := codemode.Request{
+		ProjectID: project.Project.ID, Principal: client.Principal.ID(), Code: a.Code, Input: a.Input, DryRun: a.DryRun, Typecheck: a.Typecheck,
+		Progress: codeProgress(client, params),
+	}
+	if a.Timeout != nil {
+		if *a.Timeout < 1 || *a.Timeout > float64(codemode.MaxTimeout.Milliseconds()) {
+			return nil, fault.Invalid("timeout must be from 1 to %d milliseconds", codemode.MaxTimeout.Milliseconds())
+		}
+		q.Timeout = time.Duration(*a.Timeout) * time.Millisecond
+	}
+	outcome, err := g.Run(ctx, project, client, q)
+	if err != nil {
+		return nil, err
+	}
+	result, err := outcome.ToolResult()
+	if err != nil {
+		return nil, fault.Internal(err)
+	}
+	if client.Stateless() {
+		return g.decorate(result)
+	}
+	if client.Version < VersionStructured {
+		o, err := rawjson.ParseObject(result, rawjson.Lenient)
+		if err != nil {
+			return nil, fault.Internal(err)
+		}
+		o.Delete("structuredContent")
+		return o.Bytes(), nil
+	}
+	return result, nil
+}
+
+// Run runs code on behalf of a client, with the tools that the client may call
+// and within what the project allows. Its calls are made and recorded like any
+// other of the client. It returns the faults of codemode.Runner.Run.
+func (g *Gateway) Run(ctx context.Context, project *toolset.Snapshot, client *Client, q codemode.Request) (codemode.Outcome, error) {
+	q.Tools = g.code.of(project)
+	q.AllowFetch = project.Project.CodeModeAllowFetch
+	q.ProjectLimit = max(codemode.MinTimeout, min(codemode.MaxTimeout, time.Duration(project.Project.CodeModeTimeoutMS)*time.Millisecond))
+	q.Declarations = func() (string, error) {
+		declared, err := g.Declarations.Full(ctx, project)
+		if err != nil {
+			return "", err
+		}
+		return declared.Text, nil
+	}
+	return g.Runner.Run(ctx, q, &codeCalls{gateway: g, projectID: project.Project.ID, client: client})
+}
+
+// codeCalls makes the calls of one run.
+type codeCalls struct {
+	gateway   *Gateway
+	projectID string
+	client    *Client
+}
+
+// Call makes a call as tools/call of the same client would: what an
+// administrator switched off meanwhile is off, and it counts against the
+// client's rate.
+func (c *codeCalls) Call(ctx context.Context, name string, arguments []byte) ([]byte, error) {
+	project := c.gateway.Projects.ProjectByID(c.projectID)
+	if project == nil {
+		return nil, fault.New(fault.KindNotFound, fault.CodeNotFound, "the project is gone")
+	}
+	if err := c.gateway.Limits.Allow(&project.Project, c.client.Principal, 1); err != nil {
+		return nil, err
+	}
+	raw := append(rawjson.AppendString([]byte(`{"name":`), name), `,"arguments":`...)
+	raw = append(append(raw, arguments...), '}')
+	params, err := rawjson.ParseObject(raw, rawjson.Strict)
+	if err != nil {
+		return nil, fault.Invalid("the arguments are not a JSON object")
+	}
+	inner := &Client{Principal: c.client.Principal, Version: versionOfCode, RequestID: c.client.RequestID, SessionID: c.client.SessionID}
+	return c.gateway.callTool(ctx, project, inner, params, len(raw), &Trace{})
+}
+
+// codeProgress returns what tells a client how its run goes on, or nil for one
+// that did not ask (MCP 2025-11-25, "Progress").
+func codeProgress(client *Client, params *rawjson.Object) func(codemode.Progress) {
+	token := params.Object("_meta").Get("progressToken")
+	if token == nil || client.Notify == nil {
+		return nil
+	}
+	count := 0
+	return func(p codemode.Progress) {
+		count++ // progress must increase with each notification
+		b := append(append([]byte(`{"progressToken":`), token...), `,"progress":`...)
+		b = strconv.AppendInt(b, int64(count), 10)
+		b = rawjson.AppendString(append(b, `,"message":`...), p.Message)
+		client.Notify("notifications/progress", append(b, '}'))
+	}
+}
+
+// builtinsOf returns the definitions of a project's built-in tools, which stand
+// at the end of tools/list.
+func (g *Gateway) builtinsOf(project *toolset.Snapshot) string {
+	if !project.Project.CodeModeEnabled {
+		return builtinDefinitions
+	}
+	description := codeDescription + namespaces(project)
+	var b strings.Builder
+	b.WriteString(searchDefinition + "," + listDefinition + `,{"name":"` + ToolExecute + `","title":"Execute a tool or code","description":`)
+	b.Write(rawjson.Quote(description))
+	b.WriteString(`,"inputSchema":{"type":"object","properties":{` + codeProperties)
+	if g.Runner.CanTypecheck() {
+		b.WriteString(`,` + typecheckProperty)
+	}
+	b.WriteString(`},"additionalProperties":true},"annotations":{"readOnlyHint":false,"destructiveHint":true,"openWorldHint":true}}`)
+	return b.String()
+}
+
+// namespaces names what the tools of each server are called in code.
+func namespaces(project *toolset.Snapshot) string {
+	var names []string
+	for _, server := range project.Servers {
+		if server.Config.Enabled {
+			names = append(names, codemode.Identifier(server.Config.Alias))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	more := ""
+	if len(names) > maxNamed {
+		names, more = names[:maxNamed], ", …"
+	}
+	return " Namespaces: " + strings.Join(names, ", ") + more + "."
+}
+
+const (
+	listDefinition = `{"name":"` + ToolList + `","title":"List tools as TypeScript","description":"Shows the tools of this project as TypeScript declarations, for the code of ` + ToolExecute + `. Without arguments all of them; with query one page of those that match, in the language of ` + ToolSearch + `.",` +
+		`"inputSchema":{"type":"object","properties":{` +
+		`"filter":{"type":"string","description":"Only tools with this text in their name or description. Excludes query."},` +
+		`"query":{"type":"string","description":"Literal terms and qualifiers; all must match. Answers a page as JSON."},` +
+		`"limit":{"type":"integer","minimum":1,"maximum":50,"description":"With query: declarations of a page, default 20."},` +
+		`"cursor":{"type":"string","description":"With query: nextCursor of the last answer to the same query."}},"additionalProperties":false},` +
+		`"outputSchema":{"type":"object","properties":{"declarations":{"type":"string"},"count":{"type":"integer"},"nextCursor":{"type":["string","null"]},"warnings":{"type":"array","items":{"type":"object"}},"coverage":{"type":"object"}}},` +
+		`"annotations":{"readOnlyHint":true,"idempotentHint":true,"openWorldHint":false}}`
+
+	codeDescription = `Calls one tool by its exact name alias__tool with arguments; or runs code, the body of an async TypeScript function that calls many tools and returns one value. ` +
+		`In code each server is a namespace and each tool a function of it: const issues = await github.list_issues({owner, repo}); names that are no identifiers are written github["list-issues"]({…}). ` +
+		`The types are in ` + ToolList + `. A call returns the tool's structured content, else its text (parsed when it is JSON); a tool that fails throws ToolError. ` +
+		`Use Promise.all for calls that do not need each other, filter and shorten in code, and return only what is needed: results of inner calls are not shown. ` +
+		`console.log is returned. There are no modules and no files. With dryRun, calls that may write are recorded and not sent.`
+
+	codeProperties = `"name":{"type":"string","description":"Exact name of the tool, alias__tool. Excludes code."},` +
+		`"arguments":{"type":"object","description":"With name: arguments of the tool.","additionalProperties":true},` +
+		`"code":{"type":"string","maxLength":65536,"description":"TypeScript: the body of an async function. Excludes name."},` +
+		`"input":{"description":"With code: any JSON, which the code finds in input."},` +
+		`"timeout":{"type":"number","description":"With code: milliseconds, at most what the project allows."},` +
+		`"dryRun":{"type":"boolean","description":"With code: record calls that may write instead of making them. Default false."}`
+
+	typecheckProperty = `"typecheck":{"type":"string","enum":["off","warn","error"],"description":"With code: whether the compiler looks at it first, and whether its complaints stop the run. Default off."}`
+)

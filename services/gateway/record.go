@@ -1,0 +1,46 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolset"
+)
+
+// callOf returns what the log keeps of a tool call that is over.
+func callOf(project *toolset.Snapshot, client *Client, trace *Trace, start time.Time, asked int, result []byte, err error) models.Call {
+	call := models.Call{
+		At: start.UTC(), ProjectID: project.Project.ID, Principal: client.Principal.ID(),
+		Tool: trace.Tool, Server: trace.Server, DurationUS: time.Since(start).Microseconds(),
+		RequestBytes: int64(asked), ResponseBytes: int64(len(result)), Outcome: models.CallOK, RequestID: client.RequestID,
+	}
+	var refused *RPCError
+	switch {
+	case errors.Is(err, context.Canceled):
+		call.Outcome = models.CallCancelled
+	case errors.As(err, &refused):
+		call.Outcome, call.Code, call.ResponseBytes = models.CallFailed, "UPSTREAM_ERROR", int64(len(refused.Raw))
+	case err != nil:
+		call.Outcome, call.Code = models.CallFailed, string(fault.From(err).Code)
+	case saysItFailed(result):
+		call.Outcome = models.CallToolError
+	}
+	return call
+}
+
+var isError = []byte(`"isError"`)
+
+// saysItFailed reports whether a tool's result says so. Most results are told
+// without being read.
+func saysItFailed(result []byte) bool {
+	if !bytes.Contains(result, isError) {
+		return false
+	}
+	o, err := rawjson.ParseObject(result, rawjson.Lenient)
+	return err == nil && rawjson.Kind(o.Get("isError")) == 't'
+}

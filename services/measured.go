@@ -1,0 +1,35 @@
+package services
+
+import "mcpgateway/services/metrics"
+
+// newMetrics returns the metrics of what was wired so far.
+func (s *Services) newMetrics(version string) *metrics.Metrics {
+	return metrics.New(metrics.Options{
+		Version: version, Projects: s.measured, Syncs: s.Syncer.Syncs, Lost: s.Calls.Lost,
+		Catalog: func() (servers, templates int) { return len(s.Catalog.AllEntries()), len(s.Catalog.AllTemplates()) },
+	})
+}
+
+// measured returns the state of every enabled upstream server.
+func (s *Services) measured() []metrics.Project {
+	var all []metrics.Project
+	for _, p := range s.Directory.All() {
+		project := metrics.Project{ID: p.Project.ID, Slug: p.Project.Slug}
+		for _, server := range p.Servers {
+			if !server.Config.Enabled {
+				continue
+			}
+			health := s.pool.Health(server.Config.ID)
+			state := metrics.Server{
+				Alias: server.Config.Alias, Up: health.OK(), Failures: health.ConsecutiveFailures,
+				Tried: health.OK() || health.ConsecutiveFailures > 0,
+			}
+			if i := server.Inventory; i != nil {
+				state.SyncedAt, state.SyncOK = i.SyncedAt, i.SyncedAt != nil && i.ErrorCode == ""
+			}
+			project.Servers = append(project.Servers, state)
+		}
+		all = append(all, project)
+	}
+	return all
+}

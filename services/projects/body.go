@@ -1,0 +1,137 @@
+package projects
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/rawjson"
+)
+
+// ParseProject reads the record of one project as the administration API takes
+// it: the names of the declarative file, and projectSlug, which is nil when it
+// is absent. It returns VALIDATION_FAILED with the path of every mistake.
+func ParseProject(raw []byte) (slug *string, d *ProjectDeclaration, err error) {
+	d = &ProjectDeclaration{}
+	err = parseRecord(raw, func(r *reader, o *rawjson.Object) {
+		readers := r.projectFields(d)
+		readers["projectSlug"] = r.text(&slug, 64)
+		r.readOnly(readers, "createdAt", "updatedAt", "warnings")
+		r.fields("", o, readers)
+	})
+	return slug, d, err
+}
+
+// ParseServer reads the record of one server in the same way; alias is nil
+// when it is absent.
+func ParseServer(raw []byte) (alias *string, d *ServerDeclaration, err error) {
+	d = &ServerDeclaration{}
+	err = parseRecord(raw, func(r *reader, o *rawjson.Object) {
+		if o.Get("command") != nil {
+			r.problem("command", notRunHere)
+			return
+		}
+		readers := r.serverFields(d)
+		readers["alias"] = r.text(&alias, 64)
+		r.readOnly(readers, "id", "projectSlug", "hasAuthBearer", "headerNames", "lastSync", "createdAt", "updatedAt", "warnings")
+		r.fields("", o, readers)
+	})
+	return alias, d, err
+}
+
+func parseRecord(raw []byte, read func(*reader, *rawjson.Object)) error {
+	if err := rawjson.CheckDepth(raw, maxDepth); err != nil {
+		return fault.Validation(map[string]string{"(body)": err.Error()})
+	}
+	o, err := rawjson.ParseObject(raw, rawjson.Strict)
+	if err != nil {
+		return fault.Validation(map[string]string{"(body)": "send a JSON object: " + err.Error()})
+	}
+	r := &reader{problems: map[string]string{}}
+	read(r, o)
+	if len(r.problems) > 0 {
+		return fault.Validation(r.problems)
+	}
+	return nil
+}
+
+// readOnly refuses keys that records have and nobody may set, with a better
+// reason than that they are unknown.
+func (r *reader) readOnly(readers fieldReaders, names ...string) {
+	for _, name := range names {
+		readers[name] = func(path string, _ []byte) { r.problem(path, "this key is read-only: leave it out") }
+	}
+}
+
+// raw returns the declaration as JSON: the keys that are there.
+func (d *ProjectDeclaration) raw() []byte {
+	all, codeMode, rateLimit := map[string]any{}, map[string]any{}, map[string]any{}
+	put(all, "name", d.Name)
+	put(all, "description", d.Description)
+	put(all, "authMode", d.AuthMode)
+	put(all, "oauthAccess", d.OAuthAccess)
+	put(codeMode, "enabled", d.CodeModeEnabled)
+	put(codeMode, "timeout", d.CodeModeTimeoutMS)
+	put(codeMode, "allowFetch", d.CodeModeFetch)
+	put(all, "toolExposure", d.ToolExposure)
+	put(all, "toolNameLimit", d.ToolNameLimit)
+	putList(all, "disabledTools", d.DisabledTools)
+	put(rateLimit, "perSecond", d.RatePerSecond)
+	put(rateLimit, "burst", d.RateBurst)
+	all["codeMode"], all["rateLimit"] = codeMode, rateLimit
+	servers := map[string]json.RawMessage{}
+	for _, alias := range slices.Sorted(maps.Keys(d.Servers)) {
+		if d.Servers[alias] != nil {
+			servers[alias] = d.Servers[alias].raw()
+		}
+	}
+	all["mcpServers"] = servers
+	return encode(all)
+}
+
+// raw returns the declaration as JSON: the keys that are there.
+func (d *ServerDeclaration) raw() []byte {
+	all, oauth := map[string]any{}, map[string]any{}
+	put(all, "url", d.URL)
+	put(all, "transport", d.Transport)
+	put(all, "authType", d.AuthType)
+	put(all, "authBearer", d.AuthBearer)
+	if d.Headers != nil {
+		all["headers"] = d.Headers
+	}
+	putList(all, "allowedTools", d.AllowedTools)
+	putList(all, "denyTools", d.DenyTools)
+	put(all, "enabled", d.Enabled)
+	put(all, "timeout", d.TimeoutMS)
+	put(all, "sessionMode", d.SessionMode)
+	put(all, "definitionPolicy", d.DefinitionPolicy)
+	put(oauth, "clientId", d.OAuthClientID)
+	put(oauth, "clientSecret", d.OAuthClientSecret)
+	putList(oauth, "scopes", d.OAuthScopes)
+	all["oauth"] = oauth
+	return encode(all)
+}
+
+func put[T any](all map[string]any, name string, value *T) {
+	if value != nil {
+		all[name] = *value
+	}
+}
+
+// putList adds a list that is there; an empty one is not null in JSON.
+func putList(all map[string]any, name string, list *[]string) {
+	if list != nil {
+		all[name] = append([]string{}, *list...)
+	}
+}
+
+// encode returns JSON, or nothing, which no parser takes, for a number that
+// JSON does not have.
+func encode(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return b
+}

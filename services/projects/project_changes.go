@@ -1,0 +1,145 @@
+package projects
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+)
+
+// SavedProject is a project as a change left it. Fields names what an update
+// changed; Warnings are for whoever made the change.
+type SavedProject struct {
+	Project  models.Project
+	Fields   []string
+	Warnings []fault.Warning
+}
+
+// pathInBody returns where the body of a request for one project speaks of it
+// or of a server in it.
+func pathInBody(_, alias string) string {
+	if alias != "" {
+		return "mcpServers." + alias
+	}
+	return ""
+}
+
+// CreateProject creates a project with the servers of the declaration, and
+// records project.created and server.created. It returns VALIDATION_FAILED
+// with the path of every field that cannot be used, and CONFLICT with the field
+// projectSlug when the slug is taken.
+func (s *Store) CreateProject(ctx context.Context, slug string, d *ProjectDeclaration) (SavedProject, error) {
+	d, problems := checkedProject(d)
+	if why := checkSlug(slug); why != "" {
+		problems["projectSlug"] = why
+	}
+	if len(problems) > 0 {
+		return SavedProject{}, fault.Validation(problems)
+	}
+	return s.saveProject(ctx, func(w *writer) (*models.Project, error) {
+		switch _, err := w.lockProject(slug); {
+		case err == nil:
+			return nil, taken("projectSlug", "there is a project %q already: choose another slug", slug)
+		case !fault.Is(err, fault.CodeNotFound):
+			return nil, err
+		}
+		return w.project(slug, d, false)
+	})
+}
+
+// UpdateProject writes the declaration over the project with the slug; what it
+// does not name stays. Servers that it names are created or updated, and none
+// is deleted. It records project.updated with the names of what changed, and
+// project.credentials_shared when stored credentials become open to anybody.
+// It returns NOT_FOUND for an unknown slug and VALIDATION_FAILED with the path
+// of every field that cannot be used.
+func (s *Store) UpdateProject(ctx context.Context, slug string, d *ProjectDeclaration) (SavedProject, error) {
+	d, problems := checkedProject(d)
+	if len(problems) > 0 {
+		return SavedProject{}, fault.Validation(problems)
+	}
+	return s.saveProject(ctx, func(w *writer) (*models.Project, error) {
+		if _, err := w.lockProject(slug); err != nil {
+			return nil, err
+		}
+		return w.project(slug, d, false)
+	})
+}
+
+func (s *Store) saveProject(ctx context.Context, save func(*writer) (*models.Project, error)) (SavedProject, error) {
+	var row *models.Project
+	w, err := s.write(ctx, pathInBody, false, func(w *writer) (err error) {
+		row, err = save(w)
+		return err
+	})
+	if err != nil {
+		return SavedProject{}, err
+	}
+	return SavedProject{Project: *row, Fields: w.plan.Changes[0].Fields, Warnings: w.allWarnings()}, nil
+}
+
+// allWarnings returns the warnings of this change and the standing ones.
+func (w *writer) allWarnings() []fault.Warning {
+	all := slices.Clone(w.warnings)
+	for _, c := range w.plan.Shared {
+		all = append(all, c.Warning())
+	}
+	return all
+}
+
+// DeleteProject deletes the project with the slug with everything in it: its
+// servers and what syncs learned of them, and its keys, which end at once. It
+// records project.deleted, and returns NOT_FOUND for an unknown slug.
+func (s *Store) DeleteProject(ctx context.Context, slug string) error {
+	_, err := s.write(ctx, pathInBody, false, func(w *writer) error {
+		row, err := w.lockProject(slug)
+		if err != nil {
+			return err
+		}
+		return w.deleteProject(&row)
+	})
+	return err
+}
+
+// deleteProject deletes a project; the schema deletes what it owns.
+func (w *writer) deleteProject(row *models.Project) error {
+	owned := map[string]string{}
+	for name, model := range map[string]any{"servers": &models.Server{}, "keys": &models.Key{}} {
+		var n int64
+		if err := w.tx.Model(model).Where("project_id = ?", row.ID).Count(&n).Error; err != nil {
+			return err
+		}
+		owned[name] = strconv.FormatInt(n, 10)
+	}
+	w.noteProject(ActionDelete, row, nil)
+	w.entries[len(w.entries)-1].Detail = owned
+	for _, topic := range topicsOf(row.ID) {
+		w.topics[topic] = true
+	}
+	return w.tx.Delete(&models.Project{}, "id = ?", row.ID).Error
+}
+
+// taken returns CONFLICT for a field whose value another record has.
+func taken(field, format string, args ...any) error {
+	f := fault.Conflict(format, args...)
+	f.Fields = map[string]string{field: fmt.Sprintf(format, args...)}
+	return f
+}
+
+// checkedProject returns a declaration as the parser of declarative files
+// returns it, with what that finds wrong, so that one that was put together
+// in another way obeys the same rules.
+func checkedProject(d *ProjectDeclaration) (*ProjectDeclaration, map[string]string) {
+	r := &reader{problems: map[string]string{}}
+	checked := r.project("", d.raw())
+	for _, alias := range slices.Sorted(maps.Keys(d.Servers)) {
+		if d.Servers[alias] == nil {
+			r.problem("mcpServers."+alias, "use an object")
+		}
+	}
+	return checked, r.problems
+}

@@ -1,0 +1,102 @@
+package projects
+
+import (
+	"context"
+	"slices"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/notify"
+	"mcpgateway/services/toolset"
+)
+
+// SetTool switches a tool of a project on or off, or approves its present
+// definition; nil leaves a thing as it is. name is alias__tool. It records
+// what changed as tool.enabled, tool.disabled, tool.approved or
+// tool.approval_withdrawn, and returns NOT_FOUND for a tool that no sync has
+// seen.
+func (s *Store) SetTool(ctx context.Context, slug, name string, enabled, approved *bool) error {
+	project, err := s.Project(ctx, slug)
+	if err != nil {
+		return err
+	}
+	alias, tool, _ := toolset.SplitName(name)
+	topic := notify.Toolset(project.ID)
+	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		// Held from other writers, because the list of disabled tools is one value.
+		err := tx.Clauses(models.LockRow(tx)...).First(&project, "id = ?", project.ID).Error
+		if err := notFound(err, "project", slug); err != nil {
+			return err
+		}
+		var row models.Tool
+		err = tx.First(&row, "name = ? AND server_id = (SELECT id FROM servers WHERE project_id = ? AND alias = ?)", tool, project.ID, alias).Error
+		if err := notFound(err, "tool", name); err != nil {
+			return err
+		}
+		done := toolChanges{name: name, project: slug, row: row}
+		if enabled != nil {
+			if err := done.enable(tx, &project, *enabled); err != nil {
+				return err
+			}
+		}
+		if approved != nil {
+			if err := done.approve(tx, *approved); err != nil {
+				return err
+			}
+		}
+		if err := s.audit.RecordAll(tx, done.entries); err != nil {
+			return err
+		}
+		return notify.Touch(tx, topic)
+	})
+	if err != nil {
+		return fault.From(err)
+	}
+	return s.feed.Published(ctx, topic)
+}
+
+// toolChanges writes the settings of one tool and notes those that changed.
+type toolChanges struct {
+	name, project string
+	row           models.Tool
+	entries       []activity.Entry
+}
+
+func (c *toolChanges) note(action string) {
+	c.entries = append(c.entries, activity.Entry{
+		Action: action, Object: c.name, ObjectID: c.row.ServerID, Project: c.project,
+		Detail: map[string]string{"definition": c.row.DefinitionHash},
+	})
+}
+
+func (c *toolChanges) enable(tx *gorm.DB, project *models.Project, enabled bool) error {
+	if enabled != slices.Contains(project.DisabledTools, c.name) {
+		return nil // it is so already
+	}
+	off := without(project.DisabledTools, c.name)
+	action := "tool.enabled"
+	if !enabled {
+		off = sorted(append(off, c.name))
+		action = "tool.disabled"
+	}
+	if len(off) > MaxDisabledTools {
+		return fault.Validation(map[string]string{"disabledTools": "the project has too many disabled tools: filter them by denyTools of their server"})
+	}
+	c.note(action)
+	return tx.Model(project).Update("disabled_tools", models.StringList(off)).Error
+}
+
+func (c *toolChanges) approve(tx *gorm.DB, approved bool) error {
+	hash, action := "", "tool.approval_withdrawn"
+	if approved {
+		hash, action = c.row.DefinitionHash, "tool.approved"
+	}
+	if hash == c.row.ApprovedHash {
+		return nil
+	}
+	c.note(action)
+	return tx.Model(&c.row).Update("approved_hash", hash).Error
+}

@@ -1,0 +1,129 @@
+package services
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/projects"
+	"mcpgateway/services/secrets"
+)
+
+// Rekey seals every stored secret again that is not sealed with the active key,
+// and returns how many there were. A secret that is changed meanwhile by
+// somebody else keeps that change. It writes one audit row. It returns the
+// faults of secrets.KeyRing.Open for a secret whose key is missing, and then
+// has changed nothing.
+func (s *Services) Rekey(ctx context.Context) (resealed int, err error) {
+	err = s.DB.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		r := &rekeying{tx: tx, keys: s.Config.Keys}
+		for _, part := range []func() error{r.servers, r.connections, r.registrations} {
+			if err := part(); err != nil {
+				return err
+			}
+		}
+		resealed = r.resealed
+		if resealed == 0 {
+			return nil
+		}
+		return s.Audit.Record(tx, activity.Entry{Action: "secrets.rekeyed", Object: s.Config.Keys.ActiveKID()})
+	})
+	if err != nil {
+		return 0, fault.From(err)
+	}
+	return resealed, nil
+}
+
+type rekeying struct {
+	tx       *gorm.DB
+	keys     *secrets.KeyRing
+	resealed int
+}
+
+// column seals the secret of one column again. The old text is part of the
+// condition, so that a newer secret is never overwritten.
+func (r *rekeying) column(model any, key, id, column, sealed, row string) error {
+	if !r.keys.NeedsReseal(sealed) {
+		return nil
+	}
+	next, err := r.keys.Reseal(sealed, row)
+	if err != nil {
+		return err
+	}
+	done := r.tx.Model(model).Where(key+" = ? AND "+column+" = ?", id, sealed).UpdateColumn(column, next)
+	r.resealed += int(done.RowsAffected)
+	return done.Error
+}
+
+func (r *rekeying) servers() error {
+	var rows []models.Server
+	if err := r.tx.Clauses(models.LockRow(r.tx)...).Find(&rows).Error; err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if err := r.column(&models.Server{}, "id", row.ID, "auth_bearer", row.AuthBearer, projects.BearerRow(row.ID)); err != nil {
+			return err
+		}
+		if err := r.column(&models.Server{}, "id", row.ID, "o_auth_client_secret", row.OAuthClientSecret, projects.ClientSecretRow(row.ID)); err != nil {
+			return err
+		}
+		if err := r.headers(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *rekeying) headers(row models.Server) error {
+	changed := 0
+	for name, sealed := range row.Headers {
+		if !r.keys.NeedsReseal(sealed) {
+			continue
+		}
+		next, err := r.keys.Reseal(sealed, projects.HeaderRow(row.ID, name))
+		if err != nil {
+			return err
+		}
+		row.Headers[name] = next
+		changed++
+	}
+	if changed == 0 {
+		return nil
+	}
+	r.resealed += changed
+	return r.tx.Model(&models.Server{}).Where("id = ?", row.ID).UpdateColumn("headers", row.Headers).Error
+}
+
+func (r *rekeying) connections() error {
+	var rows []models.Connection
+	if err := r.tx.Find(&rows).Error; err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if err := r.column(&models.Connection{}, "server_id", row.ServerID, "access_token", row.AccessToken, oauthclient.AccessTokenRow(row.ServerID)); err != nil {
+			return err
+		}
+		if err := r.column(&models.Connection{}, "server_id", row.ServerID, "refresh_token", row.RefreshToken, oauthclient.RefreshTokenRow(row.ServerID)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *rekeying) registrations() error {
+	var rows []models.ConnectionRegistration
+	if err := r.tx.Find(&rows).Error; err != nil {
+		return err
+	}
+	for _, row := range rows {
+		err := r.column(&models.ConnectionRegistration{}, "id", row.ID, "client_secret", row.ClientSecret, oauthclient.RegistrationSecretRow(row.ID))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

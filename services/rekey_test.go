@@ -1,0 +1,126 @@
+package services_test
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
+	"mcpgateway/services"
+	"mcpgateway/services/config"
+	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/projects"
+	"mcpgateway/services/secrets"
+)
+
+const (
+	oldKey = "old:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
+	newKey = "new:ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA="
+)
+
+// withKeys returns the services of a database with a key ring, without running
+// them.
+func withKeys(t *testing.T, dsn, ring string) *services.Services {
+	t.Helper()
+	c, err := config.Load([]string{"GATEWAY_DATABASE_URL=" + dsn, "GATEWAY_ADDR=127.0.0.1:8080", "GATEWAY_SECRETS_KEYS=" + ring}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := services.New(t.Context(), c, "test", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// TestSecretBox seals every kind of secret with one key, changes to another,
+// and shows that afterwards the first is not needed any more (security
+// requirement C09).
+func TestSecretBox(t *testing.T) {
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		s := withKeys(t, dsn, oldKey)
+		d, err := projects.ParseDeclaration([]byte(`{"projects":{"p":{"mcpServers":{
+			"a":{"url":"http://127.0.0.1:1/","authType":"bearer","authBearer":"the bearer","headers":{"X-A":"the header","X-B":"${A_TOKEN}"}},
+			"b":{"url":"http://127.0.0.1:1/","authType":"oauth","oauth":{"clientId":"c","clientSecret":"the client secret"}}}}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Projects.Apply(t.Context(), d, projects.ApplyOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		var server models.Server
+		if err := s.DB.First(&server, "alias = 'b'").Error; err != nil {
+			t.Fatal(err)
+		}
+		seal := func(text, row string) string {
+			sealed, err := s.Config.Keys.Seal(secrets.NewValue(text), row)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return sealed
+		}
+		at := time.Now().UTC().Truncate(time.Millisecond)
+		for _, row := range []any{
+			&models.Connection{
+				ServerID: server.ID, State: "connected", CreatedAt: at, UpdatedAt: at,
+				AccessToken: seal("the access token", oauthclient.AccessTokenRow(server.ID)), RefreshToken: seal("the refresh token", oauthclient.RefreshTokenRow(server.ID)),
+			},
+			&models.ConnectionRegistration{ID: "r", Issuer: "https://issuer.example", CreatedAt: at, ClientSecret: seal("the secret", oauthclient.RegistrationSecretRow("r"))},
+		} {
+			if err := s.DB.Create(row).Error; err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		both := withKeys(t, dsn, newKey+","+oldKey)
+		if n, err := both.Rekey(t.Context()); n != 6 || err != nil {
+			t.Fatalf("resealed %d, %v", n, err)
+		}
+		if n, err := both.Rekey(t.Context()); n != 0 || err != nil {
+			t.Errorf("resealed %d again, %v", n, err)
+		}
+
+		after := withKeys(t, dsn, newKey)
+		var servers []models.Server
+		var connection models.Connection
+		var registration models.ConnectionRegistration
+		for _, err := range []error{after.DB.Order("alias").Find(&servers).Error, after.DB.First(&connection).Error, after.DB.First(&registration).Error} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		a, b := servers[0], servers[1]
+		for _, secret := range []struct{ sealed, row, want string }{
+			{a.AuthBearer, projects.BearerRow(a.ID), "the bearer"},
+			{a.Headers["X-A"], projects.HeaderRow(a.ID, "X-A"), "the header"},
+			{b.OAuthClientSecret, projects.ClientSecretRow(b.ID), "the client secret"},
+			{connection.AccessToken, oauthclient.AccessTokenRow(b.ID), "the access token"},
+			{connection.RefreshToken, oauthclient.RefreshTokenRow(b.ID), "the refresh token"},
+			{registration.ClientSecret, oauthclient.RegistrationSecretRow("r"), "the secret"},
+		} {
+			if v, err := after.Config.Keys.Open(secret.sealed, secret.row); err != nil || v.Reveal() != secret.want || !strings.HasPrefix(secret.sealed, "v1:new:") {
+				t.Errorf("%s: %v", secret.row, err)
+			}
+			if _, err := after.Config.Keys.Open(secret.sealed, secret.row+"x"); err == nil {
+				t.Errorf("%s opens for another row", secret.row)
+			}
+		}
+		if a.Headers["X-B"] != "${A_TOKEN}" {
+			t.Errorf("the reference became %q", a.Headers["X-B"])
+		}
+		if v, err := after.Audit.Verify(t.Context()); err != nil || v.Count == 0 {
+			t.Errorf("the audit log: %+v, %v", v, err)
+		}
+		without := withKeys(t, dsn, oldKey)
+		if _, err := without.Rekey(t.Context()); err == nil {
+			t.Error("secrets of a missing key were sealed again")
+		}
+	})
+}

@@ -1,0 +1,42 @@
+package toolsearch_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"mcpgateway/models"
+	"mcpgateway/services/query"
+	"mcpgateway/services/toolsearch"
+)
+
+// TestFilterFindsWhatTheQueryModeFinds compares the two on visible tools, and
+// shows that Filter also finds hidden ones.
+func TestFilterFindsWhatTheQueryModeFinds(t *testing.T) {
+	project := newFixture("p").
+		server("git", nil, tool("create_issue", "Opens an issue"), tool("delete_branch", "Removes a branch")).
+		server("chat", func(s *models.Server) { s.DenyTools = []string{"post_*"} }, tool("post_message", "Opens a thread"), tool("list_channels", "Lists issue channels")).
+		snapshot()
+	searcher := newSearcher(t)
+	for text, hidden := range map[string]string{
+		"issue": "", "server:git": "", "opens": "chat__post_message", "-issue": "chat__post_message", "name:create": "", `"Opens a"`: "chat__post_message", "readonly:true": "", "nothing-such": "",
+	} {
+		q, err := query.Tools().Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, found := range toolsearch.Filter(project.AllTools(), q) {
+			got = append(got, found.FullName)
+		}
+		want := strings.Fields(byQuery(t, searcher, project, `{"query":`+quoted(text)+`}`).names())
+		if hidden != "" {
+			want = append(want, hidden)
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: found %v, want %v", text, got, want)
+		}
+	}
+}
