@@ -15,7 +15,7 @@ func Table(s *services.Services) []Row {
 	names := web.NewNames(s.Config.PublicURL, nil, nil, true)
 	guards, _ := newGuards(s)
 	var rows []Row
-	for _, r := range table(s, names, guards, layout.Assets{CSS: static.URL("css/app.css")}) {
+	for _, r := range table(s, names, guards, layout.NewAssets(static.URL)) {
 		rows = append(rows, Row{r.method, r.path, string(r.guard)})
 	}
 	return rows

@@ -2,10 +2,12 @@ package routes
 
 import (
 	"context"
+	"net/url"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 
+	adminpages "mcpgateway/routes/admin"
 	"mcpgateway/services"
 	"mcpgateway/services/access"
 	"mcpgateway/services/activity"
@@ -75,6 +77,19 @@ func (s sessions) Person(ctx context.Context, cookie string) (*web.Person, error
 // act records what a request changes as its actor's.
 func act(ctx context.Context, a web.Actor) context.Context {
 	return activity.WithActor(ctx, activity.Actor{Kind: activity.ActorKind(a.Kind), ID: a.ID, Name: a.Name, IP: a.IP, RequestID: a.RequestID})
+}
+
+// singleSignOn returns who proves people's identity, and what it is called:
+// nil and "" when single sign-on is not configured.
+func singleSignOn(s *services.Services) (adminpages.IdentityProvider, string) {
+	if s.SingleSignOn == nil {
+		return nil, ""
+	}
+	issuer, err := url.Parse(s.Config.SingleSignOn.Issuer)
+	if err != nil || issuer.Hostname() == "" {
+		return s.SingleSignOn, "single sign-on"
+	}
+	return s.SingleSignOn, issuer.Hostname()
 }
 
 // closed admits nobody.

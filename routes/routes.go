@@ -8,10 +8,13 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	adminpages "mcpgateway/routes/admin"
 	"mcpgateway/routes/api"
 	"mcpgateway/routes/mcp"
+	"mcpgateway/routes/oauth"
 	"mcpgateway/routes/public"
 	"mcpgateway/services"
+	"mcpgateway/services/oauthclient"
 	"mcpgateway/services/page"
 	"mcpgateway/static"
 	"mcpgateway/views/layout"
@@ -40,7 +43,7 @@ const (
 func New(s *services.Services, log *slog.Logger) *fiber.App {
 	c := s.Config
 	names := web.NewNames(c.PublicURL, c.AllowedHosts, c.AllowedOrigins, c.LoopbackListener)
-	assets := layout.Assets{CSS: static.URL("css/app.css"), Icon: static.URL("icon.svg")}
+	assets := layout.NewAssets(static.URL)
 	app := web.New(web.Options{
 		Names: names, HTTPS: c.PublicURL.Scheme == "https", TrustedProxies: c.TrustedProxies, Log: log,
 		ErrorPage: ui.ErrorPage(assets), Requests: s.Metrics,
@@ -76,15 +79,66 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 	sync := api.NewServerSync(s.Syncer, servers)
 	tools := api.NewTools(s.Directory, s.Projects)
 	keys := api.NewKeys(s.Keys, s.Projects)
+	kit := public.NewKit(assets)
 	audit := api.NewAudit(s.Audit, page.NewCursors(s.Config.Keys))
 	calls, metrics := api.NewCalls(s.Calls, s.Directory, page.NewCursors(s.Config.Keys)), api.NewMetrics(s.Metrics)
-	connectionAPI := api.NewConnections(s.Connections, s.Config.PublicURL, func(id string) string { return "/admin/connections/" + id + "/start" })
 	people := api.NewPeople(s.People)
+	metadata := oauth.NewMetadata(s.Config.PublicURL, s.Directory)
+	authorize := oauth.NewAuthorize(s.OAuth, s.Directory, assets, loginPath)
+	token, register, grants := oauth.NewToken(s.OAuth), oauth.NewRegister(s.OAuth), oauth.NewGrants(s.OAuth, assets, time.Now)
+	frames := adminpages.NewPages(assets, adminpages.Banners(s.Waiting))
+	activity := adminpages.NewActivity(adminpages.ActivityOptions{
+		Pages: frames, Guards: guards, Directory: s.Directory, Health: s.Syncer, Calls: s.Calls, Keys: s.Keys, People: s.People, Cursors: page.NewCursors(s.Config.Keys),
+	})
 	s.Metrics.Streams("mcp", endpoint.OpenStreams)
-	home := public.NewHome(assets, s.Config.PublicURL)
+	s.Metrics.Streams("activity", activity.OpenStreams)
+	publicPages := public.NewPages(frames, s.Config.PublicURL)
+	home, feeds := public.NewHome(publicPages, s.Catalog), public.NewFeeds(publicPages, s.Catalog)
+	registryPages, templatePages := public.NewRegistry(publicPages, s.Catalog, s.Directory), public.NewTemplates(publicPages, s.Catalog)
+	sso, ssoName := singleSignOn(s)
+	setup, login, stepUp := adminpages.NewSetup(frames, s.People, guards), adminpages.NewLogin(frames, s.People, guards, ssoName), adminpages.NewStepUp(frames, s.People, guards, ssoName)
+	signOn := adminpages.NewSingleSignOn(frames, sso, guards, ssoName)
+	account := adminpages.NewAccount(frames, s.People, guards, time.Now)
+	peoplePages := adminpages.NewPeople(frames, s.People, s.SingleSignOn != nil, time.Now)
+	needStepUp, ring := adminpages.NeedStepUp(s.People.NeedStepUp), s.Config.Keys
+	projectPages := adminpages.NewProjects(frames, s.Directory, s.Syncer, s.Calls, s.Projects)
+	toolPages := adminpages.NewTools(frames, s.Directory, s.Syncer, s.Projects, s.Gateway)
+	keyPages := adminpages.NewKeys(frames, s.Directory, s.Syncer, s.Keys, needStepUp, time.Now)
+	auditPages := adminpages.NewAudit(frames, s.Audit, page.NewCursors(s.Config.Keys), time.Now)
+	codePages := adminpages.NewCodeMode(adminpages.CodeModeOptions{
+		Pages: frames, Directory: s.Directory, Health: s.Syncer, Store: s.Projects, Declarations: s.Declarations, Unchecked: s.Arguments.Unchecked,
+		Runner: s.Gateway, CanTypecheck: s.Runner.CanTypecheck(), Traces: s.CodeRuns, Keys: s.Keys, People: s.People, Now: time.Now,
+	})
+	settings := adminpages.NewSettings(frames, adminpages.Facts{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now)
+	connect := adminpages.NewConnect(frames, s.Directory, s.Syncer, s.Gateway, s.Keys, s.Config.PublicURL)
+	serverPages := adminpages.NewServers(frames, s.Directory, s.Syncer, s.Calls, s.Projects, needStepUp)
+	wizard := adminpages.NewServerWizard(frames, s.Directory, s.Syncer, s.Projects, s.Catalog, ring, needStepUp)
+	projectSettings := adminpages.NewProjectSettings(frames, s.Directory, s.Syncer, s.Projects, s.People, s.Keys)
+	files := adminpages.NewImportExport(frames, s.Projects, ring, needStepUp)
+	catalogPages, catalogUse := adminpages.NewCatalog(frames, s.CatalogStore), adminpages.NewCatalogUse(frames, s.Directory, s.Catalog, s.Projects, s.Syncer)
+	connections := adminpages.NewConnections(s.Connections)
+	connectionPages := adminpages.NewConnectionPages(frames, s.Directory, s.Connections, s.Projects, s.Audit, s.Config.PublicURL, needStepUp, time.Now)
+	connectionAPI := api.NewConnections(s.Connections, s.Config.PublicURL, adminpages.StartConnectionPath)
+	callback, clientDocument := oauth.NewCallback(s.Connections, connections), oauth.NewClientDocument(s.ClientDocument)
 	return []route{
 		{anyone, "/v1/mcp/:projectSlug/request", endpoint.Request, project},
 		{anyone, "/v1/mcp/:projectSlug/sse", endpoint.SSE, project},
+
+		{anyone, "/.well-known/oauth-protected-resource/v1/mcp/:projectSlug/:endpoint", metadata.ProtectedResource, open},
+		{anyone, "/.well-known/oauth-authorization-server", metadata.AuthorizationServer, open},
+		{get, "/oauth/authorize", authorize.Show, visitor},
+		{post, "/oauth/authorize", authorize.Decide, person},
+		{get, "/authorize", authorize.Show, visitor}, // these names are what clients of MCP 2025-03-26 guess
+		{anyone, "/oauth/token", token.Issue, open},
+		{anyone, "/token", token.Issue, open},
+		{anyone, "/oauth/register", register.Create, open},
+		{anyone, "/register", register.Create, open},
+		{anyone, "/oauth/revoke", token.Revoke, open},
+		{get, "/oauth/grants", grants.List, person},
+		{post, "/oauth/grants/:id/revoke", grants.Withdraw, person},
+		{anyone, oauthclient.DocumentPath, clientDocument.Serve, open},
+		{get, oauthclient.CallbackPath, callback.Serve, visitor},
+		{get, oauthclient.CallbackPath + "/:issuerId", callback.Serve, visitor},
 
 		{get, "/api/registry", registry.List, catalog},
 		{get, "/api/templates", templates.List, catalog},
@@ -122,11 +176,119 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 		{patch, "/api/people/:id", people.Update, careful},
 		{del, "/api/people/:id", people.Delete, careful},
 
-		{get, "/", home.Page, browse},
+		{get, "/admin/projects/:projectSlug/activity", activity.Page, viewer},
+		{get, "/admin/projects/:projectSlug/activity/live", activity.Live, viewer},
+		{get, "/admin/projects/:projectSlug/activity/export", activity.Export, viewer},
+		{get, "/admin/projects/:projectSlug/activity/:id", activity.Call, viewer},
 
-		{get, "/metrics", metrics.Show, open},
-		{get, "/", home.Page, open},
+		{get, "/", home.Page, browse},
+		{get, "/registry", registryPages.List, browse},
+		{get, "/registry/:publisher/:server", registryPages.Page, browse},
+		{get, "/templates", templatePages.List, browse},
+		{get, "/templates/:slug", templatePages.Page, browse},
+		{get, "/sitemap.xml", feeds.Sitemap, browse},
+		{get, "/sitemap/:part.xml", feeds.SitemapPart, browse},
+		{get, "/feed.atom", feeds.Atom, browse},
+		{get, "/robots.txt", feeds.Robots, open},
+		{get, "/setup", setup.Show, visitor},
+		{post, "/setup", setup.Create, visitor},
+		{get, loginPath, login.Show, visitor},
+		{post, loginPath, login.SignIn, visitor},
+		{get, "/login/sso", signOn.Start, visitor},
+		{get, "/login/callback", signOn.Finish, visitor},
+		{get, stepUpPath, stepUp.Show, person},
+		{post, stepUpPath, stepUp.Prove, person},
+		{post, "/logout", login.SignOut, person},
+		{get, "/admin/account", account.Show, person},
+		{post, "/admin/account/password", account.ChangePassword, person},
+		{post, "/admin/account/sessions/:id/end", account.EndSession, person},
+		{post, "/admin/account/sign-out-everywhere", account.SignOutEverywhere, person},
+
+		{get, "/admin/people", peoplePages.List, viewer},
+		{get, "/admin/people/new", peoplePages.New, admin},
+		{post, "/admin/people", peoplePages.Create, careful},
+		{get, "/admin/people/:id", peoplePages.Show, viewer},
+		{post, "/admin/people/:id", peoplePages.Update, careful},
+		{post, "/admin/people/:id/password", peoplePages.SetPassword, careful},
+		{post, "/admin/people/:id/disable", peoplePages.Disable, careful},
+		{post, "/admin/people/:id/enable", peoplePages.Enable, careful},
+		{post, "/admin/people/:id/delete", peoplePages.Delete, careful},
+		{get, "/admin/projects/:projectSlug/tools", toolPages.List, viewer},
+		{post, "/admin/projects/:projectSlug/tools", toolPages.SwitchMany, admin},
+		{get, "/admin/projects/:projectSlug/tools/:name", toolPages.Show, viewer},
+		{post, "/admin/projects/:projectSlug/tools/:name/enabled", toolPages.Switch, admin},
+		{post, "/admin/projects/:projectSlug/tools/:name/approve", toolPages.Approve, admin},
+		{post, "/admin/projects/:projectSlug/tools/:name/try", toolPages.Try, admin},
+		{get, "/admin/projects/:projectSlug/code-mode", codePages.Show, viewer},
+		{post, "/admin/projects/:projectSlug/code-mode", codePages.Save, admin},
+		{get, "/admin/projects/:projectSlug/code-mode/declarations", codePages.Download, viewer},
+		{get, "/admin/projects/:projectSlug/code-mode/run", codePages.RunForm, viewer},
+		{post, "/admin/projects/:projectSlug/code-mode/run", codePages.Run, admin},
+		{get, "/admin/projects/:projectSlug/code-mode/runs", codePages.Runs, viewer},
+		{get, "/admin/projects/:projectSlug/code-mode/runs/:id", codePages.Trace, viewer},
+		{post, "/admin/projects/:projectSlug/code-mode/runs/:id/replay", codePages.Replay, admin},
+		{get, "/admin/projects/:projectSlug/keys", keyPages.List, viewer},
+		{post, "/admin/projects/:projectSlug/keys", keyPages.Create, careful},
+		{post, "/admin/projects/:projectSlug/keys/:id/rotate", keyPages.Rotate, careful},
+		{post, "/admin/projects/:projectSlug/keys/:id/revoke", keyPages.Revoke, careful},
+		{get, "/admin/audit", auditPages.List, viewer},
+		{get, "/admin/settings", settings.Show, viewer},
+
+		{get, "/admin/connections", connectionPages.List, viewer},
+		{get, "/admin/connections/:id", connectionPages.Show, viewer},
+		{get, "/admin/connections/:id/start", connections.Start, admin},
+		{post, "/admin/connections/:id/client", connectionPages.SaveClient, careful},
+		{post, "/admin/connections/:id/disconnect", connections.Disconnect, admin},
+		{post, "/admin/connections/:id/drop-registration", connections.DropRegistration, admin},
+
+		{get, "/kit", kit.Page, open},
+		{get, "/kit/live", kit.Live, open},
+		{get, "/admin", projectPages.List, viewer},
+		{get, "/admin/projects/new", projectPages.New, viewer},
+		{post, "/admin/projects", projectPages.Create, admin},
+		{get, "/admin/projects/:projectSlug", connect.Show, viewer},
+		{get, "/admin/projects/:projectSlug/servers", serverPages.List, viewer},
+		{post, "/admin/projects/:projectSlug/servers", wizard.Add, careful},
+		{get, "/admin/projects/:projectSlug/servers/new", wizard.New, viewer},
+		{post, "/admin/projects/:projectSlug/servers/new", wizard.Read, admin},
+		{get, "/admin/projects/:projectSlug/servers/:id", serverPages.Show, viewer},
+		{get, "/admin/projects/:projectSlug/servers/:id/edit", serverPages.Edit, viewer},
+		{post, "/admin/projects/:projectSlug/servers/:id/edit", serverPages.Save, admin},
+		{post, "/admin/projects/:projectSlug/servers/:id/credentials", serverPages.SaveCredentials, careful},
+		{get, "/admin/projects/:projectSlug/servers/:id/filters", serverPages.Filters, viewer},
+		{post, "/admin/projects/:projectSlug/servers/:id/filters", serverPages.SaveFilters, admin},
+		{post, "/admin/projects/:projectSlug/servers/:id/choose", serverPages.Choose, admin},
+		{post, "/admin/projects/:projectSlug/servers/:id/sync", serverPages.Sync, admin},
+		{post, "/admin/projects/:projectSlug/servers/:id/enable", serverPages.Enable, admin},
+		{post, "/admin/projects/:projectSlug/servers/:id/delete", serverPages.Delete, admin},
+		{get, "/admin/projects/:projectSlug/settings", projectSettings.Show, viewer},
+		{post, "/admin/projects/:projectSlug/settings", projectSettings.Save, admin},
+		{post, "/admin/projects/:projectSlug/settings/members", projectSettings.AddMember, admin},
+		{post, "/admin/projects/:projectSlug/settings/members/remove", projectSettings.RemoveMember, admin},
+		{post, "/admin/projects/:projectSlug/settings/delete", projectSettings.Delete, admin},
+		{get, "/admin/import", files.Import, viewer},
+		{post, "/admin/import", files.Plan, admin},
+		{post, "/admin/import/apply", files.Apply, careful},
+		{get, "/admin/export", files.Export, viewer},
+		{get, "/admin/export/download", files.Download, viewer},
+		{get, "/admin/catalog", catalogPages.List, viewer},
+		{post, "/admin/catalog/add", catalogUse.Add, admin},
+		{post, "/admin/catalog/sources", catalogPages.AddSource, admin},
+		{post, "/admin/catalog/sources/:id/preview", catalogPages.Preview, admin},
+		{post, "/admin/catalog/sources/:id/sync", catalogPages.SyncSource, admin},
+		{post, "/admin/catalog/sources/:id/enable", catalogPages.EnableSource, admin},
+		{post, "/admin/catalog/sources/:id/remove", catalogPages.RemoveSource, admin},
+		{get, "/admin/catalog/:id", catalogPages.Show, viewer},
+		{post, "/admin/catalog/:id/feature", catalogPages.Feature, admin},
+		{post, "/admin/catalog/:id/verify", catalogPages.Verify, admin},
+		{post, "/admin/catalog/:id/hide", catalogPages.Hide, admin},
+		{post, "/admin/catalog/:id/edit", catalogPages.Edit, admin},
+		{post, "/admin/catalog/:id/unlock", catalogPages.Unlock, admin},
+		{get, "/admin/templates/:slug/use", catalogUse.Template, viewer},
+		{post, "/admin/templates/:slug/use", catalogUse.Use, admin},
+
 		{get, "/static/:hash/*", public.Static, open},
+		{get, "/metrics", metrics.Show, open},
 		{get, "/healthz", health.Live, open},
 		{get, "/readyz", health.Ready, open},
 	}

@@ -9,7 +9,7 @@ import (
 	"path"
 )
 
-//go:embed css icon.svg
+//go:embed css js vendor/htmx.min.js icon.svg icons.svg
 var files embed.FS
 
 // hashLength is how much of a file's SHA-256 stands in its address.

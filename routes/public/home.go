@@ -2,37 +2,37 @@
 package public
 
 import (
-	"mime"
-	"net/url"
-	"path"
-
 	"github.com/gofiber/fiber/v2"
 
-	"mcpgateway/static"
+	"mcpgateway/services/catalog"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/public"
-	"mcpgateway/web"
+)
+
+// How much of the catalog the start page shows.
+const (
+	homeServers   = 8
+	homeTemplates = 4
 )
 
 // Home serves the start page.
-type Home struct{ props public.HomeProps }
-
-// NewHome returns the handler; addresses on the page begin with publicURL.
-func NewHome(assets layout.Assets, publicURL *url.URL) *Home {
-	return &Home{props: public.HomeProps{Assets: assets, PublicURL: publicURL.String()}}
+type Home struct {
+	pages   *Pages
+	catalog *catalog.Catalog
 }
 
-// Page serves GET /.
-func (h *Home) Page(c *fiber.Ctx) error { return web.Render(c, public.Home(h.props)) }
+// NewHome returns the handler.
+func NewHome(pages *Pages, c *catalog.Catalog) *Home { return &Home{pages: pages, catalog: c} }
 
-// Static serves GET /static/:hash/*: files whose address changes with their
-// content, to be kept for ever.
-func Static(c *fiber.Ctx) error {
-	content, ok := static.Open(c.Params("hash"), c.Params("*"))
-	if !ok {
-		return fiber.ErrNotFound
-	}
-	c.Set(fiber.HeaderCacheControl, "public, max-age=31536000, immutable")
-	c.Set(fiber.HeaderContentType, mime.TypeByExtension(path.Ext(c.Params("*"))))
-	return c.Send(content)
+// Page serves GET /.
+func (h *Home) Page(c *fiber.Ctx) error {
+	f := h.pages.frame(c, about{
+		title: "One endpoint for many MCP servers", description: "A gateway that puts the tools of several MCP servers behind one address, and a catalog of servers and templates to begin with.",
+		path: "/", section: layout.SectionNone, data: h.pages.website(),
+	})
+	templates := h.catalog.AllTemplates()
+	return answer(c, f, public.Home(public.HomeProps{
+		Frame: f, PublicURL: h.pages.publicURL.String(), Featured: public.Servers(h.catalog.Featured(homeServers)),
+		Servers: len(h.catalog.AllEntries()), Templates: public.Templates(templates[:min(homeTemplates, len(templates))]),
+	}))
 }

@@ -1,0 +1,63 @@
+package admin
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"mcpgateway/views/admin"
+)
+
+// MaxArgFields is the most fields that a form has.
+const MaxArgFields = maxArgFields
+
+// BrowserName returns what people call a browser.
+func BrowserName(agent string) string { return browserName(agent) }
+
+// HasForm reports whether a form can hold what a schema describes.
+func HasForm(schema string) bool {
+	_, ok := argumentFields([]byte(schema))
+	return ok
+}
+
+// WideSchema returns a schema with so many properties.
+func WideSchema(n int) string {
+	var properties []string
+	for i := range n {
+		properties = append(properties, fmt.Sprintf(`"p%d":{"type":"string"}`, i))
+	}
+	return `{"type":"object","properties":{` + strings.Join(properties, ",") + `}}`
+}
+
+// ReadTyped returns the arguments that were typed into the form for a schema,
+// and the problems by the names of fields.
+func ReadTyped(t *testing.T, schema string, typed map[string][]string) (string, map[string]string) {
+	t.Helper()
+	fields, ok := argumentFields([]byte(schema))
+	if !ok {
+		t.Fatal("there is no form for the schema")
+	}
+	arguments, ok := readArguments(fields, func(name string) []string { return typed[name] })
+	problems := problemsOf(fields)
+	if ok != (problems == nil) {
+		t.Errorf("ok is %v with the problems %v", ok, problems)
+	}
+	return string(arguments), problems
+}
+
+func problemsOf(fields []admin.ArgField) map[string]string {
+	var all map[string]string
+	for _, f := range fields {
+		found := problemsOf(f.Children)
+		if f.Error != "" {
+			found = map[string]string{f.Name: f.Error}
+		}
+		for name, problem := range found {
+			if all == nil {
+				all = map[string]string{}
+			}
+			all[name] = problem
+		}
+	}
+	return all
+}

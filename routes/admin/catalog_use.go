@@ -1,0 +1,168 @@
+package admin
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/projects"
+	"mcpgateway/services/toolset"
+	views "mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/web"
+)
+
+// TemplateReader reads templates; catalog.Catalog says how.
+type TemplateReader interface {
+	Entry(id string) (*models.CatalogEntry, error)
+	Template(slug string) (*models.CatalogTemplate, error)
+	RelatedEntries(t *models.CatalogTemplate) []*models.CatalogEntry
+}
+
+// ProjectAdder makes projects and servers; projects.Store says how.
+type ProjectAdder interface {
+	ProjectCreator
+	AddServer(ctx context.Context, slug, alias string, d *projects.ServerDeclaration) (projects.SavedServer, error)
+}
+
+// CatalogUse serves the ways from the catalog into projects.
+type CatalogUse struct {
+	pages     *Pages
+	directory ProjectDirectory
+	catalog   TemplateReader
+	store     ProjectAdder
+	reader    ServerReader
+}
+
+// NewCatalogUse returns the handlers.
+func NewCatalogUse(pages *Pages, directory ProjectDirectory, catalog TemplateReader, store ProjectAdder, reader ServerReader) *CatalogUse {
+	return &CatalogUse{pages: pages, directory: directory, catalog: catalog, store: store, reader: reader}
+}
+
+// Add serves POST /admin/catalog/add: it adds a server of the catalog to a
+// project. Credentials are given on the server's own pages.
+func (a *CatalogUse) Add(c *fiber.Ctx) error {
+	entry, err := a.catalog.Entry(posted(c, "id"))
+	if err != nil {
+		return err
+	}
+	p, err := a.directory.Project(posted(c, "project"))
+	if err != nil {
+		return err
+	}
+	if why := notRemote(entry); why != "" {
+		return Failed(c, itemPath(entry), fault.Invalid("%s: it cannot be added to a project.", why))
+	}
+	alias := strings.TrimSpace(posted(c, "alias"))
+	if alias == "" {
+		alias = freeAlias(p, entry.ServerName)
+	}
+	saved, err := a.store.AddServer(c.UserContext(), p.Project.Slug, alias, declarationOfEntry(entry, true))
+	if err != nil {
+		return Failed(c, itemPath(entry), err)
+	}
+	return a.added(c, p, saved.Server)
+}
+
+// added reads the tools of a server that needs no credentials, and leads to
+// its page.
+func (a *CatalogUse) added(c *fiber.Ctx, p *toolset.Snapshot, s models.Server) error {
+	to := serverPath(p.Project.Slug, s.ID)
+	switch s.AuthType {
+	case models.UpstreamAuthOAuth:
+		return Done(c, to, "The server is added. Connect it now: the provider asks you to agree.")
+	case models.UpstreamAuthBearer:
+		return Done(c, to, "The server is added. Give it its token now, under Edit.")
+	}
+	result, err := a.reader.Sync(c.UserContext(), s.ID)
+	if err != nil {
+		return Done(c, to, "The server is added. It could not be read yet; the reason is below.")
+	}
+	return Done(c, to, "The server is added. "+syncWords(result))
+}
+
+// declarationOfEntry returns a server of the catalog as projects have it.
+func declarationOfEntry(e *models.CatalogEntry, enabled bool) *projects.ServerDeclaration {
+	d := &projects.ServerDeclaration{URL: &e.RemoteURL, Transport: pointer(transportOfEntry(e)), Enabled: &enabled}
+	switch {
+	case e.AuthType == "oauth":
+		d.AuthType = pointer(models.UpstreamAuthOAuth)
+	case e.AuthType == "bearer", e.AuthType == "header" && strings.EqualFold(e.AuthHeader, "Authorization"):
+		d.AuthType = pointer(models.UpstreamAuthBearer)
+	}
+	return d
+}
+
+// Template serves GET /admin/templates/:slug/use.
+func (a *CatalogUse) Template(c *fiber.Ctx) error {
+	t, err := a.catalog.Template(c.Params("slug"))
+	if err != nil {
+		return err
+	}
+	return a.templatePage(c, t, views.TemplateUseProps{Name: t.Title})
+}
+
+func (a *CatalogUse) templatePage(c *fiber.Ctx, t *models.CatalogTemplate, props views.TemplateUseProps) error {
+	props.Frame = a.pages.Frame(c, "Use "+t.Title, layout.SectionTemplates)
+	props.Slug, props.Title = t.Slug, t.Title
+	for _, e := range a.catalog.RelatedEntries(t) {
+		props.Servers = append(props.Servers, views.TemplateServer{Name: e.ServerName, Title: e.ServerTitle, Refused: notRemote(e)})
+	}
+	return web.Render(c, views.TemplateUse(props))
+}
+
+// Use serves POST /admin/templates/:slug/use: it makes a project with the
+// servers of a template, which stay off until somebody connects them.
+func (a *CatalogUse) Use(c *fiber.Ctx) error {
+	t, err := a.catalog.Template(c.Params("slug"))
+	if err != nil {
+		return err
+	}
+	props := views.TemplateUseProps{Name: strings.TrimSpace(posted(c, "name")), ProjectSlug: strings.TrimSpace(posted(c, "projectSlug"))}
+	if props.Name == "" {
+		props.Name = t.Title
+	}
+	slug := props.ProjectSlug
+	if slug == "" {
+		slug = a.freeSlug(props.Name, t.Slug)
+	}
+	off := false
+	d := &projects.ProjectDeclaration{Name: &props.Name, Description: &t.Description, Servers: map[string]*projects.ServerDeclaration{}}
+	made := &toolset.Snapshot{}
+	for _, e := range a.catalog.RelatedEntries(t) {
+		if notRemote(e) == "" {
+			alias := freeAlias(made, e.ServerName)
+			made.Servers = append(made.Servers, &toolset.Server{Config: models.Server{AliasFold: alias}})
+			d.Servers[alias] = declarationOfEntry(e, off)
+		}
+	}
+	if _, err := a.store.CreateProject(c.UserContext(), slug, d); err != nil {
+		fields, ok := Fields(c, err)
+		if !ok {
+			return err
+		}
+		props.Errors = fields
+		return a.templatePage(c, t, props)
+	}
+	return Done(c, serversPath(slug), "The project is there. Connect its servers and switch them on.")
+}
+
+// freeSlug returns a slug that follows from a name and that no project has.
+func (a *CatalogUse) freeSlug(name, otherwise string) string {
+	const room = 60 // characters, which leaves some for a number
+	base := strings.Trim(cut(slugOf(name), room), "-")
+	if base == "" {
+		base = strings.Trim(cut(slugOf(otherwise), room), "-")
+	}
+	slug := base
+	for n := 2; ; n++ {
+		if _, err := a.directory.Project(slug); err != nil {
+			return slug
+		}
+		slug = base + "-" + strconv.Itoa(n)
+	}
+}

@@ -1,0 +1,236 @@
+package admin
+
+import (
+	"context"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/services/codemode"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway"
+	"mcpgateway/services/projects"
+	"mcpgateway/services/toolset"
+	views "mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/ui"
+	"mcpgateway/web"
+)
+
+// Bounds of the preview of declarations.
+const (
+	maxPreview      = 24 << 10 // bytes that are shown
+	maxPreviewNotes = 20       // notes that are shown
+	maxNotedTools   = 1000     // tools whose schemas are looked at for notes
+	maxFilter       = 200      // bytes of the filter
+	maxNamespaces   = 60       // namespaces that are named
+)
+
+// CodeDeclarations declare the tools of a project; codemode.Declarations says
+// how.
+type CodeDeclarations interface {
+	Filtered(ctx context.Context, project *toolset.Snapshot, filter string) (*codemode.Declared, error)
+}
+
+// CodeRunner runs code on behalf of a client; gateway.Gateway says how.
+type CodeRunner interface {
+	Run(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, q codemode.Request) (codemode.Outcome, error)
+}
+
+// CodeTraces keep the last runs of code; codemode.Traces says how.
+type CodeTraces interface {
+	List(ctx context.Context, projectID, before string, limit int) ([]models.CodeRun, error)
+	Get(ctx context.Context, projectID, id string) (models.CodeRun, error)
+}
+
+// ProjectUpdater changes the settings of projects; projects.Store says how.
+type ProjectUpdater interface {
+	UpdateProject(ctx context.Context, slug string, d *projects.ProjectDeclaration) (projects.SavedProject, error)
+}
+
+// CodeModeOptions are what the pages of Code Mode work with. All must be set.
+type CodeModeOptions struct {
+	Pages        *Pages
+	Directory    ProjectDirectory
+	Health       HealthSource
+	Store        ProjectUpdater
+	Declarations CodeDeclarations
+	// Unchecked says why arguments for a raw definition cannot be checked;
+	// codemode.ArgumentValidator says how.
+	Unchecked    func(definition []byte) string
+	Runner       CodeRunner
+	CanTypecheck bool
+	Traces       CodeTraces
+	Keys         ActivityKeys
+	People       ActivityPeople
+	Now          func() time.Time
+}
+
+// CodeMode serves the pages of a project's Code Mode.
+type CodeMode struct{ CodeModeOptions }
+
+// NewCodeMode returns the handlers.
+func NewCodeMode(o CodeModeOptions) *CodeMode { return &CodeMode{o} }
+
+func codeModePath(slug string) string { return projectPath(slug) + "/code-mode" }
+
+// Show serves GET /admin/projects/:projectSlug/code-mode, with ?filter= for a
+// part of the declarations.
+func (a *CodeMode) Show(c *fiber.Ctx) error {
+	p, err := a.Directory.Project(c.Params("projectSlug"))
+	if err != nil {
+		return err
+	}
+	return a.page(c, p, views.CodeModeProps{Form: codeModeForm(p)})
+}
+
+func codeModeForm(p *toolset.Snapshot) views.CodeModeForm {
+	return views.CodeModeForm{
+		Enabled: p.Project.CodeModeEnabled, Timeout: seconds(p.Project.CodeModeTimeoutMS), AllowFetch: p.Project.CodeModeAllowFetch,
+	}
+}
+
+func (a *CodeMode) page(c *fiber.Ctx, p *toolset.Snapshot, props views.CodeModeProps) error {
+	preview, err := a.preview(c.UserContext(), p, filterOf(c))
+	if err != nil {
+		return err
+	}
+	props.Frame, props.Project = a.Pages.Frame(c, title(p, "Code Mode"), layout.SectionProjects), headOf(p, a.Health, layout.TabCodeMode)
+	props.Stored, props.Preview = codeModeForm(p), preview
+	return web.Render(c, views.CodeMode(props))
+}
+
+// filterOf returns the text that the declarations are filtered by.
+func filterOf(c *fiber.Ctx) string {
+	filter := strings.TrimSpace(c.Query("filter"))
+	return strings.ToValidUTF8(filter[:min(len(filter), maxFilter)], "")
+}
+
+// preview returns what models see of a project's tools.
+func (a *CodeMode) preview(ctx context.Context, p *toolset.Snapshot, filter string) (views.CodePreview, error) {
+	declared, err := a.Declarations.Filtered(ctx, p, filter)
+	if err != nil {
+		return views.CodePreview{}, err
+	}
+	preview := views.CodePreview{
+		Filter: filter, Bytes: len(declared.Text), Tokens: codemode.SizeInTokens(declared.Text), Tools: declared.Tools, All: len(p.Tools),
+	}
+	preview.Text, preview.Cut = beginningOfLines(declared.Text, maxPreview)
+	preview.Text = ui.Clean(preview.Text)
+	notes := a.notes(p, declared, filter, &preview)
+	preview.Notes = notes[:min(len(notes), maxPreviewNotes)]
+	preview.MoreNotes = len(notes) - len(preview.Notes)
+	for _, server := range p.Servers {
+		if server.Config.Enabled && len(preview.Namespaces) < maxNamespaces {
+			preview.Namespaces = append(preview.Namespaces, views.CodeNamespace{Ident: codemode.Identifier(server.Config.Alias), Alias: server.Config.Alias})
+		}
+	}
+	return preview, nil
+}
+
+// notes returns what of the schemas is not used, and counts what the same
+// tools take as a list.
+func (a *CodeMode) notes(p *toolset.Snapshot, declared *codemode.Declared, filter string, preview *views.CodePreview) []string {
+	var notes []string
+	for _, w := range declared.Warnings {
+		notes = append(notes, w.Message)
+	}
+	looked := 0
+	for _, tool := range p.Tools {
+		if !codemode.Matches(tool, filter) {
+			continue
+		}
+		preview.ListTokens += codemode.SizeInTokens(string(tool.Definition))
+		if looked++; looked > maxNotedTools {
+			continue
+		}
+		if why := a.Unchecked(tool.Definition); why != "" {
+			notes = append(notes, "the arguments of "+tool.FullName+" are not checked: "+why)
+		}
+	}
+	return notes
+}
+
+// beginningOfLines returns the whole lines of a text within so many bytes, and
+// whether that is not all of it.
+func beginningOfLines(text string, limit int) (string, bool) {
+	if len(text) <= limit {
+		return text, false
+	}
+	text = text[:limit]
+	if end := strings.LastIndexByte(text, '\n'); end > 0 {
+		text = text[:end]
+	}
+	return strings.ToValidUTF8(text, ""), true
+}
+
+// Download serves GET …/code-mode/declarations: the whole text that the
+// preview shows the beginning of.
+func (a *CodeMode) Download(c *fiber.Ctx) error {
+	p, err := a.Directory.Project(c.Params("projectSlug"))
+	if err != nil {
+		return err
+	}
+	declared, err := a.Declarations.Filtered(c.UserContext(), p, filterOf(c))
+	if err != nil {
+		return err
+	}
+	done := false
+	web.Download(c, fiber.MIMETextPlainCharsetUTF8, p.Project.Slug+".d.ts", func() ([]byte, error) {
+		if done {
+			return nil, io.EOF
+		}
+		done = true
+		return []byte(declared.Text), nil
+	})
+	return nil
+}
+
+// Save serves POST …/code-mode.
+func (a *CodeMode) Save(c *fiber.Ctx) error {
+	p, err := a.Directory.Project(c.Params("projectSlug"))
+	if err != nil {
+		return err
+	}
+	form := views.CodeModeForm{Enabled: posted(c, "enabled") != "", Timeout: strings.TrimSpace(posted(c, "timeout")), AllowFetch: posted(c, "allowFetch") != ""}
+	ms, err := milliseconds(form.Timeout)
+	if err == nil {
+		_, err = a.Store.UpdateProject(c.UserContext(), p.Project.Slug, &projects.ProjectDeclaration{
+			CodeModeEnabled: &form.Enabled, CodeModeTimeoutMS: &ms, CodeModeFetch: &form.AllowFetch,
+		})
+	}
+	if err != nil {
+		fields, ok := Fields(c, err)
+		if !ok {
+			return err
+		}
+		return a.page(c, p, views.CodeModeProps{Form: form, Errors: fields})
+	}
+	return Done(c, codeModePath(p.Project.Slug), savedWords(p.Project.CodeModeEnabled, form.Enabled))
+}
+
+// milliseconds returns the time-out that was typed in seconds.
+func milliseconds(typed string) (int64, error) {
+	n, err := strconv.ParseFloat(typed, 64)
+	ms := math.Round(n * 1000)
+	if err != nil || !(ms >= float64(codemode.MinTimeout.Milliseconds()) && ms <= float64(codemode.MaxTimeout.Milliseconds())) {
+		return 0, fault.Validation(map[string]string{"timeout": "use a number of seconds from 1 to 300"})
+	}
+	return int64(ms), nil
+}
+
+func savedWords(was, is bool) string {
+	switch {
+	case is && !was:
+		return "Code Mode is on. Clients see it when they list the tools again."
+	case was && !is:
+		return "Code Mode is off."
+	default:
+		return "The settings are saved."
+	}
+}

@@ -1,0 +1,247 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/projects"
+	"mcpgateway/services/toolset"
+	views "mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/ui"
+	"mcpgateway/web"
+)
+
+// maxConnectionEvents is how many events a connection's page shows.
+const maxConnectionEvents = 15
+
+// ConnectionReader knows how connections stand; oauthclient.Connections says
+// how.
+type ConnectionReader interface {
+	Statuses(ctx context.Context) (map[string]oauthclient.Status, error)
+	Status(ctx context.Context, serverID string) (oauthclient.Status, error)
+}
+
+// ChangeLog reads the audit log; activity.Audit says how.
+type ChangeLog interface {
+	List(ctx context.Context, f activity.Filter, before int64, limit int) (rows []models.AuditEntry, next int64, err error)
+}
+
+// ConnectionPages serves the pages of connections to servers that want OAuth.
+type ConnectionPages struct {
+	pages       *Pages
+	directory   ProjectDirectory
+	connections ConnectionReader
+	store       ServerStore
+	changes     ChangeLog
+	publicURL   *url.URL
+	need        NeedStepUp
+	now         func() time.Time
+}
+
+// NewConnectionPages returns the handlers. need says who has to prove who they
+// are before a client is entered.
+func NewConnectionPages(pages *Pages, directory ProjectDirectory, connections ConnectionReader, store ServerStore, changes ChangeLog, publicURL *url.URL, need NeedStepUp, now func() time.Time) *ConnectionPages {
+	return &ConnectionPages{pages: pages, directory: directory, connections: connections, store: store, changes: changes, publicURL: publicURL, need: need, now: now}
+}
+
+// List serves GET /admin/connections?query=&state=.
+func (a *ConnectionPages) List(c *fiber.Ctx) error {
+	statuses, err := a.connections.Statuses(c.UserContext())
+	if err != nil {
+		return err
+	}
+	query, kind := strings.TrimSpace(c.Query("query")), c.Query("state")
+	p := views.ConnectionsProps{Frame: a.pages.Frame(c, "Connections", layout.SectionConnections), Now: a.now(), Query: query, State: kind}
+	counts := map[string]int{}
+	for _, row := range a.rows(statuses) {
+		p.Total++
+		if !mentions(row.Alias+" "+row.Project+" "+row.Slug, query) {
+			continue
+		}
+		counts[row.State.Kind]++
+		if kind == "" || kind == row.State.Kind {
+			p.Rows = append(p.Rows, row)
+		}
+	}
+	p.Chips = connectionChips(query, kind, counts)
+	return web.Render(c, views.Connections(p))
+}
+
+// rows returns the connection of every server that wants one, those that need
+// most care first.
+func (a *ConnectionPages) rows(statuses map[string]oauthclient.Status) []views.ConnectionRow {
+	var rows []views.ConnectionRow
+	for _, project := range a.directory.All() {
+		for _, server := range project.Servers {
+			if status, ok := statuses[server.Config.ID]; ok {
+				rows = append(rows, connectionRow(project, server, status))
+			}
+		}
+	}
+	care := map[string]int{}
+	for i, s := range views.ConnectionStates() {
+		care[s.Kind] = i
+	}
+	slices.SortFunc(rows, func(x, y views.ConnectionRow) int {
+		return cmp.Or(cmp.Compare(care[x.State.Kind], care[y.State.Kind]), cmp.Compare(x.Slug, y.Slug), cmp.Compare(x.Alias, y.Alias))
+	})
+	return rows
+}
+
+func connectionRow(p *toolset.Snapshot, server *toolset.Server, s oauthclient.Status) views.ConnectionRow {
+	config := server.Config
+	return views.ConnectionRow{
+		ServerID: config.ID, Alias: config.Alias, URL: config.URL, Slug: p.Project.Slug, Project: ui.Clean(cmp.Or(p.Project.Name, p.Project.Slug)),
+		Enabled: config.Enabled, State: views.ConnectionStateOf(string(s.State)), Reason: s.Reason,
+		RefreshedAt: s.RefreshedAt, ExpiresAt: s.ExpiresAt, ConnectedAt: s.ConnectedAt,
+	}
+}
+
+// connectionChips narrows the list to connections of one state. States that no
+// connection has are left out.
+func connectionChips(query, chosen string, counts map[string]int) []ui.Chip {
+	link := func(kind string) string {
+		values := url.Values{}
+		if query != "" {
+			values.Set("query", query)
+		}
+		if kind != "" {
+			values.Set("state", kind)
+		}
+		if len(values) == 0 {
+			return connectionsPath
+		}
+		return connectionsPath + "?" + values.Encode()
+	}
+	var chips []ui.Chip
+	for _, s := range views.ConnectionStates() {
+		switch {
+		case s.Kind == chosen:
+			chips = append(chips, ui.Chip{Label: s.Word, Count: ui.Count(counts[s.Kind]), On: true, URL: link("")})
+		case counts[s.Kind] > 0:
+			chips = append(chips, ui.Chip{Label: s.Word, Count: ui.Count(counts[s.Kind]), URL: link(s.Kind)})
+		}
+	}
+	return chips
+}
+
+// Show serves GET /admin/connections/:id.
+func (a *ConnectionPages) Show(c *fiber.Ctx) error { return a.page(c, views.ConnectionProps{}) }
+
+// SaveClient serves POST /admin/connections/:id/client: the client that the
+// provider issued.
+func (a *ConnectionPages) SaveClient(c *fiber.Ctx) error {
+	p := views.ConnectionProps{ClientID: strings.TrimSpace(posted(c, "oauth.clientId")), Scopes: posted(c, "oauth.scopes")}
+	d := &projects.ServerDeclaration{OAuthClientID: &p.ClientID, OAuthScopes: pointer(strings.Fields(p.Scopes))}
+	if secret := strings.TrimSpace(posted(c, "oauth.clientSecret")); secret != "" || p.ClientID == "" {
+		d.OAuthClientSecret = &secret
+	}
+	status, err := a.connections.Status(c.UserContext(), c.Params("id"))
+	if err != nil {
+		return err
+	}
+	if _, err := a.store.UpdateServer(c.UserContext(), status.ServerID, nil, d); err != nil {
+		fields, ok := Fields(c, err)
+		if !ok {
+			return err
+		}
+		p.Errors = map[string]string{}
+		for name, why := range fields { // one of the scopes stands in the field of all
+			name, _, _ = strings.Cut(name, "[")
+			p.Errors[name] = why
+		}
+		return a.page(c, p)
+	}
+	if p.ClientID == "" {
+		return Done(c, connectionPath(status.ServerID), "The client is removed.")
+	}
+	return Done(c, connectionPath(status.ServerID), "The client is saved. Connect the server now.")
+}
+
+// page shows a connection with what is stored, but for what somebody typed.
+func (a *ConnectionPages) page(c *fiber.Ctx, p views.ConnectionProps) error {
+	status, err := a.connections.Status(c.UserContext(), c.Params("id"))
+	if err != nil {
+		return err
+	}
+	project, server, err := a.find(status)
+	if err != nil {
+		return err
+	}
+	if p.Events, err = a.events(c.UserContext(), status.ServerID); err != nil {
+		return err
+	}
+	config := server.Config
+	p.Frame = a.pages.Frame(c, config.Alias+" · Connections", layout.SectionConnections)
+	p.Now, p.Row, p.More = a.now(), connectionRow(project, server, status), a.detail(project, status)
+	if p.Errors == nil {
+		p.ClientID, p.Scopes = config.OAuthClientID, strings.Join(config.OAuthScopes, " ")
+	}
+	p.HasSecret, p.ConfirmAt = config.OAuthClientSecret != "", a.need.confirmAt(c, connectionPath(config.ID))
+	return web.Render(c, views.Connection(p))
+}
+
+// find returns the server that a status is about, with its project.
+func (a *ConnectionPages) find(s oauthclient.Status) (*toolset.Snapshot, *toolset.Server, error) {
+	for _, project := range a.directory.All() {
+		if project.Project.ID == s.ProjectID {
+			server, err := serverOf(project, s.ServerID)
+			return project, server, err
+		}
+	}
+	_, err := serverOf(&toolset.Snapshot{}, s.ServerID)
+	return nil, nil, err
+}
+
+func (a *ConnectionPages) detail(p *toolset.Snapshot, s oauthclient.Status) views.ConnectionDetail {
+	d := views.ConnectionDetail{
+		Issuer: s.Issuer, Registration: string(s.Registration), Because: s.Because, Granted: s.Scopes, Needed: s.ScopesNeeded,
+		ConnectedBy: s.ConnectedBy, NextAttempt: s.NextAttemptAt, ErrorCode: s.ErrorCode, ErrorText: s.ErrorText, ErrorAt: s.ErrorAt,
+	}
+	if s.Issuer != "" {
+		d.RedirectURI = a.publicURL.JoinPath(oauthclient.CallbackPath, oauthclient.IssuerID(s.Issuer)).String()
+	}
+	d.Tools, _ = toolsOf(p, s.ServerID)
+	return d
+}
+
+// events returns what happened to a connection lately, the newest first.
+func (a *ConnectionPages) events(ctx context.Context, serverID string) ([]views.ConnectionEvent, error) {
+	entries, _, err := a.changes.List(ctx, activity.Filter{Action: "connection", Object: serverID}, 0, maxConnectionEvents)
+	if err != nil {
+		return nil, err
+	}
+	events := make([]views.ConnectionEvent, 0, len(entries))
+	for _, e := range entries {
+		events = append(events, views.ConnectionEvent{
+			At: e.At, Action: e.Action, Who: cmp.Or(e.ActorName, whoActs(e.ActorKind)), Message: e.Detail["message"], Because: e.Detail["because"],
+		})
+	}
+	return events, nil
+}
+
+// whoActs names an actor that is no person.
+func whoActs(kind string) string {
+	if kind == string(activity.ActorSystem) {
+		return "The gateway"
+	}
+	return kind
+}
+
+// connectionPath returns the page of a server's connection.
+func connectionPath(serverID string) string {
+	if serverID == "" {
+		return connectionsPath
+	}
+	return connectionsPath + "/" + url.PathEscape(serverID)
+}

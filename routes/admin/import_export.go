@@ -1,0 +1,173 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/projects"
+	views "mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/ui"
+	"mcpgateway/web"
+)
+
+// importPurpose keeps sealed files apart from every other sealed token.
+const importPurpose = "declarative file that is being imported"
+
+// maxImport is how large a file may be, in bytes: it comes back sealed in a
+// form, which is a third larger and must fit the body of a request.
+const maxImport = 600 << 10
+
+// Declarer applies and exports declarative files; projects.Store says how.
+type Declarer interface {
+	Apply(ctx context.Context, d *projects.Declaration, opts projects.ApplyOptions) (projects.Plan, error)
+	Export(ctx context.Context, slug string) ([]byte, error)
+	Projects(ctx context.Context) ([]models.Project, error)
+}
+
+// ImportExport serves the import and the export of declarative files.
+type ImportExport struct {
+	pages *Pages
+	store Declarer
+	seal  Sealer
+	need  NeedStepUp
+}
+
+// NewImportExport returns the handlers.
+func NewImportExport(pages *Pages, store Declarer, seal Sealer, need NeedStepUp) *ImportExport {
+	return &ImportExport{pages: pages, store: store, seal: seal, need: need}
+}
+
+// Import serves GET /admin/import.
+func (a *ImportExport) Import(c *fiber.Ctx) error { return a.importPage(c, views.ImportProps{}) }
+
+func (a *ImportExport) importPage(c *fiber.Ctx, props views.ImportProps) error {
+	props.Frame = a.pages.Frame(c, "Import", layout.SectionProjects)
+	props.ConfirmAt = a.need.confirmAt(c, "/admin/import")
+	return web.Render(c, views.Import(props))
+}
+
+// Plan serves POST /admin/import: it shows what a file would change.
+func (a *ImportExport) Plan(c *fiber.Ctx) error {
+	text := posted(c, "declaration")
+	props := views.ImportProps{Prune: posted(c, "prune") != ""}
+	plan, err := a.apply(c.UserContext(), text, projects.ApplyOptions{Prune: props.Prune, DryRun: true})
+	if err != nil {
+		fields, ok := Fields(c, err)
+		if !ok {
+			return err
+		}
+		props.Problems = fields
+		if props.Lost = mayHoldSecrets(text); !props.Lost {
+			props.Text = text
+		}
+		return a.importPage(c, props)
+	}
+	props.Plan = &views.ImportPlan{Warnings: plan.Warnings, Sealed: a.seal.SealToken(importPurpose, []byte(text))}
+	for _, change := range plan.Changes {
+		if change.Action == projects.ActionKeep {
+			props.Plan.Kept++
+			continue
+		}
+		props.Plan.Changes = append(props.Plan.Changes, views.ImportChange{
+			Action: string(change.Action), Project: change.Project, Server: change.Server, Fields: change.Fields,
+		})
+	}
+	return a.importPage(c, props)
+}
+
+func (a *ImportExport) apply(ctx context.Context, text string, opts projects.ApplyOptions) (projects.Plan, error) {
+	if len(text) > maxImport {
+		return projects.Plan{}, fault.Validation(map[string]string{"": fmt.Sprintf("the file is larger than %d KiB: use the command gateway apply", maxImport>>10)})
+	}
+	d, err := projects.ParseDeclaration([]byte(text))
+	if err != nil {
+		return projects.Plan{}, err
+	}
+	return a.store.Apply(ctx, d, opts)
+}
+
+// Apply serves POST /admin/import/apply: it carries out the plan that was
+// shown.
+func (a *ImportExport) Apply(c *fiber.Ctx) error {
+	text, err := a.seal.OpenToken(importPurpose, posted(c, "sealed"))
+	if err != nil {
+		return Failed(c, "/admin/import", fault.Invalid("The file was not kept: paste it again."))
+	}
+	plan, err := a.apply(c.UserContext(), string(text), projects.ApplyOptions{Prune: posted(c, "prune") != ""})
+	if err != nil {
+		return Failed(c, "/admin/import", err)
+	}
+	return Done(c, homePath, planWords(plan))
+}
+
+// planWords says what an import did.
+func planWords(plan projects.Plan) string {
+	counts := map[projects.Action]int{}
+	for _, change := range plan.Changes {
+		counts[change.Action]++
+	}
+	var parts []string
+	for _, part := range []struct {
+		action projects.Action
+		word   string
+	}{{projects.ActionCreate, "created"}, {projects.ActionUpdate, "changed"}, {projects.ActionDelete, "deleted"}} {
+		if counts[part.action] > 0 {
+			parts = append(parts, ui.Count(counts[part.action])+" "+part.word)
+		}
+	}
+	if len(parts) == 0 {
+		return "The import changed nothing."
+	}
+	return "The import is done: " + strings.Join(parts, ", ") + "."
+}
+
+// mayHoldSecrets reports whether a text that was pasted may hold a secret, so
+// that it must not be shown again. It rather says so once too often.
+func mayHoldSecrets(text string) bool {
+	text = strings.ToLower(text)
+	for _, word := range []string{"authbearer", "authorization", "bearer", "secret", "token", "key", "headers", "password", "@"} {
+		if strings.Contains(text, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// Export serves GET /admin/export.
+func (a *ImportExport) Export(c *fiber.Ctx) error {
+	rows, err := a.store.Projects(c.UserContext())
+	if err != nil {
+		return err
+	}
+	props := views.ExportProps{Frame: a.pages.Frame(c, "Export", layout.SectionProjects)}
+	for _, row := range rows {
+		label := row.Slug
+		if row.Name != "" && row.Name != row.Slug {
+			label = ui.Clean(row.Name) + " (" + row.Slug + ")"
+		}
+		props.Projects = append(props.Projects, ui.Option{Value: row.Slug, Label: label})
+	}
+	return web.Render(c, views.Export(props))
+}
+
+// Download serves GET /admin/export/download: the file of ?project=, or of all.
+func (a *ImportExport) Download(c *fiber.Ctx) error {
+	slug := c.Query("project")
+	file, err := a.store.Export(c.UserContext(), slug)
+	if err != nil {
+		return err
+	}
+	name := "gateway.json"
+	if slug != "" {
+		name = slug + ".json"
+	}
+	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
+	c.Set(fiber.HeaderContentDisposition, `attachment; filename="`+name+`"`)
+	return c.Send(file)
+}

@@ -1,0 +1,113 @@
+package admin
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/secrets"
+	"mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/web"
+)
+
+// Paths between which people are sent when they sign in and out.
+const (
+	homePath  = "/admin"
+	setupPath = "/setup"
+	loginPath = "/login"
+	ssoPath   = "/login/sso"
+)
+
+// Entrance lets people in and out; access.People says how.
+type Entrance interface {
+	SetupOpen(ctx context.Context) (bool, error)
+	SignIn(ctx context.Context, email string, password secrets.Value, from access.Browser) (access.SignedIn, error)
+	SignOut(ctx context.Context, cookie string) error
+}
+
+// Login serves signing in with a password, and signing out.
+type Login struct {
+	pages  *Pages
+	people Entrance
+	guards *web.Guards
+	sso    string // what the identity provider is called; empty without one
+}
+
+// NewLogin returns the handlers. sso is what the identity provider is called,
+// or empty when there is none.
+func NewLogin(pages *Pages, people Entrance, guards *web.Guards, sso string) *Login {
+	return &Login{pages: pages, people: people, guards: guards, sso: sso}
+}
+
+// Show serves GET /login. Who is signed in already goes on to ?next=.
+func (l *Login) Show(c *fiber.Ctx) error {
+	next := web.LocalPath(c.Query("next"), homePath)
+	if web.PersonOf(c) != nil {
+		return c.Redirect(next, fiber.StatusSeeOther)
+	}
+	open, err := l.people.SetupOpen(c.UserContext())
+	if err != nil {
+		return err
+	}
+	if open {
+		return c.Redirect(setupPath, fiber.StatusSeeOther)
+	}
+	return l.form(c, admin.LoginProps{Next: next})
+}
+
+// SignIn serves POST /login.
+func (l *Login) SignIn(c *fiber.Ctx) error {
+	next, email := web.LocalPath(posted(c, "next"), homePath), posted(c, "email")
+	in, err := l.people.SignIn(c.UserContext(), email, postedSecret(c, "password"), browserOf(c, l.guards))
+	if err != nil {
+		errors := refused(c, err)
+		if errors == nil {
+			return err
+		}
+		return l.form(c, admin.LoginProps{Next: next, Email: email, Errors: errors})
+	}
+	l.guards.SetSession(c, in.Cookie.Reveal())
+	return c.Redirect(next, fiber.StatusSeeOther)
+}
+
+// SignOut serves POST /logout.
+func (l *Login) SignOut(c *fiber.Ctx) error {
+	if err := l.people.SignOut(c.UserContext(), l.guards.SessionCookie(c)); err != nil {
+		return err
+	}
+	l.guards.ClearSession(c)
+	return Done(c, loginPath, "You are signed out.")
+}
+
+func (l *Login) form(c *fiber.Ctx, p admin.LoginProps) error {
+	p.Frame = l.pages.Frame(c, "Sign in", layout.SectionNone)
+	if l.sso != "" {
+		p.Provider, p.ProviderURL = l.sso, withNext(ssoPath, p.Next)
+	}
+	return web.Render(c, admin.Login(p))
+}
+
+// withNext returns a path that leads on to next.
+func withNext(path, next string) string { return path + "?next=" + url.QueryEscape(next) }
+
+// refused returns what is wrong with an attempt to prove who somebody is, by
+// the names of fields, and sets the status with which the form is shown again.
+// A message about the attempt as a whole stands under "". It is nil for an
+// error that is not about the attempt.
+func refused(c *fiber.Ctx, err error) map[string]string {
+	switch f := fault.From(err); f.Kind {
+	case fault.KindUnauthorized:
+		c.Status(fiber.StatusUnprocessableEntity) // 401 would need a challenge that browsers answer themselves
+		return map[string]string{"": f.Message}
+	case fault.KindRateLimited, fault.KindUnavailable, fault.KindForbidden:
+		c.Status(web.StatusOf(f))
+		web.EventOf(c).Fault(f)
+		return map[string]string{"": f.Message}
+	}
+	fields, _ := Fields(c, err)
+	return fields
+}

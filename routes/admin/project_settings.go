@@ -1,0 +1,191 @@
+package admin
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/projects"
+	"mcpgateway/services/toolset"
+	views "mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/ui"
+	"mcpgateway/web"
+)
+
+// ProjectChanger changes projects; projects.Store says how.
+type ProjectChanger interface {
+	UpdateProject(ctx context.Context, slug string, d *projects.ProjectDeclaration) (projects.SavedProject, error)
+	DeleteProject(ctx context.Context, slug string) error
+}
+
+// Membership keeps the members of projects; access.People says how.
+type Membership interface {
+	List(ctx context.Context) ([]access.Person, error)
+	Members(ctx context.Context, projectID string) ([]access.Person, error)
+	AddMember(ctx context.Context, projectID, userID string) error
+	RemoveMember(ctx context.Context, projectID, userID string) error
+}
+
+// ProjectSettings serves the settings of projects.
+type ProjectSettings struct {
+	pages     *Pages
+	directory ProjectDirectory
+	health    HealthSource
+	store     ProjectChanger
+	people    Membership
+	keys      KeyLister
+}
+
+// NewProjectSettings returns the handlers.
+func NewProjectSettings(pages *Pages, directory ProjectDirectory, health HealthSource, store ProjectChanger, people Membership, keys KeyLister) *ProjectSettings {
+	return &ProjectSettings{pages: pages, directory: directory, health: health, store: store, people: people, keys: keys}
+}
+
+func settingsPath(slug string) string { return projectPath(slug) + "/settings" }
+
+// Show serves GET /admin/projects/:projectSlug/settings.
+func (a *ProjectSettings) Show(c *fiber.Ctx) error {
+	p, err := a.directory.Project(c.Params("projectSlug"))
+	if err != nil {
+		return err
+	}
+	return a.page(c, p, views.ProjectSettingsProps{Form: formOf(p)})
+}
+
+func formOf(p *toolset.Snapshot) views.ProjectForm {
+	row := p.Project
+	return views.ProjectForm{
+		Name: row.Name, Description: row.Description, AuthMode: string(row.AuthMode), OAuthAccess: string(row.OAuthAccess),
+		ToolExposure: string(row.ToolExposure), ToolNameLimit: strconv.Itoa(row.ToolNameLimit),
+		PerSecond: strconv.FormatFloat(row.RatePerSecond, 'f', -1, 64), Burst: strconv.Itoa(row.RateBurst),
+	}
+}
+
+func (a *ProjectSettings) page(c *fiber.Ctx, p *toolset.Snapshot, props views.ProjectSettingsProps) error {
+	members, err := a.people.Members(c.UserContext(), p.Project.ID)
+	if err != nil {
+		return err
+	}
+	people, err := a.people.List(c.UserContext())
+	if err != nil {
+		return err
+	}
+	keys, err := a.keys.List(c.UserContext(), p.Project.ID)
+	if err != nil {
+		return err
+	}
+	props.Frame = a.pages.Frame(c, title(p, "Settings"), layout.SectionProjects)
+	props.Project, props.Stored = headOf(p, a.health, layout.TabSettings), formOf(p)
+	props.Shared, props.Servers, props.Keys = credentialsOf(p), len(p.Servers), len(keys)
+	for _, m := range members {
+		props.Members = append(props.Members, views.Member{ID: m.ID, Name: m.Name, Email: m.Email})
+	}
+	for _, person := range people {
+		if person.DisabledAt == nil && !slices.ContainsFunc(members, func(m access.Person) bool { return m.ID == person.ID }) {
+			props.Others = append(props.Others, ui.Option{Value: person.ID, Label: ui.Clean(person.Email)})
+		}
+	}
+	return web.Render(c, views.ProjectSettings(props))
+}
+
+// Save serves POST /admin/projects/:projectSlug/settings.
+func (a *ProjectSettings) Save(c *fiber.Ctx) error {
+	p, err := a.directory.Project(c.Params("projectSlug"))
+	if err != nil {
+		return err
+	}
+	form := views.ProjectForm{
+		Name: strings.TrimSpace(posted(c, "name")), Description: strings.TrimSpace(posted(c, "description")), AuthMode: posted(c, "authMode"),
+		OAuthAccess: posted(c, "oauthAccess"), ToolExposure: posted(c, "toolExposure"), ToolNameLimit: posted(c, "toolNameLimit"),
+		PerSecond: posted(c, "rateLimit.perSecond"), Burst: posted(c, "rateLimit.burst"), Understood: posted(c, "understood") != "",
+	}
+	d, err := declarationOf(form)
+	if err == nil && form.AuthMode == string(models.AuthNone) && p.Project.AuthMode != models.AuthNone && !form.Understood && len(credentialsOf(p)) > 0 {
+		err = fault.Validation(map[string]string{"understood": "confirm that this is what you want"})
+	}
+	if err == nil {
+		_, err = a.store.UpdateProject(c.UserContext(), p.Project.Slug, d)
+	}
+	if err != nil {
+		fields, ok := Fields(c, err)
+		if !ok {
+			return err
+		}
+		return a.page(c, p, views.ProjectSettingsProps{Form: form, Errors: fields})
+	}
+	return Done(c, settingsPath(p.Project.Slug), "The settings are saved.")
+}
+
+// declarationOf returns the settings of a form, or what is wrong with its
+// name and numbers; the store judges the rest.
+func declarationOf(f views.ProjectForm) (*projects.ProjectDeclaration, error) {
+	wrong := map[string]string{}
+	if f.Name == "" {
+		wrong["name"] = "give the project a name"
+	}
+	whole := func(field, text string) *int64 {
+		n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+		if err != nil {
+			wrong[field] = "use a whole number"
+		}
+		return &n
+	}
+	rate, err := strconv.ParseFloat(strings.TrimSpace(f.PerSecond), 64)
+	if err != nil || math.IsNaN(rate) || math.IsInf(rate, 0) {
+		wrong["rateLimit.perSecond"] = "use a number"
+	}
+	d := &projects.ProjectDeclaration{
+		Name: &f.Name, Description: &f.Description, AuthMode: pointer(models.AuthMode(f.AuthMode)), OAuthAccess: pointer(models.OAuthAccess(f.OAuthAccess)),
+		ToolExposure: pointer(models.ToolExposure(f.ToolExposure)), ToolNameLimit: whole("toolNameLimit", f.ToolNameLimit),
+		RatePerSecond: &rate, RateBurst: whole("rateLimit.burst", f.Burst),
+	}
+	if len(wrong) > 0 {
+		return nil, fault.Validation(wrong)
+	}
+	return d, nil
+}
+
+// Delete serves POST …/settings/delete. The slug has to be typed.
+func (a *ProjectSettings) Delete(c *fiber.Ctx) error {
+	p, err := a.directory.Project(c.Params("projectSlug"))
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(posted(c, "confirm")) != p.Project.Slug {
+		c.Status(fiber.StatusUnprocessableEntity)
+		return a.page(c, p, views.ProjectSettingsProps{Form: formOf(p), DeleteError: "Type " + p.Project.Slug + " exactly."})
+	}
+	if err := a.store.DeleteProject(c.UserContext(), p.Project.Slug); err != nil && !fault.Is(err, fault.CodeNotFound) {
+		return Failed(c, settingsPath(p.Project.Slug), err)
+	}
+	return Done(c, homePath, "The project "+p.Project.Slug+" is deleted.")
+}
+
+// AddMember serves POST …/settings/members.
+func (a *ProjectSettings) AddMember(c *fiber.Ctx) error {
+	return a.member(c, a.people.AddMember, "The member is added.")
+}
+
+// RemoveMember serves POST …/settings/members/remove.
+func (a *ProjectSettings) RemoveMember(c *fiber.Ctx) error {
+	return a.member(c, a.people.RemoveMember, "The member is removed.")
+}
+
+func (a *ProjectSettings) member(c *fiber.Ctx, change func(ctx context.Context, projectID, userID string) error, done string) error {
+	p, err := a.directory.Project(c.Params("projectSlug"))
+	if err != nil {
+		return err
+	}
+	if err := change(c.UserContext(), p.Project.ID, posted(c, "person")); err != nil {
+		return Failed(c, settingsPath(p.Project.Slug), err)
+	}
+	return Done(c, settingsPath(p.Project.Slug), done)
+}

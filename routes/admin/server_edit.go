@@ -1,0 +1,157 @@
+package admin
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/projects"
+	"mcpgateway/services/toolset"
+	views "mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/web"
+)
+
+// Edit serves GET …/servers/:id/edit.
+func (a *Servers) Edit(c *fiber.Ctx) error {
+	p, server, err := a.find(c)
+	if err != nil {
+		return err
+	}
+	return a.editForm(c, p, server, views.ServerEditProps{})
+}
+
+// editForm shows the forms with what is stored, but for those parts that hold
+// what somebody typed.
+func (a *Servers) editForm(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Server, props views.ServerEditProps) error {
+	s := server.Config
+	props.Frame = a.pages.Frame(c, title(p, "Edit "+s.Alias), layout.SectionProjects)
+	props.Project, props.ID, props.Called = headOf(p, a.reader, layout.TabServers), s.ID, s.Alias
+	props.ConfirmAt = a.need.confirmAt(c, serverPath(p.Project.Slug, s.ID)+"/edit")
+	props.Open = p.Project.AuthMode == models.AuthNone
+	if props.Errors == nil {
+		props.Alias, props.URL, props.Transport, props.Timeout = s.Alias, s.URL, string(s.Transport), seconds(s.TimeoutMS)
+		props.SessionMode, props.DefinitionPolicy = string(s.SessionMode), string(s.DefinitionPolicy)
+	}
+	if props.CredentialErrors == nil {
+		props.AuthType, props.OAuthClientID, props.OAuthScopes = string(s.AuthType), s.OAuthClientID, strings.Join(s.OAuthScopes, " ")
+	}
+	if props.HasBearer = s.AuthBearer != ""; shownSecret(s.AuthBearer) != "stored" {
+		props.AuthBearer = s.AuthBearer
+	}
+	props.HasClientSecret, props.Headers = s.OAuthClientSecret != "", slices.Sorted(maps.Keys(s.Headers))
+	return web.Render(c, views.ServerEdit(props))
+}
+
+// Save serves POST …/servers/:id/edit. An address to which stored credentials
+// would be sent is taken only from somebody who proved lately who they are.
+func (a *Servers) Save(c *fiber.Ctx) error {
+	p, server, err := a.find(c)
+	if err != nil {
+		return err
+	}
+	props := views.ServerEditProps{
+		Alias: strings.TrimSpace(posted(c, "alias")), URL: strings.TrimSpace(posted(c, "url")), Transport: posted(c, "transport"),
+		Timeout: posted(c, "timeout"), SessionMode: posted(c, "sessionMode"), DefinitionPolicy: posted(c, "definitionPolicy"),
+	}
+	d := &projects.ServerDeclaration{
+		URL: &props.URL, Transport: transportOf(c, "transport"),
+		SessionMode: pointer(models.SessionMode(props.SessionMode)), DefinitionPolicy: pointer(models.DefinitionPolicy(props.DefinitionPolicy)),
+	}
+	ms, ok := readSeconds(props.Timeout)
+	d.TimeoutMS = &ms
+	switch person := web.PersonOf(c); {
+	case !ok:
+		err = fault.Validation(map[string]string{"timeout": "use a number of seconds"})
+	case projects.TouchesCredentials(server.Config, d) && (person == nil || a.need(person.AuthenticatedAt) != nil):
+		err = fault.Validation(map[string]string{"url": "stored credentials are sent to this address: confirm who you are first"})
+	default:
+		_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, &props.Alias, d)
+	}
+	if err != nil {
+		if props.Errors, ok = Fields(c, err); !ok {
+			return err
+		}
+		return a.editForm(c, p, server, props)
+	}
+	return Done(c, serverPath(p.Project.Slug, server.Config.ID), "The server is saved.")
+}
+
+// SaveCredentials serves POST …/servers/:id/credentials.
+func (a *Servers) SaveCredentials(c *fiber.Ctx) error {
+	p, server, err := a.find(c)
+	if err != nil {
+		return err
+	}
+	props := views.ServerEditProps{
+		AuthType: posted(c, "authType"), OAuthClientID: strings.TrimSpace(posted(c, "oauth.clientId")), OAuthScopes: posted(c, "oauth.scopes"),
+		HeaderName: strings.TrimSpace(posted(c, "headerName")),
+	}
+	d := credentialsTyped(c, &props)
+	if err = a.confirmedSharing(c, p, d); err == nil {
+		_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, nil, d)
+	}
+	if err != nil {
+		fields, ok := Fields(c, err)
+		if !ok {
+			return err
+		}
+		props.CredentialErrors = credentialFields(fields, props.HeaderName)
+		return a.editForm(c, p, server, props)
+	}
+	if props.AuthType == string(models.UpstreamAuthOAuth) {
+		return Done(c, serverPath(p.Project.Slug, server.Config.ID), "The credentials are saved. Connect the server now.")
+	}
+	return Done(c, serverPath(p.Project.Slug, server.Config.ID), "The credentials are saved.")
+}
+
+// credentialsTyped reads the form of the credentials. Empty secrets keep what
+// is stored.
+func credentialsTyped(c *fiber.Ctx, props *views.ServerEditProps) *projects.ServerDeclaration {
+	d := &projects.ServerDeclaration{
+		AuthType: pointer(models.AuthType(props.AuthType)), Headers: map[string]string{},
+		OAuthClientID: &props.OAuthClientID, OAuthScopes: pointer(strings.Fields(props.OAuthScopes)),
+	}
+	if token := strings.TrimSpace(posted(c, "authBearer")); token != "" {
+		d.AuthBearer = &token
+	} else if posted(c, "clearBearer") != "" {
+		d.AuthBearer = pointer("")
+	}
+	if secret := strings.TrimSpace(posted(c, "oauth.clientSecret")); secret != "" {
+		d.OAuthClientSecret = &secret
+	}
+	for _, name := range c.Request().PostArgs().PeekMulti("removeHeader") {
+		d.Headers[string(name)] = ""
+	}
+	if value := strings.TrimSpace(posted(c, "headerValue")); value != "" || props.HeaderName != "" {
+		d.Headers[props.HeaderName] = value
+	}
+	return d
+}
+
+// credentialFields returns what is wrong with the credentials by the names of
+// the form's fields.
+func credentialFields(fields map[string]string, header string) map[string]string {
+	if why, wrong := fields["headers."+header]; wrong {
+		delete(fields, "headers."+header)
+		fields["headerName"] = why
+	}
+	return fields
+}
+
+// confirmedSharing returns what has to be confirmed before a server of a
+// project that anybody may use gets credentials.
+func (a *Servers) confirmedSharing(c *fiber.Ctx, p *toolset.Snapshot, d *projects.ServerDeclaration) error {
+	gains := d.AuthBearer != nil && *d.AuthBearer != "" || d.AuthType != nil && *d.AuthType == models.UpstreamAuthOAuth
+	for _, value := range d.Headers {
+		gains = gains || value != ""
+	}
+	if !gains || p.Project.AuthMode != models.AuthNone || posted(c, "understood") != "" {
+		return nil
+	}
+	return fault.Validation(map[string]string{"understood": "confirm that anyone who can reach this endpoint acts with these credentials"})
+}

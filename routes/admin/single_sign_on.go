@@ -1,0 +1,84 @@
+package admin
+
+import (
+	"context"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/secrets"
+	"mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/web"
+)
+
+// IdentityProvider proves who people are; access.SingleSignOn says how.
+type IdentityProvider interface {
+	Start(ctx context.Context, next string, fresh bool) (authorizeURL string, cookie secrets.Value, err error)
+	Finish(ctx context.Context, cookie string, answer access.SSOAnswer, from access.Browser) (in access.SignedIn, next string, err error)
+}
+
+// SingleSignOn serves signing in by the identity provider.
+type SingleSignOn struct {
+	pages    *Pages
+	provider IdentityProvider
+	guards   *web.Guards
+	name     string
+}
+
+// NewSingleSignOn returns the handlers. provider is nil when there is none;
+// name is what it is called.
+func NewSingleSignOn(pages *Pages, provider IdentityProvider, guards *web.Guards, name string) *SingleSignOn {
+	return &SingleSignOn{pages: pages, provider: provider, guards: guards, name: name}
+}
+
+// Start serves GET /login/sso: it sends the browser to the identity provider.
+func (s *SingleSignOn) Start(c *fiber.Ctx) error {
+	if s.provider == nil {
+		return noSingleSignOn()
+	}
+	next := web.LocalPath(c.Query("next"), homePath)
+	to, cookie, err := s.provider.Start(c.UserContext(), next, c.Query("fresh") == "1")
+	if err != nil {
+		return s.failed(c, next, err)
+	}
+	s.guards.SetFlow(c, cookie.Reveal())
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	return c.Redirect(to, fiber.StatusSeeOther)
+}
+
+// Finish serves GET /login/callback, to which the identity provider sends the
+// browser back.
+func (s *SingleSignOn) Finish(c *fiber.Ctx) error {
+	if s.provider == nil {
+		return noSingleSignOn()
+	}
+	answer := access.SSOAnswer{State: c.Query("state"), Code: c.Query("code"), Issuer: c.Query("iss"), Error: c.Query("error")}
+	in, next, err := s.provider.Finish(c.UserContext(), s.guards.TakeFlow(c), answer, browserOf(c, s.guards))
+	if err != nil {
+		return s.failed(c, homePath, err)
+	}
+	s.guards.SetSession(c, in.Cookie.Reveal())
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	return c.Redirect(web.LocalPath(next, homePath), fiber.StatusSeeOther)
+}
+
+// failed shows the sign-in page with what went wrong, so that there is a way
+// on. The status is that of the fault.
+func (s *SingleSignOn) failed(c *fiber.Ctx, next string, err error) error {
+	f := fault.From(err)
+	if f.Kind == fault.KindInternal {
+		return err
+	}
+	web.EventOf(c).Fault(f)
+	c.Status(web.StatusOf(f))
+	return web.Render(c, admin.Login(admin.LoginProps{
+		Frame: s.pages.Frame(c, "Sign in", layout.SectionNone), Next: next, Errors: map[string]string{"": f.Message},
+		Provider: s.name, ProviderURL: withNext(ssoPath, next),
+	}))
+}
+
+func noSingleSignOn() error {
+	return fault.New(fault.KindNotFound, fault.CodeNotFound, "single sign-on is not configured: sign in with a password")
+}

@@ -1,0 +1,177 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway"
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolset"
+	"mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/web"
+)
+
+// Bounds of what the Playground takes.
+const (
+	maxTypedJSON = 256 << 10 // bytes
+	maxTypedDeep = 64        // levels
+)
+
+// Caller carries out the calls of clients; gateway.Gateway says how.
+type Caller interface {
+	Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.Trace) ([]byte, error)
+}
+
+// Show serves GET /admin/projects/:projectSlug/tools/:name; with ?as=json the
+// arguments of the Playground are typed as JSON.
+func (a *Tools) Show(c *fiber.Ctx) error {
+	project, tool, err := a.toolOf(c)
+	if err != nil {
+		return err
+	}
+	form := a.form(c, project, tool, c.Query("as") == "json")
+	if form.AsJSON {
+		form.Typed = "{}"
+	}
+	return a.page(c, project, tool, form)
+}
+
+// Try serves POST /admin/projects/:projectSlug/tools/:name/try: it calls the
+// tool as tools/call of a client would, and shows how that ended.
+func (a *Tools) Try(c *fiber.Ctx) error {
+	project, tool, err := a.toolOf(c)
+	if err != nil {
+		return err
+	}
+	form := a.form(c, project, tool, posted(c, "as") == "json")
+	arguments, ok := readForm(c, &form)
+	if !ok {
+		// A part of a page that a script replaces is no failure of its own.
+		c.Vary("HX-Request")
+		if c.Get("HX-Request") != "true" {
+			c.Status(fiber.StatusUnprocessableEntity)
+		}
+		return a.page(c, project, tool, form)
+	}
+	form.Result = a.call(c, project, tool, arguments)
+	return a.page(c, project, tool, form)
+}
+
+// form returns the empty Playground of a tool.
+func (a *Tools) form(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, asJSON bool) admin.TryProps {
+	at := toolPath(project.Project.Slug, tool.FullName)
+	p := admin.TryProps{URL: at + "/try", FormURL: at + "#try", JSONURL: at + "?as=json#try", AsJSON: asJSON}
+	if person := web.PersonOf(c); person != nil {
+		p.CSRF = person.CSRF
+	}
+	fields, ok := argumentFields(schemaOf(tool, "inputSchema"))
+	switch {
+	case !ok:
+		p.AsJSON, p.Plain = true, "The parameters of this tool are too varied for a form."
+	case !asJSON:
+		p.Fields = fields
+	}
+	return p
+}
+
+// readForm returns the arguments that were typed, and puts what is wrong with
+// them into the form.
+func readForm(c *fiber.Ctx, form *admin.TryProps) (arguments []byte, ok bool) {
+	if !form.AsJSON {
+		return readArguments(form.Fields, func(name string) []string {
+			var values []string
+			for _, value := range c.Request().PostArgs().PeekMulti(name) {
+				values = append(values, string(value))
+			}
+			return values
+		})
+	}
+	form.Typed = posted(c, "arguments")
+	raw := []byte(strings.TrimSpace(form.Typed))
+	switch {
+	case len(raw) > maxTypedJSON:
+		form.Problem = "this is longer than 256 KiB"
+	case rawjson.CheckDepth(raw, maxTypedDeep) != nil:
+		form.Problem = "this is not JSON, or nested too deep"
+	default:
+		if _, err := rawjson.ParseObject(raw, rawjson.Strict); err != nil {
+			form.Problem = "this is not a JSON object: " + err.Error()
+		}
+	}
+	return raw, form.Problem == ""
+}
+
+// call calls the tool. It ends early when the browser leaves.
+func (a *Tools) call(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, arguments []byte) *admin.TryResult {
+	ctx, cancel := context.WithCancel(c.UserContext())
+	defer cancel()
+	defer web.WatchDisconnect(c, cancel)()
+	request := web.EventOf(c).RequestID
+	client := &gateway.Client{
+		Principal: access.Administrator(web.PersonOf(c).ID, project.Project.ID), Version: gateway.VersionLatestHandshake, RequestID: request,
+	}
+	params := append([]byte(`{"name":`), rawjson.Quote(tool.Name)...)
+	params = append(append(append(params, `,"arguments":`...), arguments...), '}')
+	start := time.Now()
+	raw, err := a.gateway.Handle(ctx, project, client, "tools/call", params, nil)
+	result := &admin.TryResult{MS: time.Since(start).Milliseconds(), RequestID: request}
+	if err != nil {
+		failedCall(result, err)
+		return result
+	}
+	readResult(result, raw)
+	return result
+}
+
+// failedCall says why a call has no result.
+func failedCall(result *admin.TryResult, err error) {
+	result.Word = "Failed"
+	var refused *gateway.RPCError
+	if errors.As(err, &refused) {
+		result.Message, result.Code = "the server answered with an error", "JSON-RPC error"
+		if o, err := rawjson.ParseObject(refused.Raw, rawjson.Lenient); err == nil {
+			if message, _ := o.String("message"); message != "" {
+				result.Message = beginning(message, maxBlockText)
+			}
+			if code := o.Get("code"); code != nil {
+				result.Code = "JSON-RPC error " + beginning(string(code), 32)
+			}
+		}
+		return
+	}
+	f := fault.From(err)
+	result.Message, result.Code = f.Message, string(f.Code)
+}
+
+func (a *Tools) page(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, form admin.TryProps) error {
+	p := admin.ToolProps{
+		Frame: a.pages.Frame(c, title(project, tool.Name), layout.SectionProjects), Project: headOf(project, a.health, layout.TabTools),
+		Row: toolRowOf(tool), Reason: string(tool.Hidden), Approvable: tool.Hidden == toolset.HiddenByApproval, Hash: tool.Hash, Repairs: tool.Repairs,
+		Input: schemaOf(tool, "inputSchema"), Output: schemaOf(tool, "outputSchema"), Annotations: annotationsOf(project.Project.Slug, tool), Try: form,
+	}
+	if tool.Broken != "" {
+		p.Reason += ": " + tool.Broken
+	}
+	var indented bytes.Buffer
+	if json.Indent(&indented, tool.Definition, "", "  ") == nil {
+		p.Definition = beginning(indented.String(), maxShownJSON)
+	}
+	return web.Render(c, admin.Tool(p))
+}
+
+func schemaOf(tool *toolset.Tool, name string) []byte {
+	definition, err := rawjson.ParseObject(tool.Definition, rawjson.Lenient)
+	if err != nil {
+		return nil
+	}
+	return definition.Get(name)
+}

@@ -1,0 +1,142 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/oauthserver"
+	"mcpgateway/views/layout"
+	views "mcpgateway/views/oauth"
+	"mcpgateway/web"
+)
+
+// Paths of the pages, for links and redirects.
+const (
+	authorizePath = "/oauth/authorize"
+	grantsPath    = "/oauth/grants"
+)
+
+// AuthorizationServer asks people; oauthserver.Server says how.
+type AuthorizationServer interface {
+	Authorize(ctx context.Context, query url.Values, person *oauthserver.Person) (*oauthserver.Authorization, error)
+	Decide(ctx context.Context, person oauthserver.Person, sealed, projectID string, allow bool) (string, error)
+}
+
+// Authorize serves the authorization endpoint: the consent page and its answer.
+type Authorize struct {
+	server    AuthorizationServer
+	projects  Projects
+	assets    layout.Assets
+	loginPath string
+}
+
+// NewAuthorize returns the handlers. People sign in at loginPath, which takes
+// the path to come back to as ?next=.
+func NewAuthorize(server AuthorizationServer, projects Projects, assets layout.Assets, loginPath string) *Authorize {
+	return &Authorize{server: server, projects: projects, assets: assets, loginPath: loginPath}
+}
+
+// Show serves GET /oauth/authorize. Whatever the client did before, a person
+// is asked: nothing proves a client that registered itself or that has a
+// document, so no consent is ever given without a page. Mount it behind a
+// guard that knows who is signed in and lets everybody pass.
+func (a *Authorize) Show(c *fiber.Ctx) error {
+	raw := string(c.Request().URI().QueryString())
+	query, err := url.ParseQuery(raw)
+	if err != nil || len(raw) > oauthserver.MaxAuthorizeQuery {
+		return a.problem(c, fault.Invalid("the client's request cannot be read, or is longer than %d bytes", oauthserver.MaxAuthorizeQuery))
+	}
+	asked, err := a.server.Authorize(c.UserContext(), query, personOf(c))
+	if fault.Is(err, fault.CodeUnauthorized) {
+		c.Set(fiber.HeaderCacheControl, "no-store")
+		return c.Redirect(a.loginPath+"?next="+url.QueryEscape(authorizePath+"?"+query.Encode()), fiber.StatusSeeOther)
+	}
+	if err != nil {
+		return a.refused(c, err)
+	}
+	// After a form, browsers judge the redirect to the client by form-action too.
+	policy := strings.Replace(c.GetRespHeader(fiber.HeaderContentSecurityPolicy), "form-action 'self'", "form-action 'self' "+asked.FormSource, 1)
+	c.Set(fiber.HeaderContentSecurityPolicy, policy)
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	return web.Render(c, views.Consent(a.consent(c, asked)))
+}
+
+// Decide serves POST /oauth/authorize: the person's answer. Mount it behind a
+// guard that checks the session and its token.
+func (a *Authorize) Decide(c *fiber.Ctx) error {
+	person := personOf(c)
+	if person == nil {
+		return a.problem(c, fault.Forbidden("you are not signed in any more: begin again in the client"))
+	}
+	form := c.Request().PostArgs()
+	to, err := a.server.Decide(c.UserContext(), *person, string(form.Peek("request")), string(form.Peek("project")), string(form.Peek("decision")) == "allow")
+	if err != nil {
+		return a.refused(c, err)
+	}
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	return c.Redirect(to, fiber.StatusSeeOther)
+}
+
+// refused tells the client of a Denial, and the person of everything else.
+func (a *Authorize) refused(c *fiber.Ctx, err error) error {
+	var denial *oauthserver.Denial
+	if !errors.As(err, &denial) {
+		return a.problem(c, err)
+	}
+	web.EventOf(c).Refused(fault.Code(denial.Refusal.Code))
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	return c.Redirect(denial.URL, fiber.StatusSeeOther)
+}
+
+// problem shows the person what is wrong. The browser stays here.
+func (a *Authorize) problem(c *fiber.Ctx, err error) error {
+	f := fault.From(err)
+	if c.Accepts(fiber.MIMEApplicationJSON, fiber.MIMETextHTML) != fiber.MIMETextHTML || f.Kind == fault.KindInternal {
+		return err
+	}
+	web.EventOf(c).Fault(f)
+	c.Status(web.StatusOf(f))
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	return web.Render(c, views.Problem(views.ProblemProps{
+		Frame: frame(c, a.assets, "The client cannot be let in"), Message: f.Message, RequestID: web.EventOf(c).RequestID,
+	}))
+}
+
+// consent returns what the page shows.
+func (a *Authorize) consent(c *fiber.Ctx, asked *oauthserver.Authorization) views.ConsentProps {
+	p := views.ConsentProps{
+		Frame: frame(c, a.assets, "Let a client in"), ClientName: asked.ClientName, ClientID: asked.ClientID, ClientHost: asked.ClientHost,
+		RedirectName: asked.RedirectName, Local: asked.Local, Named: asked.Named, Scopes: asked.Scopes, Sealed: asked.Sealed, GrantsURL: grantsPath,
+	}
+	for _, project := range asked.Projects {
+		choice := views.ProjectChoice{ID: project.ID, Slug: project.Slug, Name: project.Name}
+		if snapshot, err := a.projects.Project(project.Slug); err == nil {
+			choice.Tools = len(snapshot.Tools)
+		}
+		p.Projects = append(p.Projects, choice)
+	}
+	return p
+}
+
+// personOf returns who is signed in, or nil.
+func personOf(c *fiber.Ctx) *oauthserver.Person {
+	p := web.PersonOf(c)
+	if p == nil {
+		return nil
+	}
+	return &oauthserver.Person{ID: p.ID, SessionID: p.SessionID}
+}
+
+// frame returns the frame of a page for whoever is signed in.
+func frame(c *fiber.Ctx, assets layout.Assets, title string) layout.Frame {
+	f := layout.Frame{Assets: assets, Title: title, Section: layout.SectionAccount}
+	if p := web.PersonOf(c); p != nil {
+		f.Person = &layout.Person{Name: p.Name, Email: p.Email, Role: p.Role, CSRF: p.CSRF}
+	}
+	return f
+}

@@ -1,0 +1,149 @@
+package oauth_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/go-cmp/cmp"
+
+	"mcpgateway/routes/oauth"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/oauthclient"
+	"mcpgateway/web"
+	"mcpgateway/web/webtest"
+)
+
+// finisher answers as told and keeps what it was given.
+type finisher struct {
+	done oauthclient.Finished
+	err  error
+	got  []oauthclient.Callback
+}
+
+func (f *finisher) Finish(_ context.Context, cb oauthclient.Callback) (oauthclient.Finished, error) {
+	f.got = append(f.got, cb)
+	return f.done, f.err
+}
+
+// outcome answers with what became of a connection.
+type outcome struct{}
+
+func (outcome) Connected(c *fiber.Ctx, serverID string) error {
+	return c.SendString("connected " + serverID)
+}
+
+func (outcome) NotConnected(c *fiber.Ctx, serverID string, err error) error {
+	return c.Status(400).SendString("failed " + serverID + ": " + fault.From(err).Message)
+}
+
+func callbackApp(f *finisher, person *web.Person) *fiber.App {
+	app := fiber.New(fiber.Config{Immutable: true})
+	serve := oauth.NewCallback(f, outcome{}).Serve
+	know := func(c *fiber.Ctx) error {
+		if person != nil {
+			c.Locals("person", person)
+		}
+		return c.Next()
+	}
+	app.Get("/oauth/callback", know, serve)
+	app.Get("/oauth/callback/:issuerId", know, serve)
+	return app
+}
+
+func TestACallbackIsHandedOnAsItCame(t *testing.T) {
+	ann := &web.Person{ID: "ann", SessionID: "anns-session"}
+	for name, c := range map[string]struct {
+		path   string
+		person *web.Person
+		done   oauthclient.Finished
+		err    error
+		want   []oauthclient.Callback
+		status int
+		says   string
+	}{
+		"with a code": {
+			"/oauth/callback/abc?state=s%2B1&code=c%20d&iss=https%3A%2F%2Fas.example.com", ann, oauthclient.Finished{ServerID: "s"}, nil,
+			[]oauthclient.Callback{{SessionID: "anns-session", IssuerID: "abc", State: "s+1", Code: "c d", Issuer: "https://as.example.com", HasIssuer: true}}, 200, "connected s",
+		},
+		"without an issuer": {
+			"/oauth/callback?state=s&code=c", ann, oauthclient.Finished{ServerID: "s"}, nil,
+			[]oauthclient.Callback{{SessionID: "anns-session", State: "s", Code: "c"}}, 200, "connected s",
+		},
+		"with an empty issuer": {
+			"/oauth/callback?state=s&code=c&iss=", ann, oauthclient.Finished{ServerID: "s"}, nil,
+			[]oauthclient.Callback{{SessionID: "anns-session", State: "s", Code: "c", HasIssuer: true}}, 200, "connected s",
+		},
+		"with an error": {
+			"/oauth/callback?state=s&error=access_denied&error_description=no", ann, oauthclient.Finished{ServerID: "s"}, fault.Upstream(fault.CodeUpstreamUnauthorized, "refused"),
+			[]oauthclient.Callback{{SessionID: "anns-session", State: "s", Error: "access_denied", Description: "no"}}, 400, "failed s: refused",
+		},
+		"once more": {
+			"/oauth/callback?state=s&code=c", ann, oauthclient.Finished{ServerID: "s", AuthorizeURL: "https://as.example.com/again"}, nil,
+			[]oauthclient.Callback{{SessionID: "anns-session", State: "s", Code: "c"}}, 303, "",
+		},
+		"by nobody":        {"/oauth/callback?state=s&code=c", nil, oauthclient.Finished{}, nil, nil, 400, "not signed in"},
+		"with two states":  {"/oauth/callback?state=s&state=t&code=c", ann, oauthclient.Finished{}, nil, nil, 400, "more than one state"},
+		"with two issuers": {"/oauth/callback?state=s&iss=a&iss=b&code=c", ann, oauthclient.Finished{}, nil, nil, 400, "more than one iss"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &finisher{done: c.done, err: c.err}
+			answer := webtest.Send(t, callbackApp(f, c.person), webtest.Case{Method: "GET", Path: c.path})
+			if answer.Status != c.status || !strings.Contains(answer.Body, c.says) {
+				t.Errorf("got %d %s", answer.Status, answer.Body)
+			}
+			if c.status == 303 && answer.Header.Get("Location") != c.done.AuthorizeURL {
+				t.Errorf("it goes to %s", answer.Header.Get("Location"))
+			}
+			if answer.Header.Get("Cache-Control") != "no-store" || answer.Header.Get("Referrer-Policy") != "no-referrer" {
+				t.Errorf("the code may be kept: %v", answer.Header)
+			}
+			if diff := cmp.Diff(c.want, f.got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestTheClientDocumentIsServedWhereItIsOfUse(t *testing.T) {
+	for public, served := range map[string]bool{
+		"https://gateway.example.com": true, "https://8.8.8.8": true, "https://gateway.example.com/base": true,
+		"http://gateway.example.com": false, "http://127.0.0.1:8080": false, "https://127.0.0.1": false, "https://localhost:8443": false, "https://10.1.2.3": false, "https://[::1]": false,
+	} {
+		u, err := url.Parse(public)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lookup := func(context.Context, string) ([]netip.Addr, error) {
+			return []netip.Addr{netip.MustParseAddr("8.8.8.8")}, nil
+		}
+		d := oauthclient.NewClientDocument(u, lookup, time.Now)
+		app := fiber.New(fiber.Config{ErrorHandler: func(c *fiber.Ctx, err error) error { return c.Status(404).SendString(err.Error()) }})
+		app.All(oauthclient.DocumentPath, oauth.NewClientDocument(d).Serve)
+		answer := webtest.Send(t, app, webtest.Case{Method: "GET", Path: oauthclient.DocumentPath})
+		if (answer.Status == 200) != served {
+			t.Errorf("%s: %d %s", public, answer.Status, answer.Body)
+		}
+		if (d.WhyNot(t.Context()) == "") != served {
+			t.Errorf("%s is judged: %s", public, d.WhyNot(t.Context()))
+		}
+		if !served {
+			continue
+		}
+		var m map[string]any
+		if err := json.Unmarshal([]byte(answer.Body), &m); err != nil {
+			t.Fatal(err)
+		}
+		if m["client_id"] != public+"/oauth/client-metadata.json" || m["token_endpoint_auth_method"] != "none" {
+			t.Errorf("%s: got %v", public, m)
+		}
+		if diff := cmp.Diff([]any{public + "/oauth/callback"}, m["redirect_uris"]); diff != "" {
+			t.Error(diff)
+		}
+	}
+}

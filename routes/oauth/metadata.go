@@ -1,0 +1,101 @@
+// Package oauth serves the authorization server for MCP clients of projects
+// with authMode oauth, and what tells clients of it.
+package oauth
+
+import (
+	"net/url"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/oauthserver"
+	"mcpgateway/services/toolset"
+)
+
+// Projects finds the snapshot of a project.
+type Projects interface {
+	Project(slug string) (*toolset.Snapshot, error)
+}
+
+// Metadata serves the discovery documents.
+type Metadata struct {
+	issuer   string
+	projects Projects
+}
+
+// NewMetadata returns the handlers; publicURL is the origin of the gateway.
+func NewMetadata(publicURL *url.URL, projects Projects) *Metadata {
+	return &Metadata{issuer: publicURL.String(), projects: projects}
+}
+
+// protectedResource is what RFC 9728, section 2, says of an endpoint.
+type protectedResource struct {
+	Resource             string   `json:"resource"`
+	AuthorizationServers []string `json:"authorization_servers"`
+	Scopes               []string `json:"scopes_supported"`
+	BearerMethods        []string `json:"bearer_methods_supported"`
+	Name                 string   `json:"resource_name"`
+}
+
+// ProtectedResource serves
+// /.well-known/oauth-protected-resource/v1/mcp/:projectSlug/:endpoint (RFC
+// 9728, section 3.1) for projects with authMode oauth, and 404 for all others.
+// There is none for the origin: clients would take the origin for the resource.
+func (m *Metadata) ProtectedResource(c *fiber.Ctx) error {
+	if done, err := shared(c, fiber.MethodGet); done {
+		return err
+	}
+	slug, endpoint := c.Params("projectSlug"), c.Params("endpoint")
+	project, err := m.projects.Project(slug)
+	if err != nil {
+		return err
+	}
+	if project.Project.AuthMode != models.AuthOAuth || endpoint != "request" && endpoint != "sse" {
+		return fault.NotFound("protected resource", slug)
+	}
+	name := project.Project.Name
+	if name == "" {
+		name = slug
+	}
+	return c.JSON(protectedResource{
+		Resource: m.issuer + "/v1/mcp/" + slug + "/" + endpoint, AuthorizationServers: []string{m.issuer},
+		Scopes: []string{string(access.ScopeRead), string(access.ScopeCall)}, BearerMethods: []string{"header"}, Name: name,
+	})
+}
+
+// authorizationServer is what RFC 8414, section 2, and its extensions say of
+// this server.
+type authorizationServer struct {
+	Issuer                string   `json:"issuer"`
+	AuthorizationEndpoint string   `json:"authorization_endpoint"`
+	TokenEndpoint         string   `json:"token_endpoint"`
+	RegistrationEndpoint  string   `json:"registration_endpoint"`
+	RevocationEndpoint    string   `json:"revocation_endpoint"`
+	ResponseTypes         []string `json:"response_types_supported"`
+	ResponseModes         []string `json:"response_modes_supported"`
+	GrantTypes            []string `json:"grant_types_supported"`
+	ChallengeMethods      []string `json:"code_challenge_methods_supported"`
+	TokenAuthMethods      []string `json:"token_endpoint_auth_methods_supported"`
+	RevocationAuthMethods []string `json:"revocation_endpoint_auth_methods_supported"`
+	Scopes                []string `json:"scopes_supported"`
+	ClientDocuments       bool     `json:"client_id_metadata_document_supported"`
+	AnswersWithIssuer     bool     `json:"authorization_response_iss_parameter_supported"`
+}
+
+// AuthorizationServer serves /.well-known/oauth-authorization-server (RFC 8414,
+// section 3; RFC 9207, section 3; client id metadata documents).
+func (m *Metadata) AuthorizationServer(c *fiber.Ctx) error {
+	if done, err := shared(c, fiber.MethodGet); done {
+		return err
+	}
+	methods := []string{string(models.AuthMethodNone), string(models.AuthMethodBasic), string(models.AuthMethodPost)}
+	return c.JSON(authorizationServer{
+		Issuer: m.issuer, AuthorizationEndpoint: m.issuer + "/oauth/authorize", TokenEndpoint: m.issuer + "/oauth/token",
+		RegistrationEndpoint: m.issuer + "/oauth/register", RevocationEndpoint: m.issuer + "/oauth/revoke",
+		ResponseTypes: []string{"code"}, ResponseModes: []string{"query"}, GrantTypes: []string{"authorization_code", "refresh_token"},
+		ChallengeMethods: []string{"S256"}, TokenAuthMethods: methods, RevocationAuthMethods: methods, Scopes: oauthserver.Scopes(),
+		ClientDocuments: true, AnswersWithIssuer: true,
+	})
+}

@@ -1,0 +1,52 @@
+package oauth
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/oauthserver"
+)
+
+// TokenServer issues and revokes tokens; oauthserver.Server says how.
+type TokenServer interface {
+	Token(ctx context.Context, form url.Values, authorization string) (oauthserver.Tokens, error)
+	Revoke(ctx context.Context, form url.Values, authorization string) error
+}
+
+// Token serves the token and revocation endpoints.
+type Token struct{ server TokenServer }
+
+// NewToken returns the handlers.
+func NewToken(server TokenServer) *Token { return &Token{server: server} }
+
+// tokenBody is the answer of RFC 6749, section 5.1.
+type tokenBody struct {
+	AccessToken  string `json:"access_token"`
+	TokenType    string `json:"token_type"`
+	ExpiresIn    int64  `json:"expires_in"` // seconds
+	RefreshToken string `json:"refresh_token"`
+	Scope        string `json:"scope"`
+}
+
+// Issue serves POST /oauth/token (OAuth 2.1, section 3.2).
+func (t *Token) Issue(c *fiber.Ctx) error {
+	if done, err := shared(c, fiber.MethodPost); done {
+		return err
+	}
+	form, err := clientForm(c)
+	if err != nil {
+		return answerError(c, err)
+	}
+	tokens, err := t.server.Token(c.UserContext(), form, c.Get(fiber.HeaderAuthorization))
+	if err != nil {
+		return answerError(c, err)
+	}
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	c.Set(fiber.HeaderPragma, "no-cache")
+	return c.JSON(tokenBody{
+		AccessToken: tokens.Access.Reveal(), TokenType: "Bearer", ExpiresIn: int64(tokens.Expires.Seconds()),
+		RefreshToken: tokens.Refresh.Reveal(), Scope: tokens.Scopes,
+	})
+}

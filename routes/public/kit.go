@@ -1,0 +1,45 @@
+package public
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/views/kit"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/ui"
+	"mcpgateway/web"
+)
+
+// Kit serves the page with every part that pages are made of. It shows no
+// data of the gateway.
+type Kit struct{ props kit.Props }
+
+// NewKit returns the handler.
+func NewKit(assets layout.Assets) *Kit {
+	return &Kit{props: kit.Props{Frame: layout.Frame{
+		Assets: assets, Title: "Kit", Description: "Every part of the pages in every state.", Section: layout.SectionProjects,
+		Person: &layout.Person{Name: "Ada Example", Email: "ada@example.com", Role: layout.RoleAdmin, CSRF: "token"},
+		Banners: []layout.Banner{
+			{Tone: "warn", Text: "The connection to notion needs to be renewed.", LinkLabel: "Reconnect", LinkURL: "/kit"},
+		},
+		Flash: &layout.Flash{Tone: "ok", Text: "The project was saved."},
+		Head:  layout.JSONLD(map[string]string{"@context": "https://schema.org", "@type": "WebPage", "name": "Kit </script>"}),
+	}}}
+}
+
+// Page serves GET /kit.
+func (k *Kit) Page(c *fiber.Ctx) error { return web.Render(c, kit.Page(k.props)) }
+
+// Live serves GET /kit/live: a stream with one line for the live log.
+func (k *Kit) Live(c *fiber.Ctx) error {
+	var row bytes.Buffer
+	if err := ui.LogRow(kit.LogRows()[0]).Render(layout.WithAssets(c.UserContext(), k.props.Assets), &row); err != nil {
+		return err
+	}
+	c.Set(fiber.HeaderContentType, "text/event-stream")
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	// The stream ends here; whoever listens comes back after a day.
+	return c.SendString("retry: 86400000\ndata: " + strings.ReplaceAll(row.String(), "\n", "\ndata: ") + "\n\n")
+}

@@ -1,0 +1,108 @@
+package public_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"math/rand/v2"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"mcpgateway/models/modelstest"
+	"mcpgateway/routes/routestest"
+	"mcpgateway/services/access"
+	"mcpgateway/services/secrets"
+	"mcpgateway/web/webtest"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		// A server's cleaner wakes up every ten seconds to see that it ended, and the clock of all servers never ends.
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"))
+}
+
+func newApp(t *testing.T, settings ...string) *routestest.App {
+	t.Helper()
+	return routestest.New(t, modelstest.SQLite(t), append(settings, "GATEWAY_TRUSTED_PROXIES=0.0.0.0/32")...)
+}
+
+// get asks for a page and fails the test unless it answers with the status.
+func get(t *testing.T, a *routestest.App, path string, status int, headers ...string) webtest.Answer {
+	t.Helper()
+	c := webtest.Case{Path: path, Header: map[string]string{"Accept": "text/html", "X-Forwarded-For": stranger()}}
+	for i := 0; i < len(headers); i += 2 {
+		c.Header[headers[i]] = headers[i+1]
+	}
+	answer := webtest.Send(t, a.App, c)
+	if answer.Status != status {
+		t.Fatalf("GET %s answered %d, not %d: %s", path, answer.Status, status, answer.Body)
+	}
+	return answer
+}
+
+// stranger returns an address that has not asked for much yet.
+func stranger() string {
+	return fmt.Sprintf("10.%d.%d.%d", rand.IntN(256), rand.IntN(256), rand.IntN(256))
+}
+
+// administrator sets the gateway up and returns the Cookie header of its first
+// administrator, and the token of the session's forms.
+func administrator(t *testing.T, a *routestest.App) (cookie, csrf string) {
+	t.Helper()
+	token, err := a.Services.People.NewSetupToken(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := a.Services.People.Setup(t.Context(), access.SetupForm{
+		Token: token, Email: "ada@example.com", Name: "Ada", Password: secrets.NewValue("a long pass phrase for tests"),
+	}, access.Browser{IP: "127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "sid=" + in.Cookie.Reveal(), in.Session.CSRF
+}
+
+var link = regexp.MustCompile(`<a [^>]*href="([^"]*)"[^>]*rel="next"`)
+
+// next returns the address of the page behind a list's page, or "".
+func next(body string) string {
+	m := link.FindStringSubmatch(body)
+	if m == nil {
+		return ""
+	}
+	return html.UnescapeString(m[1])
+}
+
+var card = regexp.MustCompile(`<a class="card-link break" href="([^"]*)"`)
+
+// cards returns where the cards of a list lead.
+func cards(body string) []string {
+	var paths []string
+	for _, m := range card.FindAllStringSubmatch(body, -1) {
+		paths = append(paths, html.UnescapeString(m[1]))
+	}
+	return paths
+}
+
+// query returns the address of a list for a query.
+func query(path, text string) string { return path + "?" + url.Values{"query": {text}}.Encode() }
+
+// data returns the schema.org data of a page.
+func data(t *testing.T, body string) map[string]any {
+	t.Helper()
+	_, rest, found := strings.Cut(body, `type="application/ld+json">`)
+	text, _, closed := strings.Cut(rest, "</script>")
+	if !found || !closed {
+		t.Fatal("the page has no schema.org data")
+	}
+	var d map[string]any
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		t.Fatalf("the data %s is %v", text, err)
+	}
+	return d
+}

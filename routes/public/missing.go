@@ -1,0 +1,21 @@
+package public
+
+import (
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/public"
+	"mcpgateway/web"
+)
+
+// missing answers with the page for an entry that is not there. The request's
+// log line says that too.
+func (p *Pages) missing(c *fiber.Ctx, err error, props public.MissingProps, section layout.Section) error {
+	event := web.EventOf(c)
+	event.Fault(fault.From(err))
+	c.Status(web.StatusOf(err))
+	props.Frame = p.frames.Frame(c, "Not found", section)
+	props.RequestID = event.RequestID
+	return answer(c, props.Frame, public.Missing(props))
+}

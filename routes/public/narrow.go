@@ -1,0 +1,106 @@
+package public
+
+import (
+	"net/url"
+	"slices"
+
+	"mcpgateway/services/query"
+	"mcpgateway/views/ui"
+)
+
+// narrowing makes the links that add a clause to a query or take it out.
+type narrowing struct {
+	path    string // of the list
+	clauses []query.Clause
+}
+
+// address returns the address of the list for a query.
+func address(path, text string) string {
+	if text == "" {
+		return path
+	}
+	return path + "?" + url.Values{"query": {text}}.Encode()
+}
+
+// continued returns the address of the page behind a cursor.
+func continued(path, text, cursor string) string {
+	values := url.Values{"cursor": {cursor}}
+	if text != "" {
+		values.Set("query", text)
+	}
+	return path + "?" + values.Encode()
+}
+
+func (n narrowing) to(clauses []query.Clause) string {
+	return address(n.path, (&query.Query{Clauses: clauses}).Canonical())
+}
+
+// is reports whether a clause asks for exactly this value.
+func is(c *query.Clause, qualifier, value string) bool {
+	return !c.Negated && c.Qualifier == qualifier && c.Folded == query.Fold(value)
+}
+
+// toggle returns the link that adds the value to those asked for, or takes it
+// out when it is among them.
+func (n narrowing) toggle(qualifier, value string) (link string, on bool) {
+	rest := slices.DeleteFunc(slices.Clone(n.clauses), func(c query.Clause) bool { return is(&c, qualifier, value) })
+	if len(rest) < len(n.clauses) {
+		return n.to(rest), true
+	}
+	return n.to(append(rest, query.Clause{Qualifier: qualifier, Value: value})), false
+}
+
+// only returns the link that asks for this value instead of any other of the
+// qualifier, or takes it out.
+func (n narrowing) only(qualifier, value string) (link string, on bool) {
+	if link, on = n.toggle(qualifier, value); on {
+		return link, on
+	}
+	rest := without(n.clauses, qualifier)
+	return n.to(append(rest, query.Clause{Qualifier: qualifier, Value: value})), false
+}
+
+// without returns the clauses but those that ask for a value of the qualifier.
+func without(clauses []query.Clause, qualifier string) []query.Clause {
+	return slices.DeleteFunc(slices.Clone(clauses), func(c query.Clause) bool { return !c.Negated && c.Qualifier == qualifier })
+}
+
+// asks reports whether a value of the qualifier is asked for.
+func (n narrowing) asks(qualifier string) bool {
+	return slices.ContainsFunc(n.clauses, func(c query.Clause) bool { return !c.Negated && c.Qualifier == qualifier })
+}
+
+// label returns a clause as a chip says it.
+func label(c *query.Clause) string {
+	switch {
+	case !c.Negated && c.Qualifier == "verified" && c.Bool:
+		return "Verified"
+	case !c.Negated && c.Qualifier == "featured" && c.Bool:
+		return "Featured"
+	}
+	text := ui.Clean((&query.Query{Clauses: []query.Clause{*c}}).Canonical())
+	const most = 40 // characters
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}
+
+// maxChips is how many clauses of a query have a chip.
+const maxChips = 12
+
+// active returns a chip for each clause that has none among the others; it
+// takes the clause out. Words are left to the search field.
+func (n narrowing) active(others []ui.Chip) []ui.Chip {
+	var chips []ui.Chip
+	for i := range n.clauses {
+		c := &n.clauses[i]
+		rest := n.to(slices.Delete(slices.Clone(n.clauses), i, i+1))
+		known := slices.ContainsFunc(others, func(chip ui.Chip) bool { return chip.On && chip.URL == rest })
+		if c.Qualifier == "" && !c.Negated || known || len(chips) == maxChips {
+			continue
+		}
+		chips = append(chips, ui.Chip{Label: label(c), URL: rest, On: true})
+	}
+	return chips
+}

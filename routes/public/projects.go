@@ -1,0 +1,25 @@
+package public
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"mcpgateway/services/toolset"
+	"mcpgateway/views/ui"
+)
+
+// Projects knows every project.
+type Projects interface{ All() []*toolset.Snapshot }
+
+// options returns the projects to choose one, by name.
+func options(projects Projects) []ui.Option {
+	var list []ui.Option
+	for _, s := range projects.All() {
+		list = append(list, ui.Option{Value: s.Project.Slug, Label: ui.Clean(cmp.Or(s.Project.Name, s.Project.Slug))})
+	}
+	slices.SortFunc(list, func(a, b ui.Option) int {
+		return cmp.Or(strings.Compare(strings.ToLower(a.Label), strings.ToLower(b.Label)), strings.Compare(a.Value, b.Value))
+	})
+	return list
+}

@@ -1,0 +1,90 @@
+package public
+
+import (
+	"strings"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/query"
+	"mcpgateway/views/ui"
+)
+
+// queryError returns what is wrong with a query and, where it is obvious, a
+// link to the query that was probably meant.
+func queryError(grammar query.Grammar, path, text string, f *fault.Fault) *ui.QueryError {
+	e := &ui.QueryError{Message: f.Message}
+	if f.Span == nil {
+		return e
+	}
+	e.Start, e.End = f.Span.Start, f.Span.End
+	runes := []rune(text)
+	if e.Start < 0 || e.End > len(runes) || e.Start > e.End {
+		return e
+	}
+	clause := string(runes[e.Start:e.End])
+	mended := mend(grammar, f.Code, clause)
+	if mended == clause {
+		return e
+	}
+	whole := strings.Join(strings.Fields(string(runes[:e.Start])+" "+mended+" "+string(runes[e.End:])), " ")
+	if strings.ContainsAny(text, "\"") {
+		// White space inside quotes stays as it is.
+		whole = strings.TrimSpace(string(runes[:e.Start]) + mended + string(runes[e.End:]))
+	}
+	if _, err := grammar.Parse(whole); err != nil {
+		return e
+	}
+	e.FixURL, e.FixLabel = address(path, whole), "Search for "+ui.Clean(whole)
+	if whole == "" {
+		e.FixLabel = "Search without it"
+	}
+	return e
+}
+
+// mend returns the clause that was probably meant, or the clause itself.
+func mend(grammar query.Grammar, code fault.Code, clause string) string {
+	bare := strings.TrimPrefix(clause, "-")
+	sign := clause[:len(clause)-len(bare)]
+	name, value, _ := strings.Cut(bare, ":")
+	switch code {
+	case fault.CodeUnknownQualifier, fault.CodeUnsupportedQualifier:
+		if near := nearQualifier(grammar, strings.ToLower(name)); near != "" {
+			return sign + near + ":" + value
+		}
+		if !strings.HasSuffix(bare, `"`) {
+			return sign + `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(bare) + `"`
+		}
+	case fault.CodeUnterminatedQuote:
+		return clause + `"`
+	case fault.CodeInvalidValue:
+		switch strings.ToLower(strings.Trim(value, `"`)) {
+		case "yes", "y", "1", "on", "t":
+			return sign + name + ":true"
+		case "no", "n", "0", "off", "f":
+			return sign + name + ":false"
+		}
+		return ""
+	case fault.CodeEmptyValue, fault.CodeDanglingNegation:
+		return ""
+	}
+	return clause
+}
+
+// nearQualifier returns the qualifier that is at most two letters away, or
+// nothing.
+func nearQualifier(grammar query.Grammar, name string) string {
+	const most = 2
+	best, at := "", most+1
+	for candidate, kind := range grammar.Qualifiers {
+		if kind == query.Fixed || len(name) > len(candidate)+most {
+			continue
+		}
+		if d := distance(name, candidate); d < at || d == at && candidate < best {
+			best, at = candidate, d
+		}
+	}
+	// A short name is near to everything.
+	if at > len(name)/2 {
+		return ""
+	}
+	return best
+}

@@ -1,0 +1,181 @@
+package public
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/services/catalog"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/query"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/public"
+	"mcpgateway/views/ui"
+)
+
+// pageRows is how many rows a page shows: two, three and four cards beside
+// each other fill it.
+const pageRows = 24
+
+// registryPath is where the list of servers is.
+const registryPath = "/registry"
+
+// Registry serves the pages of the server registry.
+type Registry struct {
+	pages    *Pages
+	catalog  *catalog.Catalog
+	projects Projects
+}
+
+// NewRegistry returns the handlers. projects are those that an administrator
+// may add a server to.
+func NewRegistry(pages *Pages, c *catalog.Catalog, projects Projects) *Registry {
+	return &Registry{pages: pages, catalog: c, projects: projects}
+}
+
+// List serves GET /registry: the servers that the query finds, page by page. A
+// query that cannot be read is shown with what is wrong; a cursor of an older
+// catalog leads to the fresh first page.
+func (r *Registry) List(c *fiber.Ctx) error {
+	asked := question{text: strings.ToValidUTF8(c.Query("query"), "\ufffd"), cursor: c.Query("cursor")}
+	found, notices, err := ask(c, asked, func(s catalog.Search) (*catalog.Found[*models.CatalogEntry], error) {
+		return r.catalog.Entries(c.UserContext(), s)
+	})
+	props := public.RegistryProps{Search: r.search(asked.text), Notices: notices}
+	if err == nil {
+		err = r.narrow(&props, asked.text, found)
+	}
+	if f := fault.From(err); err != nil && f.Kind != fault.KindInvalid {
+		return err
+	} else if err != nil {
+		status(c, err)
+		props.Failed, props.Search.Error = true, queryError(query.Registry(), registryPath, asked.text, f)
+	} else {
+		props.Servers = public.Servers(found.Rows)
+		props.Count, props.Pager = paged(registryPath, asked.text, found, "server", "servers")
+	}
+	props.Frame = r.pages.frame(c, r.about(asked, props.Servers, found))
+	return answerList(c, props.Frame, public.Registry(props), cursorOf(found), r.catalog.Version())
+}
+
+// question is what a list is asked for.
+type question struct{ text, cursor string }
+
+// ask returns the page that is asked for. When its cursor cannot be continued
+// from, it returns the first page and says so.
+func ask[T any](c *fiber.Ctx, q question, find func(catalog.Search) (*catalog.Found[T], error)) (*catalog.Found[T], []public.Notice, error) {
+	search := catalog.Search{Text: q.text, Limit: pageRows, Continue: q.cursor != "", Cursor: q.cursor}
+	found, err := find(search)
+	var notices []public.Notice
+	switch {
+	case fault.Is(err, fault.CodeCursorStale):
+		notices = append(notices, public.Notice{Tone: ui.Warn, Text: "the catalog has changed since; here is the fresh first page"})
+	case fault.Is(err, fault.CodeInvalidCursor):
+		notices = append(notices, public.Notice{Tone: ui.Warn, Text: "this link into the list cannot be followed; here is the first page"})
+	}
+	if len(notices) > 0 {
+		status(c, err)
+		search.Continue, search.Cursor = false, ""
+		found, err = find(search)
+	}
+	if err != nil {
+		return nil, notices, err
+	}
+	for _, w := range found.Warnings {
+		notices = append(notices, public.Notice{Text: w.Message})
+	}
+	return found, notices, nil
+}
+
+// paged returns what a page shows of how much, and the ways on. There is no
+// way back to the page before: cursors lead forward, and the browser goes back.
+func paged[T any](path, text string, found *catalog.Found[T], one, many string) (string, ui.PagerProps) {
+	if found.Total == 0 {
+		return "", ui.PagerProps{}
+	}
+	end := found.Offset + len(found.Rows)
+	count := ui.Plural(found.Total, one, many)
+	if end-found.Offset < found.Total {
+		count = fmt.Sprintf("%s–%s of %s", ui.Count(found.Offset+1), ui.Count(end), count)
+	}
+	pager := ui.PagerProps{Shown: ui.Count(len(found.Rows)) + " shown"}
+	if found.Offset > 0 {
+		pager.FirstURL = address(path, text)
+	}
+	if found.NextCursor != "" {
+		pager.NextURL = continued(path, text, found.NextCursor)
+	}
+	return count, pager
+}
+
+// cursorOf returns the cursor of the next page, or "".
+func cursorOf[T any](found *catalog.Found[T]) string {
+	if found == nil {
+		return ""
+	}
+	return found.NextCursor
+}
+
+// search is the search box of the list.
+func (r *Registry) search(text string) ui.SearchProps {
+	return ui.SearchProps{
+		Action: registryPath, Query: text, Label: "Search the registry", Placeholder: "Search servers, tag:search, verified:true", HelpURL: "#how-to-search", Live: true,
+	}
+}
+
+// about is what a page of the list says of itself. Pages behind the first and
+// failed searches are not for search engines: their addresses do not last.
+func (r *Registry) about(q question, servers []public.Server, found *catalog.Found[*models.CatalogEntry]) about {
+	a := about{
+		title: "Registry", description: "MCP servers, with how each is reached, how a client is let in, and how it is installed.",
+		path: address(registryPath, q.text), section: layout.SectionRegistry, noIndex: q.cursor != "" || found == nil || len(servers) == 0,
+	}
+	if q.text != "" {
+		a.title = ui.Clean(clipped(q.text)) + " · Registry"
+	}
+	if found == nil || len(servers) == 0 {
+		return a
+	}
+	names, paths := make([]string, len(servers)), make([]string, len(servers))
+	for i, s := range servers {
+		names[i], paths[i] = s.Title(), s.Path()
+	}
+	a.data = r.pages.itemList(found.Offset, names, paths)
+	return a
+}
+
+// clipped shortens a text for a title.
+func clipped(s string) string {
+	const most = 60 // characters
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}
+
+// Page serves GET /registry/:publisher/:server, with 404 and names like it for
+// a server that is not there.
+func (r *Registry) Page(c *fiber.Ctx) error {
+	publisher, server := c.Params("publisher"), c.Params("server")
+	e, err := r.catalog.EntryByName(publisher, server)
+	if fault.Is(err, fault.CodeNotFound) {
+		return r.pages.missing(c, err, public.MissingProps{
+			What: "server " + clipped(publisher+"/"+server), Near: nearServers(c.UserContext(), r.catalog, publisher, server),
+			AllLabel: "Search the registry", AllURL: registryPath,
+		}, layout.SectionRegistry)
+	}
+	if err != nil {
+		return err
+	}
+	s := public.Server{CatalogEntry: e}
+	f := r.pages.frame(c, about{
+		title: s.Title() + " by " + s.Publisher(), description: ui.Clean(e.Description), path: s.Path(), section: layout.SectionRegistry, data: r.pages.software(s),
+	})
+	props := public.RegistryItemProps{Frame: f, Server: s, Templates: r.templatesWith(e)}
+	if f.Admin() {
+		props.Projects = options(r.projects)
+	}
+	return answer(c, f, public.RegistryItem(props))
+}

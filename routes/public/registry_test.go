@@ -1,0 +1,285 @@
+package public_test
+
+import (
+	"html"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"mcpgateway/services/catalog"
+	"mcpgateway/services/projects"
+	"mcpgateway/views/public"
+	"mcpgateway/web/webtest"
+)
+
+func TestTheRegistryShowsEveryServerPageByPage(t *testing.T) {
+	a := newApp(t)
+	var seen []string
+	pages := 0
+	for path := "/registry"; path != ""; pages++ {
+		body := get(t, a, path, 200).Body
+		seen = append(seen, cards(body)...)
+		if first := strings.Contains(body, "First page"); first != (pages > 0) {
+			t.Errorf("page %d has a link to the first page: %t", pages+1, first)
+		}
+		if noIndex := strings.Contains(body, `content="noindex, follow"`); noIndex != (pages > 0) {
+			t.Errorf("page %d keeps search engines out: %t", pages+1, noIndex)
+		}
+		path = next(body)
+	}
+	var want []string
+	for _, s := range public.Servers(a.Services.Catalog.AllEntries()) {
+		want = append(want, s.Path())
+	}
+	if len(want) != 495 || pages != (len(want)+23)/24 || !slices.Equal(seen, want) {
+		t.Errorf("%d pages show %d servers of %d", pages, len(seen), len(want))
+	}
+}
+
+func TestTheRegistryCountsWhatItShows(t *testing.T) {
+	a := newApp(t)
+	for text, want := range map[string]string{
+		"":                    "1–24 of 495 servers",
+		"featured:true":       "1–24 of 25 servers",
+		"publisher:atlassian": "1 server",
+		"zzzzzz":              "No server matches",
+	} {
+		if body := get(t, a, query("/registry", text), 200).Body; !strings.Contains(body, want) {
+			t.Errorf("%q does not show %q", text, want)
+		}
+	}
+}
+
+func TestChipsAndFacetsAreLinksThatAddAndRemoveClauses(t *testing.T) {
+	a := newApp(t)
+	for _, tc := range []struct{ query, link string }{
+		{"github", "github verified:true"},
+		{"github verified:true", "github"},
+		{"verified:false", "verified:true"},
+		{"tag:search", ""},
+		{"tag:search", "tag:search tag:ai"},
+		{"-tag:search git", "git"},
+		{`"pull request" publisher:github`, `"pull request"`},
+	} {
+		body := get(t, a, query("/registry", tc.query), 200).Body
+		want := "/registry"
+		if tc.link != "" {
+			want = query("/registry", tc.link)
+		}
+		if !strings.Contains(body, `href="`+html.EscapeString(want)+`"`) {
+			t.Errorf("%q has no link to %q", tc.query, tc.link)
+		}
+	}
+}
+
+func TestAFacetCountsWhatItsValueWouldShow(t *testing.T) {
+	a := newApp(t)
+	// Tags are alternatives: another one adds its servers to the list.
+	every, err := a.Services.Catalog.Facets("verified:true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := get(t, a, query("/registry", "verified:true tag:search"), 200).Body
+	for _, tag := range every.Tags[:5] {
+		want := `<span class="clip">` + tag.Value + `</span> <span class="count">` + strconv.Itoa(tag.Count) + `</span>`
+		if !strings.Contains(body, want) {
+			t.Errorf("the tag %s is not counted as %d", tag.Value, tag.Count)
+		}
+	}
+}
+
+func TestABrokenQueryIsShownInPlace(t *testing.T) {
+	a := newApp(t)
+	for _, tc := range []struct{ name, query, marked, fix string }{
+		{"a misspelt qualifier", "é tags:search x", "tags:search", "é tag:search x"},
+		{"a qualifier of another surface", "category:code", "category:code", `"category:code"`},
+		{"an address", "https://x.example/a", "https://x.example/a", `"https://x.example/a"`},
+		{"no value", "git tag:", "tag:", "git"},
+		{"no closing quote", `git "pull request`, `&#34;pull request`, `git "pull request"`},
+		{"a loose sign", "git - hub", "-", "git hub"},
+		{"no boolean", "verified:yes", "verified:yes", "verified:true"},
+		{"markup", `tag:"<script>alert(1)</script>`, "", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			answer := get(t, a, query("/registry", tc.query), 400)
+			if tc.marked != "" && !strings.Contains(answer.Body, "<mark>"+tc.marked+"</mark>") {
+				t.Errorf("%q is not marked", tc.marked)
+			}
+			if tc.fix != "" && !strings.Contains(answer.Body, `href="`+html.EscapeString(query("/registry", tc.fix))+`"`) {
+				t.Errorf("there is no link to %q", tc.fix)
+			}
+			if strings.Contains(answer.Body, "<script>alert") {
+				t.Error("the query became markup")
+			}
+			if answer.Header.Get("Cache-Control") != "no-store" {
+				t.Errorf("Cache-Control is %q", answer.Header.Get("Cache-Control"))
+			}
+			// While somebody types, the same words come without a failure.
+			get(t, a, query("/registry", tc.query), 200, "HX-Request", "true")
+		})
+	}
+}
+
+func TestACursorOfAnOlderCatalogLeadsToTheFreshFirstPage(t *testing.T) {
+	a := newApp(t)
+	follow := next(get(t, a, query("/registry", "tag:devops"), 200).Body)
+	last := a.Services.Catalog.AllEntries()[494]
+	if err := a.Services.CatalogStore.SetFeatured(t.Context(), last.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	answer := get(t, a, follow, 409)
+	for _, want := range []string{"he catalog has changed since; here is the fresh first page", "1–24 of"} {
+		if !strings.Contains(answer.Body, want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	if strings.Contains(answer.Body, "First page") {
+		t.Error("the first page leads to itself")
+	}
+	if body := get(t, a, "/registry?cursor=garbage", 400).Body; !strings.Contains(body, "cannot be followed; here is the first page") {
+		t.Error("a broken cursor is not explained")
+	}
+}
+
+func TestEveryServersPageIsThere(t *testing.T) {
+	a := newApp(t)
+	for _, s := range public.Servers(a.Services.Catalog.AllEntries()) {
+		body := get(t, a, s.Path(), 200).Body
+		if !strings.Contains(body, html.EscapeString(s.PublisherName+"/"+s.ServerName)) {
+			t.Errorf("%s does not name the server", s.Path())
+		}
+		if says := strings.Contains(body, "cannot be added to a project: local servers are not run here"); says != s.Local() {
+			t.Errorf("%s says that it cannot be added: %t", s.Path(), says)
+		}
+		if len(body) > 60_000 {
+			t.Errorf("%s has %d bytes", s.Path(), len(body))
+		}
+		if d := data(t, body); d["@type"] != "SoftwareApplication" || d["url"] != "http://127.0.0.1:8080"+s.Path() {
+			t.Errorf("%s says of itself %v", s.Path(), d)
+		}
+	}
+}
+
+func TestTheShownFileOfARemoteServerCanBeApplied(t *testing.T) {
+	a := newApp(t)
+	for _, s := range public.Servers(a.Services.Catalog.AllEntries()) {
+		if s.Local() {
+			continue
+		}
+		_, rest, _ := strings.Cut(get(t, a, s.Path(), 200).Body, `aria-label="server.json"><code>`)
+		text, _, found := strings.Cut(rest, "</code>")
+		if !found {
+			t.Fatalf("%s shows no file", s.Path())
+		}
+		if _, err := projects.ParseDeclaration([]byte(html.UnescapeString(text))); err != nil {
+			t.Errorf("the file of %s: %v", s.Path(), err)
+		}
+	}
+}
+
+func TestAMissingServerNamesThoseLikeIt(t *testing.T) {
+	a := newApp(t)
+	for path, want := range map[string]string{
+		"/registry/asana/asna":                    "/registry/asana/asana",
+		"/registry/nobody/atlassian":              "/registry/atlassian/atlassian",
+		"/registry/x/" + strings.Repeat("a", 500): "/registry",
+	} {
+		answer := get(t, a, path, 404)
+		if !strings.Contains(answer.Body, `href="`+want+`"`) || !strings.Contains(answer.Body, answer.Header.Get("X-Request-Id")) {
+			t.Errorf("%s does not lead to %s", path, want)
+		}
+	}
+}
+
+func TestAHiddenServerIsNotThere(t *testing.T) {
+	a := newApp(t)
+	e := a.Services.Catalog.AllEntries()[0]
+	path := public.Server{CatalogEntry: e}.Path()
+	if err := a.Services.CatalogStore.SetHidden(t.Context(), e.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	get(t, a, path, 404)
+	for _, list := range []string{"/registry", "/sitemap.xml", "/feed.atom", "/"} {
+		if strings.Contains(get(t, a, list, 200).Body, path+`"`) {
+			t.Errorf("%s still names it", list)
+		}
+	}
+}
+
+func TestOnlyAdministratorsSeeControls(t *testing.T) {
+	a := newApp(t)
+	a.Apply(t, `{"projects":{"team":{"name":"The <b>team","authMode":"none","mcpServers":{}}}}`)
+	cookie, csrf := administrator(t, a)
+	for _, path := range []string{"/registry/asana/asana", "/templates/billing-support"} {
+		if body := get(t, a, path, 200).Body; strings.Contains(body, "<form method=\"post\"") || strings.Contains(body, "csrf") {
+			t.Errorf("visitors of %s see a form", path)
+		}
+		answer := get(t, a, path, 200, "Cookie", cookie)
+		if strings.Count(answer.Body, `name="csrf" value="`+csrf+`"`) < 2 {
+			t.Errorf("administrators of %s see no forms", path)
+		}
+		if answer.Header.Get("Cache-Control") != "private, no-cache" || !strings.Contains(answer.Header.Get("Vary"), "Cookie") {
+			t.Errorf("%s may be kept: %v", path, answer.Header)
+		}
+	}
+	id := a.Services.Catalog.AllEntries()[0].ID
+	body := get(t, a, "/registry/asana/asana", 200, "Cookie", cookie).Body
+	for _, want := range []string{
+		`action="/admin/catalog/add"`, `name="id" value="` + id, `<option value="team">The &lt;b&gt;team</option>`,
+		`/feature"`, `/verify"`, `/hide"`, `/edit"`,
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("administrators do not see %s", want)
+		}
+	}
+}
+
+func TestPagesTravelOnce(t *testing.T) {
+	a := newApp(t)
+	for _, path := range []string{"/", "/registry", "/registry/asana/asana", "/templates", "/templates/billing-support"} {
+		first := get(t, a, path, 200)
+		tag := first.Header.Get("ETag")
+		if tag == "" || first.Header.Get("Cache-Control") != "public, max-age=60" || !strings.Contains(first.Header.Get("Vary"), "Cookie") {
+			t.Errorf("%s: %v", path, first.Header)
+		}
+		if again := get(t, a, path, 304, "If-None-Match", tag); again.Body != "" {
+			t.Errorf("%s sends its body again", path)
+		}
+	}
+}
+
+func TestWhatACatalogSaysStaysText(t *testing.T) {
+	a := newApp(t)
+	const evil = `"><script>alert(1)</script>` + "\u202e\u200b" + `' onload=x`
+	title, tags := evil, []string{`a"b\c d`}
+	e := a.Services.Catalog.AllEntries()[0]
+	if err := a.Services.CatalogStore.Edit(t.Context(), e.ID, catalog.Edit{ServerTitle: &title, PublisherTitle: &title, Description: &title, Tags: &tags}); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{public.Server{CatalogEntry: e}.Path(), "/registry", "/", "/feed.atom"} {
+		webtest.Check(t, webtest.Case{Status: 200, NotBody: []string{"<script>alert", "\u202e", "\u200b", `"> onload`}}, get(t, a, path, 200))
+	}
+	item := get(t, a, public.Server{CatalogEntry: e}.Path(), 200).Body
+	link := "/registry?query=" + url.QueryEscape(catalog.Term("tag", tags[0]))
+	if !strings.Contains(item, `href="`+html.EscapeString(link)+`"`) {
+		t.Errorf("the tag does not lead to %s", link)
+	}
+	if body := get(t, a, link, 200).Body; !slices.Equal(cards(body), []string{public.Server{CatalogEntry: e}.Path()}) {
+		t.Errorf("the tag's link finds %v", cards(body))
+	}
+}
+
+func TestPagesOfOneAddressAreLimited(t *testing.T) {
+	a := newApp(t)
+	statuses := map[int]int{}
+	for range 110 {
+		answer := webtest.Send(t, a.App, webtest.Case{Path: "/templates/billing-support", Header: map[string]string{"X-Forwarded-For": "203.0.113.7"}})
+		statuses[answer.Status]++
+	}
+	// The bucket holds 100 and fills by 20 a second meanwhile.
+	if statuses[200] < 100 || statuses[429] == 0 {
+		t.Errorf("the answers are %v", statuses)
+	}
+}

@@ -1,0 +1,22 @@
+package public
+
+import (
+	"mime"
+	"path"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/static"
+)
+
+// Static serves GET /static/:hash/*: files whose address changes with their
+// content, to be kept for ever.
+func Static(c *fiber.Ctx) error {
+	content, ok := static.Open(c.Params("hash"), c.Params("*"))
+	if !ok {
+		return fiber.ErrNotFound
+	}
+	c.Set(fiber.HeaderCacheControl, "public, max-age=31536000, immutable")
+	c.Set(fiber.HeaderContentType, mime.TypeByExtension(path.Ext(c.Params("*"))))
+	return c.Send(content)
+}

@@ -1,0 +1,45 @@
+package public
+
+import (
+	"net/url"
+	"slices"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/public"
+	"mcpgateway/views/ui"
+)
+
+// Page serves GET /templates/:slug, with 404 and names like it for a template
+// that is not there.
+func (t *Templates) Page(c *fiber.Ctx) error {
+	slug := c.Params("slug")
+	row, err := t.catalog.Template(slug)
+	if fault.Is(err, fault.CodeNotFound) {
+		return t.pages.missing(c, err, public.MissingProps{
+			What: "template " + clipped(slug), Near: nearTemplates(c.UserContext(), t.catalog, slug), AllLabel: "See all templates", AllURL: templatesPath,
+		}, layout.SectionTemplates)
+	}
+	if err != nil {
+		return err
+	}
+	template := public.Template{CatalogTemplate: row}
+	f := t.pages.frame(c, about{
+		title: ui.Clean(row.Title), description: ui.Clean(row.Description), path: template.Path(), section: layout.SectionTemplates, data: t.pages.howTo(template),
+	})
+	related := t.catalog.RelatedEntries(row)
+	return answer(c, f, public.TemplateItem(public.TemplateProps{
+		Frame: f, Template: template, Servers: public.Servers(related), Missing: absent(row.RelatedServerNames, related),
+		SignIn: "/login?" + url.Values{"next": {template.Path()}}.Encode(),
+	}))
+}
+
+// absent returns the names that no entry has.
+func absent(names []string, entries []*models.CatalogEntry) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return slices.ContainsFunc(entries, func(e *models.CatalogEntry) bool { return e.ServerName == name })
+	})
+}

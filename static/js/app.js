@@ -1,0 +1,239 @@
+// The behaviour of pages that work without it too. Every part is a custom
+// element around markup that the server wrote; what has no use without scripts
+// is hidden until the page is marked as one with scripts.
+
+document.documentElement.dataset.js = "";
+
+const define = (name, connect) =>
+  customElements.define(
+    name,
+    class extends HTMLElement {
+      connectedCallback() {
+        if (this.ready) return;
+        this.ready = true;
+        // Upgraded elements have their children already; an element that htmx
+        // has just put into the page may still be filled.
+        queueMicrotask(() => connect(this));
+      }
+      disconnectedCallback() {
+        this.dispatchEvent(new Event("gone"));
+      }
+    },
+  );
+
+/** Tells those who cannot see it what has just happened. */
+function say(text) {
+  let place = document.getElementById("said");
+  if (!place) {
+    place = Object.assign(document.createElement("p"), { id: "said", className: "visually-hidden" });
+    place.setAttribute("role", "status");
+    document.body.append(place);
+  }
+  place.textContent = text;
+}
+
+define("copy-text", (element) => {
+  const button = element.querySelector("button");
+  const code = element.querySelector("code");
+  let back;
+  button?.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(code.textContent);
+    } catch {
+      // Without permission, or without https: the text is marked, ready to be copied by key.
+      getSelection().selectAllChildren(code);
+      return say("Selected: press Ctrl+C to copy");
+    }
+    button.classList.add("done");
+    say("Copied");
+    clearTimeout(back);
+    back = setTimeout(() => button.classList.remove("done"), 2000);
+  });
+});
+
+const themes = ["system", "light", "dark"];
+
+function stored() {
+  try {
+    return themes.includes(localStorage.theme) ? localStorage.theme : themes[0];
+  } catch {
+    return themes[0];
+  }
+}
+
+function paint(theme) {
+  if (theme === themes[0]) delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}
+
+paint(stored());
+
+define("theme-switch", (element) => {
+  const button = element.querySelector("button");
+  let theme = stored();
+  const show = () => {
+    element.dataset.now = theme;
+    button.ariaLabel = button.title = `Colours: ${theme === themes[0] ? "as the system" : theme}`;
+  };
+  button.addEventListener("click", () => {
+    theme = themes[(themes.indexOf(theme) + 1) % themes.length];
+    try {
+      localStorage.theme = theme;
+    } catch {
+      // The choice then holds for this page only.
+    }
+    paint(theme);
+    show();
+    say(button.title);
+  });
+  show();
+});
+
+define("pop-up", (element) => {
+  const details = element.querySelector("details");
+  const close = (event) => {
+    if (details.open && !(event.type === "click" && element.contains(event.target)) && (!event.key || event.key === "Escape")) {
+      if (event.key) details.querySelector("summary").focus();
+      details.open = false;
+    }
+  };
+  document.addEventListener("click", close);
+  document.addEventListener("keydown", close);
+  element.addEventListener("gone", () => {
+    document.removeEventListener("click", close);
+    document.removeEventListener("keydown", close);
+  });
+});
+
+define("confirm-dialog", (element) => {
+  const details = element.querySelector("details");
+  const body = details.querySelector(".dialog-body");
+  const summary = details.querySelector("summary");
+  const dialog = document.createElement("dialog");
+  dialog.setAttribute("aria-labelledby", body.getAttribute("aria-labelledby"));
+  dialog.append(body);
+  element.append(dialog);
+  summary.setAttribute("aria-haspopup", "dialog");
+  // The button opens the dialog; what it folded is in there.
+  summary.addEventListener("click", (event) => {
+    event.preventDefault();
+    dialog.showModal();
+  });
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog || event.target.closest("[data-close]")) dialog.close();
+  });
+  if (details.open) {
+    details.open = false;
+    dialog.showModal();
+  }
+});
+
+define("live-tail", (element) => {
+  const list = element.querySelector("ul");
+  const pause = element.querySelector("[data-pause]");
+  const state = element.querySelector("[data-state]");
+  const keep = Number(element.dataset.keep);
+  let source;
+  const show = (word, tone) => {
+    state.textContent = word;
+    state.className = `badge dot ${tone}`;
+  };
+  const start = () => {
+    source = new EventSource(element.dataset.url);
+    source.onopen = () => show("Live", "ok");
+    source.onerror = () => (source.readyState === EventSource.CLOSED ? show("Ended", "bad") : show("Reconnecting", "warn"));
+    source.onmessage = ({ data }) => {
+      list.insertAdjacentHTML("afterbegin", data);
+      while (list.children.length > keep) list.lastElementChild.remove();
+    };
+  };
+  const stop = () => source?.close();
+  pause.addEventListener("click", () => {
+    const paused = pause.ariaPressed !== "true";
+    pause.ariaPressed = String(paused);
+    pause.textContent = paused ? "Go on" : "Pause";
+    if (paused) {
+      stop();
+      show("Paused", "");
+    } else start();
+  });
+  element.addEventListener("gone", stop);
+  start();
+});
+
+define("try-form", (element) => {
+  let next = 0;
+  element.addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (button?.dataset.add) {
+      const template = document.getElementById(button.dataset.add);
+      let around = button.parentElement;
+      while (around !== element && !around.querySelector("[data-rows]")) around = around.parentElement;
+      const rows = around.querySelector("[data-rows]");
+      const row = template.content.cloneNode(true);
+      // Labels stay with their fields when the same row is added again.
+      next++;
+      for (const named of row.querySelectorAll("[id],[for]")) {
+        if (named.id) named.id += `-${next}`;
+        if (named.htmlFor) named.htmlFor += `-${next}`;
+      }
+      const field = row.querySelector("input,select,textarea");
+      rows.append(row);
+      field?.focus();
+    } else if (button && "remove" in button.dataset) {
+      const row = button.closest("[data-row]");
+      const other = row.nextElementSibling ?? row.previousElementSibling ?? row.parentElement.nextElementSibling;
+      row.remove();
+      (other?.matches("button") ? other : other?.querySelector("input,select,textarea,button"))?.focus();
+    }
+  });
+});
+
+// Fields that send their form as soon as they are changed.
+document.addEventListener("change", ({ target }) => {
+  if (target.matches("[data-submit]")) target.form.requestSubmit();
+});
+
+define("hot-keys", (element) => {
+  const help = element.querySelector("dialog");
+  let before = 0;
+  const rows = () =>
+    [...document.querySelectorAll("main a.row-link, main a.card-link")].filter((row) => row.checkVisibility());
+  const press = (event) => {
+    const { key, target, timeStamp } = event;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (key === "Escape" && target.matches("input[type=search]")) return target.blur();
+    if (target.isContentEditable || target.matches("input,select,textarea") || document.querySelector("dialog:modal")) return;
+    const goes = timeStamp - before < 1000;
+    before = 0;
+    let to;
+    if (goes) to = document.querySelector(`[data-go="${CSS.escape(key)}"]`);
+    if (to) to.click();
+    else if (key === "g") return void (before = timeStamp);
+    else if (key === "?") help.showModal();
+    else if (key === "/") {
+      to = document.querySelector('[data-hotkey="/"]');
+      to?.focus();
+      to?.select();
+    } else if (key === "j" || key === "k") {
+      const all = rows();
+      const here = all.indexOf(document.activeElement);
+      to = all[key === "j" ? here + 1 : Math.max(here, 1) - 1];
+      to?.focus();
+      to?.scrollIntoView({ block: "nearest" });
+    } else return;
+    event.preventDefault();
+  };
+  document.addEventListener("keydown", press);
+  element.addEventListener("gone", () => document.removeEventListener("keydown", press));
+});
+
+// An answer that lacks the part to replace is another page, such as the one to
+// sign in: it is shown as a page.
+document.addEventListener("htmx:after:request", (event) => {
+  const { ctx } = event.detail;
+  const id = /^#[\w-]+$/.test(ctx.select) && ctx.select.slice(1);
+  if (!id || ctx.text.includes(`id="${id}"`)) return;
+  event.preventDefault();
+  location.assign(ctx.request.method === "GET" ? ctx.request.action : location.href);
+});

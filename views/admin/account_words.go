@@ -1,0 +1,29 @@
+package admin
+
+// passwordHint says what a password has to be.
+const passwordHint = "At least 12 characters. A few words in a row are easy to remember and hard to guess."
+
+// roleWords says what a role is called.
+func roleWords(role string) string {
+	switch role {
+	case "admin":
+		return "Administrator"
+	case "viewer":
+		return "Viewer"
+	case "member":
+		return "Member"
+	}
+	return role
+}
+
+// roleMeans says what a role may do.
+func roleMeans(role string) string {
+	switch role {
+	case "admin":
+		return "Sees and changes everything."
+	case "viewer":
+		return "Sees the administration and changes nothing."
+	default:
+		return "Signs in to let MCP clients use the projects they are a member of, and nothing else."
+	}
+}

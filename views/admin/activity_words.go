@@ -1,0 +1,164 @@
+package admin
+
+import (
+	"strconv"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/views/ui"
+)
+
+// shownLatencies is how many tools and servers have a row each, the most
+// called ones.
+const shownLatencies = 10
+
+// OutcomeState is how a call ended, in a word.
+type OutcomeState struct {
+	Tone ui.Tone
+	Word string
+}
+
+// OutcomeOf returns the word for an outcome.
+func OutcomeOf(outcome string) OutcomeState {
+	switch models.Outcome(outcome) {
+	case models.CallOK:
+		return OutcomeState{ui.OK, "OK"}
+	case models.CallToolError:
+		return OutcomeState{ui.Warn, "Tool failed"}
+	case models.CallCancelled:
+		return OutcomeState{ui.Neutral, "Cancelled"}
+	default:
+		return OutcomeState{ui.Bad, "No answer"}
+	}
+}
+
+// took returns a duration with three digits at most.
+func took(d time.Duration) string {
+	ms := float64(d.Microseconds()) / 1000
+	switch {
+	case d <= 0:
+		return "–"
+	case ms < 10:
+		return strconv.FormatFloat(ms, 'f', 1, 64) + " ms"
+	case ms < 1000:
+		return strconv.FormatFloat(ms, 'f', 0, 64) + " ms"
+	case ms < 100_000:
+		return strconv.FormatFloat(ms/1000, 'f', 1, 64) + " s"
+	}
+	return strconv.FormatFloat(ms/1000, 'f', 0, 64) + " s"
+}
+
+// share returns a part of all in percent.
+func share(part, all int) string {
+	if all == 0 || part == 0 {
+		return "0%"
+	}
+	percent := 100 * float64(part) / float64(all)
+	switch {
+	case percent < 0.1:
+		return "<0.1%"
+	case percent < 10:
+		return strconv.FormatFloat(percent, 'f', 1, 64) + "%"
+	}
+	return strconv.FormatFloat(percent, 'f', 0, 64) + "%"
+}
+
+// failureTone says how bad it is that so many calls failed.
+func failureTone(failed, all int) ui.Tone {
+	switch {
+	case all == 0 || failed == 0:
+		return ui.Neutral
+	case failed*20 >= all:
+		return ui.Bad
+	}
+	return ui.Warn
+}
+
+// size returns a number of bytes.
+func size(bytes int64) string {
+	switch {
+	case bytes < 1000:
+		return ui.Plural(int(bytes), "byte", "bytes")
+	case bytes < 1_000_000:
+		return strconv.FormatFloat(float64(bytes)/1000, 'f', 1, 64) + " kB"
+	}
+	return strconv.FormatFloat(float64(bytes)/1_000_000, 'f', 1, 64) + " MB"
+}
+
+func activityTime(r ActivityRow) string {
+	if r.Today {
+		return r.At.UTC().Format("15:04:05")
+	}
+	return r.At.UTC().Format("Mon 15:04") // calls are kept for a week
+}
+
+func activityNoneText(filters bool) string {
+	if filters {
+		return "Nothing of this period is what you search for."
+	}
+	return "Nobody called a tool in this time."
+}
+
+func activityMost(rows []ActivityLatency, one string) string {
+	if len(rows) <= shownLatencies {
+		return ""
+	}
+	return "The " + strconv.Itoa(shownLatencies) + " most called of " + ui.Plural(len(rows), one, one+"s")
+}
+
+func activityLogTitle(p ActivityProps) string {
+	if p.LiveURL == "" {
+		return "Earlier calls"
+	}
+	return "Latest calls"
+}
+
+func activityLogLead(p ActivityProps) string {
+	if len(p.Rows) == 0 && p.LiveURL != "" {
+		return "Calls show up here as they come. Times are in UTC."
+	}
+	return "Times are in UTC."
+}
+
+// serverWords returns the alias of a server, or what answers built-in tools.
+func serverWords(alias string) string {
+	if alias == "" {
+		return "the gateway itself"
+	}
+	return ui.Clean(alias)
+}
+
+// failureWords says why a call failed and what to do.
+func failureWords(outcome, code string) string {
+	switch models.Outcome(outcome) {
+	case models.CallOK:
+		return ""
+	case models.CallToolError:
+		return "The tool was called and answered that it could not do what it was asked for. The client was told why."
+	case models.CallCancelled:
+		return "The client went away before the answer came."
+	}
+	switch code {
+	case "TOOL_NOT_FOUND":
+		return "No tool of this project has this name. The client may have an old list of tools."
+	case "TOOL_DISABLED":
+		return "The tool exists and is not offered: look at the tool list of this project for the reason."
+	case "UPSTREAM_TIMEOUT":
+		return "The server did not answer in time. Its time limit is part of its settings."
+	case "UPSTREAM_UNAVAILABLE":
+		return "The server could not be reached. Its page shows what went wrong last."
+	case "UPSTREAM_UNAUTHORIZED":
+		return "The server refused the credentials of this gateway. Renew them on the server's page."
+	case "UPSTREAM_INVALID_RESPONSE":
+		return "The server answered something that is not MCP."
+	case "UPSTREAM_ERROR":
+		return "The server refused the call with an error of its own, which the client got."
+	case "RATE_LIMITED":
+		return "The caller made too many calls in a short time."
+	case "CODE_MODE_DISABLED":
+		return "The client sent code, and Code Mode is off in this project."
+	case "INVALID_PARAMETER":
+		return "The client sent arguments that this tool does not take."
+	}
+	return "The call ended without an answer of the tool."
+}

@@ -1,0 +1,100 @@
+package admin
+
+import "mcpgateway/views/ui"
+
+// ArgKind says what the form of the Playground takes for an argument.
+type ArgKind string
+
+// The kinds of arguments.
+const (
+	ArgText    ArgKind = "text"
+	ArgLines   ArgKind = "lines" // text of several lines
+	ArgNumber  ArgKind = "number"
+	ArgInteger ArgKind = "integer"
+	ArgBoolean ArgKind = "boolean"
+	ArgChoice  ArgKind = "choice" // the values are raw JSON
+	ArgList    ArgKind = "list"   // of Item
+	ArgGroup   ArgKind = "group"  // an object with the fields Children
+	ArgJSON    ArgKind = "json"   // raw JSON
+)
+
+// ArgField is one argument in the form of the Playground.
+type ArgField struct {
+	Kind     ArgKind
+	Name     string // of the form's field
+	Label    string
+	Hint     string
+	Default  string // what the server says that it takes when nothing is sent
+	Required bool
+	Options  []ui.Option
+	Item     ArgKind
+	Children []ArgField
+	Values   []string // as typed; of a list several
+	Error    string
+}
+
+// value returns what was typed into a field of one value.
+func (f ArgField) value() string {
+	if len(f.Values) == 0 {
+		return ""
+	}
+	return f.Values[0]
+}
+
+// rows returns what was typed into a list, and an empty row to type into.
+func (f ArgField) rows() []string {
+	if len(f.Values) == 0 {
+		return []string{""}
+	}
+	return f.Values
+}
+
+// argErrors returns what is wrong with the arguments, for the summary.
+func argErrors(fields []ArgField) []ui.FieldError {
+	var all []ui.FieldError
+	for _, f := range fields {
+		if f.Error != "" {
+			all = append(all, ui.FieldError{FieldID: argID(f.Name), Message: sentence(ui.Clean(f.Label) + ": " + f.Error)})
+		}
+		all = append(all, argErrors(f.Children)...)
+	}
+	return all
+}
+
+// argID returns the id of a field. Its name may hold anything, so what an id
+// may not hold is written as its number.
+func argID(name string) string {
+	id := []byte("arg-")
+	for i := range len(name) {
+		switch b := name[i]; {
+		case b >= 'a' && b <= 'z', b >= 'A' && b <= 'Z', b >= '0' && b <= '9':
+			id = append(id, b)
+		default:
+			const hex = "0123456789abcdef"
+			id = append(id, '_', hex[b>>4], hex[b&15])
+		}
+	}
+	return string(id)
+}
+
+func (f ArgField) hint() string {
+	hint := ui.Clean(f.Hint)
+	if f.Default != "" {
+		if hint != "" {
+			hint += " "
+		}
+		hint += "Default: " + firstOf(ui.Clean(f.Default), 80)
+	}
+	return hint
+}
+
+// inputMode returns which keyboard a phone shows.
+func inputMode(kind ArgKind) string {
+	switch kind {
+	case ArgInteger:
+		return "numeric"
+	case ArgNumber:
+		return "decimal"
+	}
+	return ""
+}

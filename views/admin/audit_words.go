@@ -1,0 +1,42 @@
+package admin
+
+import (
+	"strings"
+
+	"mcpgateway/views/ui"
+)
+
+// ActionWords says what an action is called, such as "Key created".
+func ActionWords(action string) string {
+	words := strings.NewReplacer(".", " ", "_", " ").Replace(ui.Clean(action))
+	if words == "" {
+		return ""
+	}
+	return strings.ToUpper(words[:1]) + words[1:]
+}
+
+func (r AuditRow) who() string {
+	switch {
+	case r.Actor != "":
+		return ui.Clean(r.Actor)
+	case r.Kind == "system":
+		return "The gateway"
+	default:
+		return ui.Clean(r.Kind)
+	}
+}
+
+// actionOptions returns the parts of the product whose changes can be chosen,
+// and the action that the address names, if it is none of them.
+func actionOptions(chosen string) []ui.Option {
+	options := []ui.Option{
+		{Value: "", Label: "Everything"}, {Value: "login", Label: "Sign-ins"}, {Value: "person", Label: "People"}, {Value: "project", Label: "Projects"},
+		{Value: "server", Label: "Servers"}, {Value: "tool", Label: "Tools"}, {Value: "key", Label: "Keys"}, {Value: "connection", Label: "Connections"}, {Value: "oauth", Label: "Connected apps"}, {Value: "catalog", Label: "Catalog"},
+	}
+	for _, o := range options {
+		if o.Value == chosen {
+			return options
+		}
+	}
+	return append(options, ui.Option{Value: chosen, Label: ui.Clean(chosen)})
+}

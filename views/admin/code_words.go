@@ -1,0 +1,159 @@
+package admin
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"mcpgateway/views/ui"
+)
+
+func codeModeURL(slug string) string { return projectURL(slug) + "/code-mode" }
+
+func codeRunURL(slug string) string { return codeModeURL(slug) + "/run" }
+
+func codeRunsURL(slug string) string { return codeModeURL(slug) + "/runs" }
+
+func declarationsURL(slug, filter string) string {
+	address := codeModeURL(slug) + "/declarations"
+	if filter != "" {
+		address += "?" + url.Values{"filter": {filter}}.Encode()
+	}
+	return address
+}
+
+func onOff(on bool) string {
+	if on {
+		return "On"
+	}
+	return "Off"
+}
+
+// byteSize returns a number of bytes in words.
+func byteSize(n int) string {
+	switch {
+	case n < 1<<10:
+		return ui.Plural(n, "byte", "bytes")
+	case n < 1<<20:
+		return strconv.FormatFloat(float64(n)/(1<<10), 'f', 1, 64) + " KiB"
+	default:
+		return strconv.FormatFloat(float64(n)/(1<<20), 'f', 1, 64) + " MiB"
+	}
+}
+
+func ofAll(p CodePreview) string {
+	if p.Tools == p.All {
+		return "all that clients see"
+	}
+	return "of " + ui.Count(p.All)
+}
+
+func previewLabel(p CodePreview) string {
+	if p.Cut {
+		return "The beginning; download the whole"
+	}
+	return "Declarations"
+}
+
+// phaseWords says in words where a run failed.
+func phaseWords(phase string) string {
+	switch phase {
+	case "parse":
+		return "The code cannot be read"
+	case "typecheck":
+		return "The types do not fit"
+	case "timeout":
+		return "The time is up"
+	case "memory":
+		return "The memory is used up"
+	case "limit":
+		return "A limit was reached"
+	case "cancelled":
+		return "Cancelled"
+	default:
+		return "The code failed"
+	}
+}
+
+// duration returns milliseconds in words.
+func duration(ms int64) string {
+	if ms < 10_000 {
+		return ui.Count(int(ms)) + " ms"
+	}
+	return strconv.FormatFloat(float64(ms)/1000, 'f', 1, 64) + " s"
+}
+
+// effectTone and effectWords say what a call does to the world.
+func effectTone(effect string) ui.Tone {
+	if effect == "read" {
+		return ui.Neutral
+	}
+	return ui.Warn
+}
+
+func effectWords(effect string) string {
+	switch effect {
+	case "read":
+		return "reads"
+	case "write":
+		return "writes"
+	default:
+		return "may write"
+	}
+}
+
+// CodeLine is a line of code beside a mistake.
+type CodeLine struct {
+	Number int
+	Text   string
+	Wrong  bool
+}
+
+// around is how many lines stand before and behind the wrong one.
+const around = 3
+
+// maxExcerptLine is how much of a line is shown, in characters.
+const maxExcerptLine = 200
+
+// Excerpt returns the lines around one of a code, which counts from 1; nothing
+// for a line that the code does not have.
+func Excerpt(code string, line int) []CodeLine {
+	lines := strings.Split(code, "\n")
+	if line < 1 || line > len(lines) {
+		return nil
+	}
+	var out []CodeLine
+	for n := max(1, line-around); n <= min(len(lines), line+around); n++ {
+		text := []rune(ui.Clean(strings.ReplaceAll(lines[n-1], "\t", "  ")))
+		if len(text) > maxExcerptLine {
+			text = append(text[:maxExcerptLine:maxExcerptLine], '…')
+		}
+		out = append(out, CodeLine{Number: n, Text: string(text), Wrong: n == line})
+	}
+	return out
+}
+
+// String returns the line with its number before it.
+func (l CodeLine) String() string { return fmt.Sprintf("%4d  %s", l.Number, l.Text) }
+
+// where returns where in the code a run failed; empty when that is not known.
+func (e CodeError) where() string {
+	if e.Line < 1 {
+		return ""
+	}
+	if e.Column < 1 {
+		return "Line " + strconv.Itoa(e.Line)
+	}
+	return "Line " + strconv.Itoa(e.Line) + ", column " + strconv.Itoa(e.Column)
+}
+
+func (o CodeOutcome) writes() int {
+	n := 0
+	for _, c := range o.Calls {
+		if c.Effect != "read" && !c.DryRun {
+			n++
+		}
+	}
+	return n
+}

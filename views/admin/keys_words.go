@@ -1,0 +1,67 @@
+package admin
+
+import (
+	"time"
+
+	"mcpgateway/views/ui"
+)
+
+// soon is how long before its end a key is marked.
+const soon = 7 * 24 * time.Hour
+
+func keysURL(slug string) string { return projectURL(slug) + "/keys" }
+
+func (k KeyRow) called() string {
+	if k.Name == "" {
+		return k.Prefix + "…"
+	}
+	return ui.Clean(k.Name)
+}
+
+// usable reports whether the key opens the project now.
+func (k KeyRow) usable(now time.Time) bool {
+	return k.RevokedAt == nil && (k.ExpiresAt == nil || k.ExpiresAt.After(now))
+}
+
+func (p KeysProps) columns() []ui.Column {
+	columns := []ui.Column{{Label: "Key"}, {Label: "Created", Wide: true}, {Label: "Last used", Wide: true}, {Label: "State"}}
+	if p.Admin() {
+		columns = append(columns, ui.Column{Label: "Actions", Hidden: true})
+	}
+	return columns
+}
+
+func (p KeyNewProps) secretLabel() string {
+	if p.Name == "" {
+		return "New key"
+	}
+	return "New key " + ui.Clean(p.Name)
+}
+
+func expiryOptions() []ui.Option {
+	return []ui.Option{{Value: "30", Label: "in 30 days"}, {Value: "90", Label: "in 90 days"}, {Value: "365", Label: "in a year"}, {Value: "never", Label: "never"}}
+}
+
+func graceOptions() []ui.Option {
+	return []ui.Option{{Value: "0s", Label: "not any more"}, {Value: "1h", Label: "1 more hour"}, {Value: "24h", Label: "24 more hours"}, {Value: "168h", Label: "7 more days"}}
+}
+
+// keysUnused says who may use a project whose authMode is not api_key.
+func keysUnused(mode string) string {
+	if mode == "none" {
+		return "Anyone may use it without one."
+	}
+	return "People sign in instead."
+}
+
+// within says how long it is until something happens.
+func within(d time.Duration) string {
+	switch {
+	case d < time.Hour:
+		return "in " + ui.Plural(max(int(d/time.Minute), 1), "minute", "minutes")
+	case d < 48*time.Hour:
+		return "in " + ui.Plural(int(d/time.Hour), "hour", "hours")
+	default:
+		return "in " + ui.Plural(int(d/(24*time.Hour)), "day", "days")
+	}
+}

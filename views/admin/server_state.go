@@ -1,0 +1,95 @@
+package admin
+
+import (
+	"strings"
+
+	"mcpgateway/views/ui"
+)
+
+// ServerState is how a server is, in a word.
+type ServerState struct {
+	Kind string // one of the States
+	Tone ui.Tone
+	Word string
+}
+
+// The kinds of states, which filter chips name, the worst first.
+const (
+	StateDown      = "down"
+	StateReconnect = "reconnect"
+	StateUnread    = "unread"
+	StateOK        = "ok"
+	StateOff       = "off"
+)
+
+// StateOf returns the state of a kind.
+func StateOf(kind string) ServerState {
+	switch kind {
+	case StateDown:
+		return ServerState{kind, ui.Bad, "Down"}
+	case StateReconnect:
+		return ServerState{kind, ui.Warn, "Reconnect needed"}
+	case StateUnread:
+		return ServerState{kind, ui.Neutral, "Never synced"}
+	case StateOff:
+		return ServerState{kind, ui.Neutral, "Off"}
+	default:
+		return ServerState{StateOK, ui.OK, "OK"}
+	}
+}
+
+// States returns every state, the worst first.
+func States() []ServerState {
+	var all []ServerState
+	for _, kind := range []string{StateDown, StateReconnect, StateUnread, StateOK, StateOff} {
+		all = append(all, StateOf(kind))
+	}
+	return all
+}
+
+// authWords says who may use an endpoint, by its authMode.
+func authWords(mode string) string {
+	switch mode {
+	case "none":
+		return "Anyone"
+	case "oauth":
+		return "People who sign in"
+	}
+	return "Clients with a key"
+}
+
+// sentence returns the text of a fault as a sentence.
+func sentence(s string) string {
+	s = ui.Clean(strings.TrimSpace(s))
+	if s == "" {
+		return ""
+	}
+	r := []rune(s)
+	s = strings.ToUpper(string(r[0])) + string(r[1:])
+	if !strings.HasSuffix(s, ".") && !strings.HasSuffix(s, "?") && !strings.HasSuffix(s, "…") {
+		s += "."
+	}
+	return s
+}
+
+// fieldErrors returns the messages of a refused form for its summary. Each
+// name is looked up as a field with the id prefix + name.
+func fieldErrors(prefix string, fields map[string]string, order ...string) []ui.FieldError {
+	var all []ui.FieldError
+	seen := map[string]bool{}
+	for _, name := range order {
+		if why := fields[name]; why != "" {
+			all = append(all, ui.FieldError{FieldID: prefix + name, Message: sentence(why)})
+		}
+		seen[name] = true
+	}
+	for _, name := range sortedKeys(fields) {
+		if !seen[name] && name != "" {
+			all = append(all, ui.FieldError{Message: sentence(ui.Clean(name) + ": " + fields[name])})
+		}
+	}
+	if why := fields[""]; why != "" {
+		all = append(all, ui.FieldError{Message: sentence(why)})
+	}
+	return all
+}

@@ -1,0 +1,98 @@
+package admin
+
+import (
+	"net/url"
+	"strconv"
+
+	"mcpgateway/views/ui"
+)
+
+// ToolState is whether clients see a tool, and why not.
+type ToolState struct {
+	Kind       string // one of ToolStates
+	Tone       ui.Tone
+	Word       string
+	On         bool
+	Switchable bool // the switch of the tool alone decides
+}
+
+// The kinds of states of a tool, which filter chips name.
+const (
+	ToolEnabled = "enabled"
+	ToolOff     = "off"
+	ToolChanged = "changed"
+	ToolHidden  = "hidden"
+)
+
+// ToolStateOf returns the state of a kind.
+func ToolStateOf(kind string) ToolState {
+	switch kind {
+	case ToolEnabled:
+		return ToolState{kind, ui.OK, "Enabled", true, true}
+	case ToolOff:
+		return ToolState{kind, ui.Neutral, "Off", false, true}
+	case ToolChanged:
+		return ToolState{kind, ui.Warn, "Needs approval", false, false}
+	default:
+		return ToolState{ToolHidden, ui.Neutral, "Hidden", false, false}
+	}
+}
+
+// ToolStates returns every kind of state with what its chip is called.
+func ToolStates() [][2]string {
+	return [][2]string{{ToolEnabled, "Enabled"}, {ToolOff, "Off"}, {ToolChanged, "Needs approval"}, {ToolHidden, "Hidden"}}
+}
+
+// Lengths of names above which clients are known to refuse a tool.
+const (
+	longName    = 64
+	tooLongName = 128
+)
+
+// LongNameWords says what is wrong with the length of a tool's name, or "".
+func LongNameWords(name string) string {
+	switch n := len(name); {
+	case n > tooLongName:
+		return "name longer than " + strconv.Itoa(tooLongName) + " characters"
+	case n > longName:
+		return "name longer than " + strconv.Itoa(longName) + " characters"
+	}
+	return ""
+}
+
+func toolsURL(slug string) string { return projectURL(slug) + "/tools" }
+
+func toolURL(slug, name string) string { return toolsURL(slug) + "/" + url.PathEscape(name) }
+
+func (p ToolsProps) columns() []ui.Column {
+	columns := []ui.Column{{Label: "Tool"}, {Label: "Server", Wide: true}, {Label: "Parameters", Num: true, Wide: true}, {Label: "State", Wide: p.Admin()}}
+	if p.Admin() {
+		columns = append([]ui.Column{{Label: "Select", Hidden: true}}, columns...)
+		columns = append(columns, ui.Column{Label: "On or off", Hidden: true})
+	}
+	return columns
+}
+
+// firstOf returns the first characters of a text.
+func firstOf(s string, most int) string {
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	return string(r[:most]) + "…"
+}
+
+func truth(b bool) string {
+	if b {
+		return "true"
+	}
+	return "false"
+}
+
+// elseText returns text, or other when it is empty.
+func elseText(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}

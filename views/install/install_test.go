@@ -1,0 +1,175 @@
+package install_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcpgateway/views/install"
+	"mcpgateway/views/ui"
+)
+
+func texts(tabs []ui.SnippetTab) map[string]string {
+	m := map[string]string{}
+	for _, t := range tabs {
+		m[t.Label] = t.Text
+	}
+	return m
+}
+
+func TestSnippetsOfARemoteServer(t *testing.T) {
+	const address = "https://mcp.example.com/mcp?a=1&b=2"
+	for _, tc := range []struct {
+		name   string
+		server install.Remote
+		want   map[string]string
+	}{
+		{"without a key", install.Remote{Name: "docs", URL: address}, map[string]string{
+			"Claude Code":               "claude mcp add --transport http docs 'https://mcp.example.com/mcp?a=1&b=2'",
+			"Claude Desktop, claude.ai": address,
+			"Cursor":                    `{"mcpServers":{"docs":{"url":"` + address + `"}}}`,
+			"VS Code":                   `{"servers":{"docs":{"type":"http","url":"` + address + `"}}}`,
+			"Windsurf":                  `{"mcpServers":{"docs":{"serverUrl":"` + address + `"}}}`,
+			"Gemini CLI":                `{"mcpServers":{"docs":{"httpUrl":"` + address + `"}}}`,
+			"Cline":                     `{"mcpServers":{"docs":{"url":"` + address + `","type":"streamableHttp"}}}`,
+			"Codex":                     "[mcp_servers.\"docs\"]\nurl = \"" + address + `"`,
+		}},
+		{"with a token", install.Remote{Name: "docs", URL: "https://x.example/mcp", Key: "Bearer API_KEY"}, map[string]string{
+			"Claude Code": "claude mcp add --transport http docs https://x.example/mcp --header 'Authorization: Bearer API_KEY'",
+			"Cursor":      `{"mcpServers":{"docs":{"url":"https://x.example/mcp","headers":{"Authorization":"Bearer API_KEY"}}}}`,
+			"VS Code": `{"inputs":[{"type":"promptString","id":"key","description":"Key for docs","password":true}],` +
+				`"servers":{"docs":{"type":"http","url":"https://x.example/mcp","headers":{"Authorization":"Bearer ${input:key}"}}}}`,
+			"Codex": "[mcp_servers.\"docs\"]\nurl = \"https://x.example/mcp\"\nbearer_token_env_var = \"DOCS_TOKEN\"",
+		}},
+		{"with a header, over SSE", install.Remote{Name: "7-docs", URL: "https://x.example/sse", SSE: true, Key: "API_KEY", In: "X-Key"}, map[string]string{
+			"Claude Code": "claude mcp add --transport sse 7-docs https://x.example/sse --header 'X-Key: API_KEY'",
+			"Gemini CLI":  `{"mcpServers":{"7-docs":{"url":"https://x.example/sse","headers":{"X-Key":"API_KEY"}}}}`,
+			"Cline":       `{"mcpServers":{"7-docs":{"url":"https://x.example/sse","type":"sse","headers":{"X-Key":"API_KEY"}}}}`,
+			"Codex":       "",
+			"curl":        "curl -sN https://x.example/sse \\\n  -H 'X-Key: API_KEY' \\\n  -H 'Accept: text/event-stream'",
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := texts(tc.server.Tabs())
+			for label, want := range tc.want {
+				text, ok := got[label]
+				if !ok {
+					t.Fatalf("there is no %s", label)
+				}
+				if strings.HasPrefix(want, "{") {
+					text = compact(t, text)
+				}
+				if d := cmp.Diff(want, text); d != "" {
+					t.Errorf("%s (-want +got):\n%s", label, d)
+				}
+			}
+		})
+	}
+}
+
+func compact(t *testing.T, text string) string {
+	t.Helper()
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(json.RawMessage(text)); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func TestLinksIntoEditorsHoldNoKey(t *testing.T) {
+	for _, tab := range (install.Remote{Name: "docs", URL: "https://x.example/mcp?q=a b+c", Key: "Bearer API_KEY"}).Tabs() {
+		if tab.LinkURL == "" {
+			continue
+		}
+		if ui.URL(tab.LinkURL) == "about:invalid" {
+			t.Errorf("%s is no link for a page", tab.LinkURL)
+		}
+		u, err := url.Parse(tab.LinkURL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain := tab.LinkURL
+		switch u.Scheme {
+		case "cursor":
+			config, err := base64.StdEncoding.DecodeString(u.Query().Get("config"))
+			if err != nil || string(config) != `{"url":"https://x.example/mcp?q=a b+c"}` {
+				t.Errorf("Cursor gets %s, %v", config, err)
+			}
+			plain = string(config)
+		case "vscode":
+			config, err := url.PathUnescape(u.RawQuery)
+			if err != nil || config != `{"name":"docs","type":"http","url":"https://x.example/mcp?q=a b+c"}` {
+				t.Errorf("VS Code gets %s, %v", config, err)
+			}
+			plain = config
+		}
+		if strings.Contains(plain, "API_KEY") || strings.Contains(plain, "header") {
+			t.Errorf("%s tells the key's place", plain)
+		}
+	}
+}
+
+func TestSnippetsOfALocalServer(t *testing.T) {
+	for _, tc := range []struct {
+		server install.Local
+		want   string // the command; empty: nothing is known
+	}{
+		{install.Local{Name: "a", Kind: "npm", Package: "@acme/mcp"}, "npx -y @acme/mcp"},
+		{install.Local{Name: "a", Kind: "pypi", Package: "acme-mcp", Secrets: []string{"ACME_KEY"}}, "ACME_KEY=VALUE uvx acme-mcp"},
+		{install.Local{Name: "a", Kind: "oci", Package: "acme/mcp:1", Secrets: []string{"A", "B"}}, "A=VALUE B=VALUE docker run -i --rm -e A -e B acme/mcp:1"},
+		{install.Local{Name: "a", Kind: "npm", Package: "$(x)"}, "npx -y '$(x)'"},
+		{install.Local{Name: "a", Kind: "npm", Package: "a;b"}, "npx -y 'a;b'"},
+		{install.Local{Name: "a", Kind: "npm", Package: "--eval=x"}, ""},
+		{install.Local{Name: "a", Kind: "npm", Package: "acme\u202emcp"}, ""},
+		{install.Local{Name: "a", Kind: "npm"}, ""},
+		{install.Local{Name: "a", Kind: "cargo", Package: "acme"}, ""},
+	} {
+		if got := texts(tc.server.Tabs())["Command"]; got != tc.want {
+			t.Errorf("%+v: got %q, want %q", tc.server, got, tc.want)
+		}
+	}
+	tabs := texts(install.Local{Name: "a", Kind: "pypi", Package: "acme-mcp", Secrets: []string{"K"}}.Tabs())
+	for label, want := range map[string]string{
+		"Claude Code":    "claude mcp add a --env K=VALUE -- uvx acme-mcp",
+		"Claude Desktop": `{"mcpServers":{"a":{"command":"uvx","args":["acme-mcp"],"env":{"K":"VALUE"}}}}`,
+		"VS Code":        `{"servers":{"a":{"type":"stdio","command":"uvx","args":["acme-mcp"],"env":{"K":"VALUE"}}}}`,
+		"Codex":          "[mcp_servers.\"a\"]\ncommand = \"uvx\"\nargs = [\"acme-mcp\"]\nenv = { \"K\" = \"VALUE\" }",
+	} {
+		got := tabs[label]
+		if strings.HasPrefix(want, "{") {
+			got = compact(t, got)
+		}
+		if got != want {
+			t.Errorf("%s: got %s", label, got)
+		}
+	}
+}
+
+func TestAPastedLineIsOneCommand(t *testing.T) {
+	const evil = `https://x.example/'; touch "$HOME" $(id) ` + "`id`" + ` & | > < * ? \ !#`
+	for _, tab := range (install.Remote{Name: "docs", URL: evil, Key: "API_KEY", In: "X'Key"}).Tabs() {
+		if tab.Label != "Claude Code" && tab.Label != "curl" {
+			continue
+		}
+		// The shell prints the words that the command would get.
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", `claude() { printf '%s\0' "$@"; }; curl() { printf '%s\0' "$@"; }; `+tab.Text).Output()
+		if err != nil {
+			t.Fatalf("%s: %v", tab.Text, err)
+		}
+		words := strings.Split(string(out), "\x00")
+		found := false
+		for _, w := range words {
+			found = found || w == evil
+		}
+		if !found {
+			t.Errorf("%s: the words are %q", tab.Label, words)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package install
+
+import (
+	"strings"
+
+	"mcpgateway/views/ui"
+)
+
+// Local is a server that clients start as a program.
+type Local struct {
+	Name    string // that the client shall give it
+	Kind    string // npm, pypi or oci
+	Package string // as its registry names it
+	Secrets []string
+}
+
+// Tabs returns the snippets of the clients for the server. It returns nothing
+// when how to start it is not known, or when the package's name would be read
+// as something else by the program that fetches it.
+func (l Local) Tabs() []ui.SnippetTab {
+	command := l.command()
+	if command == nil {
+		return nil
+	}
+	note := strings.TrimSpace(l.secretNote())
+	return []ui.SnippetTab{
+		{Label: "Command", Text: l.shell(command), Note: strings.TrimSpace("The server then speaks on its standard input and output. " + note)},
+		{Label: "Claude Code", Text: l.claudeCode(command), Note: note},
+		{Label: "Claude Desktop", Text: servers("mcpServers", l.Name, l.entry(command)), Note: "In claude_desktop_config.json." + l.secretNote()},
+		{Label: "Cursor", Text: servers("mcpServers", l.Name, l.entry(command)), Note: "In ~/.cursor/mcp.json." + l.secretNote()},
+		{Label: "VS Code", Text: servers("servers", l.Name, object{{"type", "stdio"}}.with(l.entry(command))), Note: "In .vscode/mcp.json." + l.secretNote()},
+		{Label: "Codex", Text: l.codex(command), Note: "In ~/.codex/config.toml." + l.secretNote()},
+	}
+}
+
+// command is the program with its arguments, without values of secrets.
+func (l Local) command() []string {
+	if l.Package == "" || strings.HasPrefix(l.Package, "-") || ui.Hidden(l.Package) || strings.ContainsAny(l.Package, " \t\n") {
+		return nil
+	}
+	switch l.Kind {
+	case "npm":
+		return []string{"npx", "-y", l.Package}
+	case "pypi":
+		return []string{"uvx", l.Package}
+	case "oci":
+		command := []string{"docker", "run", "-i", "--rm"}
+		for _, name := range l.Secrets {
+			// Without a value, docker hands on what the environment holds.
+			command = append(command, "-e", name)
+		}
+		return append(command, l.Package)
+	}
+	return nil
+}
+
+func (l Local) secretNote() string {
+	switch len(l.Secrets) {
+	case 0:
+		return ""
+	case 1:
+		return " Put the value in the place of VALUE."
+	}
+	return " Put your values in the places of VALUE."
+}
+
+func (l Local) shell(command []string) string {
+	parts := make([]string, 0, len(l.Secrets)+len(command))
+	for _, name := range l.Secrets {
+		parts = append(parts, word(name)+"=VALUE")
+	}
+	return strings.Join(append(parts, words(command)...), " ")
+}
+
+func (l Local) claudeCode(command []string) string {
+	parts := []string{"claude", "mcp", "add", word(l.Name)}
+	for _, name := range l.Secrets {
+		parts = append(parts, "--env", word(name)+"=VALUE")
+	}
+	return strings.Join(append(append(parts, "--"), words(command)...), " ")
+}
+
+// entry is the server in a JSON snippet.
+func (l Local) entry(command []string) object {
+	entry := object{{"command", command[0]}, {"args", command[1:]}}
+	if len(l.Secrets) == 0 {
+		return entry
+	}
+	values := object{}
+	for _, name := range l.Secrets {
+		values = append(values, member{name, "VALUE"})
+	}
+	return entry.with(object{{"env", values}})
+}
+
+func (l Local) codex(command []string) string {
+	args := make([]string, len(command)-1)
+	for i, arg := range command[1:] {
+		args[i] = quoted(arg)
+	}
+	toml := "[mcp_servers." + quoted(l.Name) + "]\ncommand = " + quoted(command[0]) + "\nargs = [" + strings.Join(args, ", ") + "]"
+	if len(l.Secrets) == 0 {
+		return toml
+	}
+	values := make([]string, len(l.Secrets))
+	for i, name := range l.Secrets {
+		values[i] = quoted(name) + ` = "VALUE"`
+	}
+	return toml + "\nenv = { " + strings.Join(values, ", ") + " }"
+}

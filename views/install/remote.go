@@ -1,0 +1,168 @@
+package install
+
+import (
+	"encoding/base64"
+	"net/url"
+	"strings"
+
+	"mcpgateway/views/ui"
+)
+
+// Remote is a server that clients reach by its address.
+type Remote struct {
+	Name  string // that the client shall give it: letters, digits, "-", "_" and "."
+	URL   string
+	SSE   bool   // it speaks the older HTTP+SSE only
+	Key   string // what the client sends to be let in, such as "Bearer API_KEY"; empty: nothing
+	In    string // the header that carries the key; Authorization unless it is set
+	OAuth bool   // the client signs in by itself
+}
+
+// Tabs returns the snippets of the clients for the server, each with where it
+// belongs.
+func (r Remote) Tabs() []ui.SnippetTab {
+	return []ui.SnippetTab{
+		{Label: "Claude Code", Text: r.claudeCode(), Note: r.claudeCodeNote()},
+		{Label: "Claude Desktop, claude.ai", Text: r.URL, Note: r.connectorNote()},
+		{Label: "Cursor", Text: servers("mcpServers", r.Name, r.cursor()), Note: "In ~/.cursor/mcp.json." + r.keyNote(), LinkLabel: "Add to Cursor", LinkURL: r.cursorLink()},
+		{Label: "VS Code", Text: r.visualStudioCode(), Note: "In .vscode/mcp.json." + r.askNote(), LinkLabel: "Add to VS Code", LinkURL: r.visualStudioCodeLink()},
+		{Label: "Windsurf", Text: servers("mcpServers", r.Name, object{{"serverUrl", r.URL}}.with(r.headers())), Note: "In ~/.codeium/windsurf/mcp_config.json." + r.keyNote()},
+		{Label: "Gemini CLI", Text: servers("mcpServers", r.Name, object{{r.pick("url", "httpUrl"), r.URL}}.with(r.headers())), Note: "In ~/.gemini/settings.json." + r.keyNote()},
+		{Label: "Cline", Text: servers("mcpServers", r.Name, object{{"url", r.URL}, {"type", r.pick("sse", "streamableHttp")}}.with(r.headers())), Note: "In cline_mcp_settings.json." + r.keyNote()},
+		{Label: "Codex", Text: r.codex(), Note: r.codexNote()},
+		{Label: "curl", Text: r.curl(), Note: "The first message of a session; what comes back says what the server can do."},
+	}
+}
+
+// pick returns what belongs to the server's transport.
+func (r Remote) pick(sse, http string) string {
+	if r.SSE {
+		return sse
+	}
+	return http
+}
+
+func (r Remote) header() string {
+	if r.In == "" {
+		return "Authorization"
+	}
+	return r.In
+}
+
+// headers are the headers of a JSON snippet, or nothing.
+func (r Remote) headers() object {
+	if r.Key == "" {
+		return nil
+	}
+	return object{{"headers", object{{r.header(), r.Key}}}}
+}
+
+// keyNote says what to put in the placeholder's place.
+func (r Remote) keyNote() string {
+	switch {
+	case r.Key != "":
+		return " Put your key in the place of API_KEY."
+	case r.OAuth:
+		return " The client opens the sign-in page when it connects."
+	}
+	return ""
+}
+
+func (r Remote) askNote() string {
+	if r.Key != "" {
+		return " The editor asks for the key and keeps it."
+	}
+	return r.keyNote()
+}
+
+func (r Remote) claudeCode() string {
+	line := "claude mcp add --transport " + r.pick("sse", "http") + " " + word(r.Name) + " " + word(r.URL)
+	if r.Key != "" {
+		line += " --header " + word(r.header()+": "+r.Key)
+	}
+	return line
+}
+
+func (r Remote) claudeCodeNote() string {
+	if r.OAuth {
+		return "Then type /mcp in Claude Code to sign in."
+	}
+	return strings.TrimSpace(r.keyNote())
+}
+
+func (r Remote) connectorNote() string {
+	note := "Settings, Connectors, Add custom connector: name it " + r.Name + " and give it this address."
+	if r.Key != "" {
+		note += " Connectors cannot hold a key, and this server asks for one: use it through a project endpoint with OAuth, or another client."
+	}
+	return note
+}
+
+func (r Remote) cursor() object { return object{{"url", r.URL}}.with(r.headers()) }
+
+// cursorLink carries the address only: whoever the link is shown to could read
+// a key in it.
+func (r Remote) cursorLink() string {
+	config := base64.StdEncoding.EncodeToString([]byte(line(object{{"url", r.URL}})))
+	return "cursor://anysphere.cursor-deeplink/mcp/install?name=" + escape(r.Name) + "&config=" + escape(config)
+}
+
+func (r Remote) visualStudioCode() string {
+	server := object{{"type", r.pick("sse", "http")}, {"url", r.URL}}
+	if r.Key == "" {
+		return text(object{{"servers", object{{r.Name, server}}}})
+	}
+	// The editor asks for what stands in ${input:…} and never writes it into the file.
+	asked := object{{"headers", object{{r.header(), strings.Replace(r.Key, "API_KEY", "${input:key}", 1)}}}}
+	return text(object{
+		{"inputs", []any{object{{"type", "promptString"}, {"id", "key"}, {"description", "Key for " + r.Name}, {"password", true}}}},
+		{"servers", object{{r.Name, server.with(asked)}}},
+	})
+}
+
+func (r Remote) visualStudioCodeLink() string {
+	return "vscode:mcp/install?" + escape(line(object{{"name", r.Name}, {"type", r.pick("sse", "http")}, {"url", r.URL}}))
+}
+
+func (r Remote) codex() string {
+	if r.SSE {
+		return ""
+	}
+	toml := "[mcp_servers." + quoted(r.Name) + "]\nurl = " + quoted(r.URL)
+	switch {
+	case r.Key == "Bearer API_KEY" && r.header() == "Authorization":
+		toml += "\nbearer_token_env_var = " + quoted(EnvironmentName(r.Name))
+	case r.Key != "":
+		toml += "\nenv_http_headers = { " + quoted(r.header()) + " = " + quoted(EnvironmentName(r.Name)) + " }"
+	}
+	return toml
+}
+
+func (r Remote) codexNote() string {
+	switch {
+	case r.SSE:
+		return "Codex speaks Streamable HTTP only, and this server does not. A project endpoint translates: add the server to a project and connect Codex to that."
+	case r.Key != "":
+		return "In ~/.codex/config.toml. Codex reads the key from the environment variable " + EnvironmentName(r.Name) + "."
+	case r.OAuth:
+		return "In ~/.codex/config.toml. Then sign in with: codex mcp login " + r.Name
+	}
+	return "In ~/.codex/config.toml."
+}
+
+// greeting is the first message of a session.
+const greeting = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"curl","version":"1.0"}}}`
+
+func (r Remote) curl() string {
+	lines := []string{r.pick("curl -sN ", "curl -s ") + word(r.URL)}
+	if r.Key != "" {
+		lines = append(lines, "-H "+word(r.header()+": "+r.Key))
+	}
+	if r.SSE {
+		return strings.Join(append(lines, "-H 'Accept: text/event-stream'"), " \\\n  ")
+	}
+	return strings.Join(append(lines, "-H 'Content-Type: application/json'", "-H 'Accept: application/json, text/event-stream'", "-d "+word(greeting)), " \\\n  ")
+}
+
+// escape returns s for one place in a link, where a "+" would not be a space.
+func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }

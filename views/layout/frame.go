@@ -1,0 +1,100 @@
+package layout
+
+import (
+	"context"
+	"io"
+
+	"github.com/a-h/templ"
+)
+
+// Frame is what Shell and Page need of every page. Props of pages embed it.
+type Frame struct {
+	Assets       Assets
+	Title        string          // of the window, without the product's name
+	Description  string          // for search engines; may be empty
+	CanonicalURL string          // absolute; may be empty
+	Head         templ.Component // further elements of the head; may be nil
+	Person       *Person         // nil: nobody is signed in
+	Section      Section
+	Banners      []Banner
+	Flash        *Flash // the result of the last action; may be nil
+}
+
+// CSRF returns the token for the forms of the page; it is empty when nobody
+// is signed in.
+func (f Frame) CSRF() string {
+	if f.Person == nil {
+		return ""
+	}
+	return f.Person.CSRF
+}
+
+// Admin reports whether the page is shown to an administrator. Others see
+// the same page without controls.
+func (f Frame) Admin() bool { return f.Person != nil && f.Person.Role == RoleAdmin }
+
+// RoleAdmin is the role that may change things.
+const RoleAdmin = "admin"
+
+// Person is who is signed in.
+type Person struct {
+	Name  string // may be empty
+	Email string
+	Role  string // admin, viewer or member
+	CSRF  string // the token of the session's forms
+}
+
+// called returns the name, or the e-mail address of a person without one.
+func (p Person) called() string {
+	if p.Name == "" {
+		return p.Email
+	}
+	return p.Name
+}
+
+// Section is the entry of the navigation that a page belongs to.
+type Section string
+
+// The sections of the navigation. SectionNone marks no entry.
+const (
+	SectionNone        Section = ""
+	SectionProjects    Section = "projects"
+	SectionConnections Section = "connections"
+	SectionCatalog     Section = "catalog"
+	SectionAudit       Section = "audit"
+	SectionPeople      Section = "people"
+	SectionSettings    Section = "settings"
+	SectionRegistry    Section = "registry"
+	SectionTemplates   Section = "templates"
+	SectionAccount     Section = "account"
+)
+
+// Banner is a standing message above every page.
+type Banner struct {
+	Tone      string // "", "ok", "warn" or "bad"
+	Text      string
+	LinkLabel string // with LinkURL, what can be done about it; may be empty
+	LinkURL   string
+}
+
+// Flash is the result of an action, shown once on the page that follows it.
+type Flash struct {
+	Tone string // "", "ok", "warn" or "bad"
+	Text string
+}
+
+// Shell returns the frame of the administration around its children: the side
+// bar, banners and the result of the last action.
+func Shell(f Frame) templ.Component { return framed(f, shell(f)) }
+
+// Page returns the frame of the pages for visitors around its children: the
+// top bar, banners and the result of the last action.
+func Page(f Frame) templ.Component { return framed(f, page(f)) }
+
+// framed renders c with the assets of the frame in its context, where Icon
+// finds them.
+func framed(f Frame, c templ.Component) templ.Component {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		return c.Render(WithAssets(ctx, f.Assets), w)
+	})
+}

@@ -1,0 +1,50 @@
+package views_test
+
+import (
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// allowed are the dynamic values of src attributes: the addresses of our own
+// scripts and what was checked.
+var allowed = regexp.MustCompile(`^(scripts\.(App|HTMX)|safeIconURL\(\w+\))$`)
+
+// TestMarkupKeepsToTheContentSecurityPolicy reads every page: templ escapes
+// what stands in src, hx-* and style, but does not judge it.
+func TestMarkupKeepsToTheContentSecurityPolicy(t *testing.T) {
+	var (
+		dynamic = regexp.MustCompile(`(?:^|\s)(src|srcset|srcdoc|hx-[a-z:-]+)=\{\s*([^}]*?)\s*\}`)
+		inline  = regexp.MustCompile(`(?:^|[\s"])(style|on[a-z]+)=["{]|<style|<iframe|<object|<embed|templ\.Raw\(`)
+	)
+	pages := 0
+	err := fs.WalkDir(os.DirFS("."), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".templ") {
+			return err
+		}
+		pages++
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for number, line := range strings.Split(string(content), "\n") {
+			for _, found := range dynamic.FindAllStringSubmatch(line, -1) {
+				if found[1] != "src" || !allowed.MatchString(found[2]) {
+					t.Errorf("%s:%d: %s is set to %s, which nothing has checked", path, number+1, found[1], found[2])
+				}
+			}
+			if found := inline.FindString(line); found != "" {
+				t.Errorf("%s:%d: %q is refused by the content security policy", path, number+1, strings.TrimSpace(found))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pages < 20 {
+		t.Errorf("only %d pages were found", pages)
+	}
+}

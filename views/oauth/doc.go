@@ -1,0 +1,2 @@
+// Package oauth holds the pages of the authorization server for MCP clients.
+package oauth

@@ -1,0 +1,197 @@
+package public
+
+import (
+	"net/url"
+	"strings"
+
+	"mcpgateway/models"
+	"mcpgateway/views/install"
+	"mcpgateway/views/ui"
+)
+
+// Server is an entry of the registry as the pages show it.
+type Server struct{ *models.CatalogEntry }
+
+// Servers returns the entries as the pages show them.
+func Servers(entries []*models.CatalogEntry) []Server {
+	list := make([]Server, len(entries))
+	for i, e := range entries {
+		list[i] = Server{e}
+	}
+	return list
+}
+
+// Path is where the server's page is.
+func (s Server) Path() string {
+	return "/registry/" + url.PathEscape(s.PublisherName) + "/" + url.PathEscape(s.ServerName)
+}
+
+// Title is what people call the server.
+func (s Server) Title() string {
+	if title := strings.TrimSpace(ui.Clean(s.ServerTitle)); title != "" {
+		return title
+	}
+	return s.ServerName
+}
+
+// Publisher is what people call who publishes it.
+func (s Server) Publisher() string {
+	if title := strings.TrimSpace(ui.Clean(s.PublisherTitle)); title != "" {
+		return title
+	}
+	return s.PublisherName
+}
+
+// Local reports whether the server runs on the machine of its user, where a
+// gateway cannot reach it.
+func (s Server) Local() bool { return s.ServerType == "stdio" }
+
+// transport names how clients reach the server.
+func (s Server) transport() string {
+	switch s.ServerType {
+	case "http":
+		return "HTTP"
+	case "sse":
+		return "SSE"
+	}
+	return "Local"
+}
+
+// transportSentence says the same at length.
+func (s Server) transportSentence() string {
+	switch s.ServerType {
+	case "http":
+		return "Streamable HTTP"
+	case "sse":
+		return "HTTP with server-sent events, the older transport"
+	}
+	return "stdio: it runs as a program on your machine"
+}
+
+// auth names how a client is let in, in a word; it is empty when that is not
+// known or does not apply.
+func (s Server) auth() string {
+	switch {
+	case s.Local() && len(s.SecretEnv) > 0, s.AuthType == "bearer", s.AuthType == "header":
+		return "API key"
+	case s.AuthType == "oauth":
+		return "Sign-in"
+	case s.AuthType == "none" && !s.Local():
+		return "No key"
+	}
+	return ""
+}
+
+// authSentence says the same at length.
+func (s Server) authSentence() string {
+	switch {
+	case s.AuthType == "oauth" && s.DynamicRegistration != nil && *s.DynamicRegistration:
+		return "Sign-in with OAuth; clients register by themselves"
+	case s.AuthType == "oauth" && s.DynamicRegistration != nil:
+		return "Sign-in with OAuth; a client has to be registered with the publisher first"
+	case s.AuthType == "oauth":
+		return "Sign-in with OAuth"
+	case s.AuthType == "bearer":
+		return "An API key, sent as a bearer token"
+	case s.AuthType == "header":
+		return "An API key, sent in the header " + ui.Clean(s.AuthHeader)
+	case s.Local() && len(s.SecretEnv) > 0:
+		return "Secrets in environment variables"
+	case s.AuthType == "none":
+		return "None"
+	}
+	return "Not known"
+}
+
+// someTags names the first tags in one line.
+func (s Server) someTags() string {
+	const most = 3
+	text := ui.Clean(strings.Join(s.Tags[:min(most, len(s.Tags))], " · "))
+	if more := len(s.Tags) - most; more > 0 {
+		text += " · " + ui.Count(more) + " more"
+	}
+	return text
+}
+
+// verified says for what the server is verified: the domain that it was
+// checked against, or its publisher.
+func (s Server) verified() string {
+	evidence := ui.Clean(s.VerifiedEvidence)
+	if strings.HasPrefix(evidence, "remote host is on the ") {
+		if at := strings.LastIndex(evidence, " domain "); at >= 0 {
+			return "Verified: " + evidence[at+len(" domain "):]
+		}
+	}
+	return "Verified: " + s.Publisher()
+}
+
+// verifiedBy says whose word that is.
+func (s Server) verifiedBy() string {
+	if s.VerifiedBy == "admin" {
+		return "An administrator of this gateway"
+	}
+	return "The source of this entry"
+}
+
+// remote is the server as the snippets of clients take it.
+func (s Server) remote() install.Remote {
+	r := install.Remote{Name: s.ServerName, URL: s.RemoteURL, SSE: s.ServerType == "sse", OAuth: s.AuthType == "oauth"}
+	switch s.AuthType {
+	case "bearer":
+		r.Key = "Bearer API_KEY"
+	case "header":
+		r.Key, r.In = "API_KEY", ui.Clean(s.AuthHeader)
+	}
+	return r
+}
+
+func (s Server) local() install.Local {
+	return install.Local{Name: s.ServerName, Kind: s.PackageType, Package: s.PackageIdentifier, Secrets: s.SecretEnv}
+}
+
+// tokenName is the environment variable that a gateway reads the key from.
+func (s Server) tokenName() string {
+	if len(s.SecretEnv) > 0 {
+		return s.SecretEnv[0]
+	}
+	return install.EnvironmentName(s.ServerName)
+}
+
+func (s Server) facts() []ui.Fact {
+	facts := []ui.Fact{
+		{Label: "Publisher", Value: s.Publisher()},
+		{Label: "Name", Value: s.PublisherName + "/" + s.ServerName, Mono: true},
+	}
+	if s.Verified {
+		facts = append(facts,
+			ui.Fact{Label: "Verified", Value: strings.TrimPrefix(s.verified(), "Verified: ")},
+			ui.Fact{Label: "Evidence", Value: ui.Clean(s.VerifiedEvidence)},
+			ui.Fact{Label: "Checked by", Value: s.verifiedBy()})
+	}
+	facts = append(facts, ui.Fact{Label: "Transport", Value: s.transportSentence()}, ui.Fact{Label: "Authentication", Value: s.authSentence()})
+	if s.RemoteURL != "" {
+		facts = append(facts, ui.Fact{Label: "Address", Value: ui.Clean(s.RemoteURL), Mono: true})
+	}
+	if s.PackageIdentifier != "" {
+		facts = append(facts, ui.Fact{Label: "Package", Value: s.PackageType + ": " + ui.Clean(s.PackageIdentifier), Mono: true})
+	}
+	if len(s.SecretEnv) > 0 {
+		facts = append(facts, ui.Fact{Label: "Needs", Value: ui.Clean(strings.Join(s.SecretEnv, ", ")), Mono: true})
+	}
+	if s.Version != "" {
+		facts = append(facts, ui.Fact{Label: "Version", Value: ui.Clean(s.Version)})
+	}
+	return facts
+}
+
+// links are the pages about the server elsewhere.
+func (s Server) links() []ui.Fact {
+	var links []ui.Fact
+	for _, l := range []ui.Fact{{Label: "Documentation", URL: s.DocsURL}, {Label: "Website", URL: s.WebsiteURL}, {Label: "Source code", URL: s.RepoURL}} {
+		if strings.HasPrefix(l.URL, "https://") || strings.HasPrefix(l.URL, "http://") {
+			l.Value = ui.Clean(strings.TrimPrefix(strings.TrimPrefix(l.URL, "https://"), "http://"))
+			links = append(links, l)
+		}
+	}
+	return links
+}

@@ -1,0 +1,44 @@
+package public
+
+import (
+	"net/url"
+	"strings"
+	"unicode"
+
+	"mcpgateway/models"
+	"mcpgateway/views/ui"
+)
+
+// Template is a worked example as the pages show it.
+type Template struct{ *models.CatalogTemplate }
+
+// Templates returns the templates as the pages show them.
+func Templates(rows []*models.CatalogTemplate) []Template {
+	list := make([]Template, len(rows))
+	for i, t := range rows {
+		list[i] = Template{t}
+	}
+	return list
+}
+
+// Path is where the template's page is.
+func (t Template) Path() string { return "/templates/" + url.PathEscape(t.Slug) }
+
+func (t Template) title() string { return ui.Clean(t.Title) }
+
+func (t Template) minutes() string {
+	return ui.Plural(int(t.EstimatedSetupMinutes), "minute", "minutes")
+}
+
+func (t Template) difficulty() string { return Capital(t.Difficulty) }
+
+// Capital returns a word with its first letter in upper case.
+func Capital(s string) string {
+	for i, r := range s {
+		return string(unicode.ToUpper(r)) + s[i+len(string(r)):]
+	}
+	return s
+}
+
+// servers names the template's servers in one line.
+func (t Template) servers() string { return ui.Clean(strings.Join(t.RelatedServerNames, ", ")) }
