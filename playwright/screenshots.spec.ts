@@ -16,6 +16,10 @@ const pictures: Picture[] = [
   { file: "home-light", path: "/", use: { colorScheme: "light" } },
   { file: "home-dark", path: "/", use: { colorScheme: "dark" } },
   { file: "home-phone", path: "/", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
+  { file: "registry-light", path: "/registry", use: { colorScheme: "light" } },
+  { file: "registry-dark", path: "/registry", use: { colorScheme: "dark" } },
+  { file: "registry-phone", path: "/registry", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
+  { file: "registry-item-light", path: "/registry/asana/asana", use: { colorScheme: "light" } },
   // This page is nearly empty: fonts change 1% of it, a lost card 2%.
   { file: "error-light", path: "/nothing-here", use: { colorScheme: "light" }, tolerance: 0.015 },
 ];

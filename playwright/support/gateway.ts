@@ -15,10 +15,12 @@ const commandLimit = 10_000;
 /** How many lines of the log are kept for the message of a failure. */
 const keptLines = 200;
 
-/** A running gateway with its demo project, in a folder of its own. */
+/** A running gateway in a folder of its own. */
 export interface Gateway {
   /** Its origin, without a slash at the end. */
   url: string;
+  /** The address on which the first administrator is made, as the log tells it. */
+  setupURL: string;
   /** Where it runs and keeps its data. */
   folder: string;
   /** Runs a command line beside it, as typed into a shell, and returns what it prints on stdout. */
@@ -27,14 +29,24 @@ export interface Gateway {
   stop(): Promise<void>;
 }
 
-/** Starts the built gateway on a port that the system chooses, and waits until the demo answers. */
-export async function startGateway(): Promise<Gateway> {
+/** How a gateway is started. */
+export interface Start {
+  /** Whether it has the demo project; otherwise its database is empty. It does unless this says otherwise. */
+  demo?: boolean;
+  /** The port; the system chooses one unless this says otherwise. */
+  port?: number;
+  /** Further environment variables. */
+  env?: Record<string, string>;
+}
+
+/** Starts the built gateway and waits until it, and its demo, answers. */
+export async function startGateway({ demo = true, port = 0, env: settings = {} }: Start = {}): Promise<Gateway> {
   const program = process.env[builtProgram];
   if (!program) throw new Error(`${builtProgram} is not set: the global set-up builds the gateway and sets it`);
   const folder = await mkdtemp(path.join(tmpdir(), "gateway-data-"));
   // Nothing of the developer's own settings reaches the program under test.
-  const env = { PATH: `${path.dirname(program)}:${process.env.PATH}`, HOME: folder, GATEWAY_LOG_FORMAT: "json" };
-  const child = spawn(program, ["serve", "--demo", "--addr", "127.0.0.1:0"], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
+  const env = { PATH: `${path.dirname(program)}:${process.env.PATH}`, HOME: folder, GATEWAY_LOG_FORMAT: "json", ...settings };
+  const child = spawn(program, ["serve", ...(demo ? ["--demo"] : []), "--addr", `127.0.0.1:${port}`], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
   const exited = once(child, "exit");
   // A worker that ends early, on an interrupt for instance, takes its gateway along.
   const kill = () => void child.kill("SIGKILL");
@@ -50,6 +62,7 @@ export async function startGateway(): Promise<Gateway> {
 
   const log: string[] = [];
   let url = "";
+  let setupURL = "";
   try {
     await new Promise<void>((resolve, reject) => {
       const fail = (why: string) => reject(new Error(`the gateway ${why}\n${log.join("\n")}`));
@@ -57,14 +70,19 @@ export async function startGateway(): Promise<Gateway> {
       exited.then(([code, signal]) => fail(`ended at once: ${signal ?? `exit code ${code}`}`), reject);
       createInterface(child.stderr).on("line", (line) => {
         if (log.push(line) > keptLines) log.shift();
-        url ||= servingAt(line);
+        const told = toldBy(line);
+        setupURL ||= told.setupURL;
+        url ||= told.url;
+        if (url && !demo) ready();
       });
       // The demo's line on stdout comes after its tools were read.
       createInterface(child.stdout).on("line", (line) => {
-        if (!url || !line.includes("/v1/mcp/demo/request")) return;
+        if (url && line.includes("/v1/mcp/demo/request")) ready();
+      });
+      const ready = () => {
         clearTimeout(alarm);
         resolve();
-      });
+      };
     });
   } catch (failure) {
     await stop();
@@ -75,15 +93,17 @@ export async function startGateway(): Promise<Gateway> {
     const { stdout } = await promisify(execFile)("sh", ["-c", commandLine], { cwd: folder, env, timeout: commandLimit });
     return stdout;
   };
-  return { url, folder, shell, stop };
+  return { url, setupURL, folder, shell, stop };
 }
 
-/** Returns the URL of the log line that says where the gateway serves, or "". */
-function servingAt(line: string): string {
+/** Returns what a line of the log tells: where the gateway serves, or where its first administrator is made. */
+function toldBy(line: string): { url: string; setupURL: string } {
   try {
-    const event = JSON.parse(line);
-    return event.msg === "serving" ? event.url : "";
+    const { msg, url } = JSON.parse(line);
+    if (msg === "serving") return { url, setupURL: "" };
+    if (typeof url === "string" && url.includes("/setup?token=")) return { url: "", setupURL: url };
   } catch {
-    return "";
+    // Not every line is an event.
   }
+  return { url: "", setupURL: "" };
 }

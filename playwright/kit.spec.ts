@@ -1,0 +1,303 @@
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+
+import { tabThrough } from "./support/focus.ts";
+import { loadAndMeasure } from "./support/measure.ts";
+import { expect, test } from "./support/test.ts";
+
+const looks = [
+  { name: "light", use: { colorScheme: "light" } },
+  { name: "dark", use: { colorScheme: "dark" } },
+  { name: "phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
+  { name: "phone-dark", use: { colorScheme: "dark", viewport: { width: 390, height: 844 } } },
+] as const;
+
+/** Pictures are as large as the window, so that another font moves words and nothing else. */
+const pictured = ["numbers", "lists", "messages", "buttons", "forms", "code", "trees"];
+
+async function violations(page: Page) {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  return violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }));
+}
+
+for (const look of looks) {
+  test.describe(look.name, () => {
+    test.use(look.use);
+
+    test("every part is accessible and keeps to the window", async ({ page }) => {
+      test.slow();
+      await page.goto("/kit");
+      const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      expect(width, "pixels that stand out of the window sideways").toBe(0);
+      expect(await violations(page)).toEqual([]);
+    });
+
+    test("what unfolds and opens is accessible too", async ({ page }) => {
+      test.slow();
+      await page.goto("/kit");
+      await page.locator(".menu summary").click();
+      expect(await violations(page)).toEqual([]);
+      await page.keyboard.press("Escape");
+      await page.locator("summary", { hasText: "Delete project" }).click();
+      await expect(page.getByRole("dialog")).toBeVisible();
+      expect(await violations(page)).toEqual([]);
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("?");
+      await expect(page.getByRole("dialog", { name: "Keyboard" })).toBeVisible();
+      expect(await violations(page)).toEqual([]);
+    });
+
+    if (look.name === "phone-dark") return;
+    for (const part of pictured) {
+      test(`${part} look as they did`, async ({ page }) => {
+        await page.goto("/kit");
+        await page.locator(`#${part}`).evaluate((element) => element.scrollIntoView());
+        await expect(page).toHaveScreenshot(`kit-${part}-${look.name}.png`);
+      });
+    }
+  });
+}
+
+test("the page keeps to the budgets of styles, scripts and requests", async ({ page }) => {
+  const cost = await loadAndMeasure(page, "/kit");
+  expect(cost.css).toBeGreaterThan(1_000);
+  expect(cost.css).toBeLessThanOrEqual(10_000);
+  expect(cost.js).toBeGreaterThan(10_000);
+  expect(cost.js).toBeLessThanOrEqual(20_000);
+  // Beside those of every page: the stream of the live log.
+  expect(cost.requests).toBeLessThanOrEqual(7);
+  expect(cost.layoutShift).toBeLessThan(0.02);
+});
+
+test("every stop of the Tab key can be seen", async ({ page }) => {
+  // The page has more stops than any other.
+  test.slow();
+  await page.goto("/kit");
+  const stops = await tabThrough(page);
+  expect(stops.length).toBeGreaterThan(80);
+  expect(stops.filter((stop) => !stop.visible)).toEqual([]);
+});
+
+test.describe("copying", () => {
+  test("puts the text on the clipboard and says so", async ({ page, context }) => {
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.goto("/kit");
+    await page.getByRole("button", { name: "Copy: Endpoint" }).click();
+    await expect(page.locator("#said")).toHaveText("Copied");
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe("https://gw.example.com/v1/mcp/acme-dev/request");
+  });
+
+  test("marks the text where the clipboard is closed", async ({ page }) => {
+    await page.addInitScript(() => {
+      navigator.clipboard.writeText = () => Promise.reject(new Error("closed"));
+    });
+    await page.goto("/kit");
+    await page.getByRole("button", { name: "Copy: Endpoint" }).click();
+    await expect(page.locator("#said")).toContainText("Selected");
+    expect(await page.evaluate(() => String(getSelection()))).toBe("https://gw.example.com/v1/mcp/acme-dev/request");
+  });
+});
+
+test("the colours go from those of the system to light, to dark and back, and last", async ({ page }) => {
+  await page.goto("/kit");
+  const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const light = await background();
+  const button = page.locator("theme-switch button");
+  await expect(button).toHaveAccessibleName("Colours: as the system");
+  await button.click();
+  await expect(button).toHaveAccessibleName("Colours: light");
+  expect(await background()).toBe(light);
+  await button.click();
+  await expect(button).toHaveAccessibleName("Colours: dark");
+  const dark = await background();
+  expect(dark).not.toBe(light);
+  await page.reload();
+  expect(await background()).toBe(dark);
+  await button.click();
+  await expect(button).toHaveAccessibleName("Colours: as the system");
+  expect(await background()).toBe(light);
+});
+
+test("the page is painted in the chosen colours from the first time on", async ({ page }) => {
+  await page.addInitScript(() => {
+    localStorage.theme = "dark";
+    new PerformanceObserver(() => {
+      document.documentElement.dataset.painted ??= getComputedStyle(document.body).backgroundColor;
+    }).observe({ type: "paint", buffered: true });
+  });
+  // The script takes its time; the page waits for it rather than flash.
+  await page.route("**/js/app.js", async (route) => {
+    const answer = await route.fetch();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await route.fulfill({ response: answer });
+  });
+  await page.goto("/kit");
+  await expect(page.locator("html")).toHaveAttribute("data-painted", "rgb(18, 20, 19)");
+});
+
+test.describe("the keyboard", () => {
+  test("searches, walks through rows and opens them", async ({ page }) => {
+    await page.goto("/kit");
+    await page.keyboard.press("/");
+    await expect(page.getByRole("searchbox", { name: "Search tools" })).toBeFocused();
+    await page.keyboard.press("Escape");
+    await expect(page.getByRole("searchbox", { name: "Search tools" })).not.toBeFocused();
+    const row = (name: string) => page.getByRole("link", { name, exact: true });
+    await page.keyboard.press("j");
+    await expect(row("github__create_issue").first()).toBeFocused();
+    await page.keyboard.press("j");
+    await expect(row("github__search_code")).toBeFocused();
+    await page.keyboard.press("k");
+    await expect(row("github__create_issue").first()).toBeFocused();
+  });
+
+  test("goes to the parts of the administration after g", async ({ page }) => {
+    await page.goto("/kit");
+    for (const [key, address] of [
+      ["p", "/admin"],
+      ["c", "/admin/catalog"],
+      ["a", "/admin/audit"],
+    ]) {
+      await page.evaluate(() =>
+        document.addEventListener(
+          "click",
+          (event) => {
+            event.preventDefault();
+            document.documentElement.dataset.went = (event.target as Element).closest("a")!.getAttribute("href")!;
+          },
+          { once: true, capture: true },
+        ),
+      );
+      await page.keyboard.press("g");
+      await page.keyboard.press(key);
+      await expect(page.locator("html")).toHaveAttribute("data-went", address);
+    }
+  });
+
+  test("leaves what is typed into fields alone", async ({ page }) => {
+    await page.goto("/kit");
+    const field = page.getByRole("textbox", { name: "Name", exact: true });
+    await field.pressSequentially("g/?jk");
+    await expect(field).toHaveValue("g/?jk");
+    await expect(page.getByRole("dialog")).toHaveCount(0);
+  });
+});
+
+test("a destructive act asks in a dialog and wants the name typed", async ({ page }) => {
+  await page.goto("/kit");
+  await page.locator("summary", { hasText: "Delete project" }).click();
+  const dialog = page.getByRole("dialog", { name: "Delete Acme dev?" });
+  await expect(dialog).toContainText("3 keys stop working.");
+  const field = dialog.getByRole("textbox");
+  const valid = () => field.evaluate((input: HTMLInputElement) => input.checkValidity());
+  for (const [text, expected] of [
+    ["", false],
+    ["acme-de", false],
+    ["acme-devv", false],
+    ["acmexdev", false],
+    ["acme-dev", true],
+  ] as const) {
+    await field.fill(text);
+    expect(await valid(), `"${text}"`).toBe(expected);
+  }
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await expect(dialog).toBeHidden();
+});
+
+test("the live log grows at its top and pauses", async ({ page }) => {
+  await page.goto("/kit");
+  const rows = page.getByRole("list", { name: "Calls as they come" }).getByRole("listitem");
+  await expect(rows).toHaveCount(2);
+  await expect(rows.first()).toContainText("github__create_issue");
+  await expect(rows.first().locator("svg")).toHaveCount(0);
+  await page.getByRole("button", { name: "Pause" }).click();
+  await expect(page.locator("[data-state]")).toHaveText("Paused");
+  await page.getByRole("button", { name: "Go on" }).click();
+  await expect(rows).toHaveCount(3);
+});
+
+test("rows of a form are added and removed, and the focus goes along", async ({ page }) => {
+  await page.goto("/kit");
+  const add = page.getByRole("button", { name: "Add a label" });
+  const fields = page.getByRole("textbox", { name: "labels" });
+  await add.click();
+  await expect(fields).toHaveCount(1);
+  await expect(fields.first()).toBeFocused();
+  await fields.first().fill("one");
+  await add.click();
+  await fields.nth(1).fill("two");
+  await page.locator("[data-row]").first().getByRole("button", { name: "Remove" }).click();
+  await expect(fields).toHaveCount(1);
+  await expect(fields.first()).toHaveValue("two");
+  await expect(fields.first()).toBeFocused();
+});
+
+test.describe("the live search", () => {
+  test("replaces the results and keeps the address and the field", async ({ page }) => {
+    await page.goto("/kit?cursor=x");
+    await page.locator("#results").evaluate((element) => (element.dataset.old = "yes"));
+    const field = page.getByRole("searchbox", { name: "Search tools" });
+    await field.pressSequentially("create");
+    await expect(page).toHaveURL("/kit?query=create&sort=name");
+    await expect(page.locator("#results")).not.toHaveAttribute("data-old");
+    await expect(field).toBeFocused();
+    await expect(field).toHaveValue("create");
+  });
+
+  test("shows an answer without results as the page that it is", async ({ page }) => {
+    await page.goto("/kit");
+    await page.route("**/kit?query=*", (route) =>
+      route.fulfill({ contentType: "text/html", body: "<!DOCTYPE html><html lang=en><title>Sign in</title><h1>Sign in</h1></html>" }),
+    );
+    await page.getByRole("searchbox", { name: "Search tools" }).fill("x");
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("Sign in");
+  });
+});
+
+test.describe("without JavaScript", () => {
+  test.use({ javaScriptEnabled: false });
+
+  test("everything is there and what needs scripts is not", async ({ page }) => {
+    await page.goto("/kit");
+    await expect(page.getByRole("button", { name: "Copy: Endpoint" })).toBeHidden();
+    await expect(page.locator("theme-switch")).toBeHidden();
+    await expect(page.getByRole("button", { name: "Pause" })).toBeHidden();
+    await expect(page.getByRole("group", { name: "Endpoint", exact: true })).toBeVisible();
+  });
+
+  test("tabs, menus and dialogs unfold in place", async ({ page }) => {
+    await page.goto("/kit");
+    const snippet = page.getByRole("group", { name: "Cursor", exact: true });
+    await expect(snippet).toBeHidden();
+    await page.getByRole("radio", { name: "Cursor" }).check();
+    await expect(snippet).toBeVisible();
+    await expect(page.getByRole("group", { name: "Claude Code", exact: true })).toBeHidden();
+
+    await page.locator(".menu summary").click();
+    await expect(page.getByRole("button", { name: "Sign out" })).toBeVisible();
+
+    await page.locator("summary", { hasText: "Delete project" }).click();
+    await expect(page.getByRole("textbox", { name: "Type acme-dev to confirm" })).toBeVisible();
+    await expect(page.getByRole("button", { name: "Delete project" })).toBeVisible();
+  });
+});
+
+test("an address that is not allowed leads nowhere", async ({ page }) => {
+  await page.goto("/kit");
+  await expect(page.getByRole("link", { name: "A link that is not allowed" })).toHaveAttribute("href", "about:invalid");
+});
+
+test("signing out is a form that carries the token", async ({ page }) => {
+  await page.goto("/kit");
+  const form = page.locator('form[action="/logout"]');
+  await expect(form).toHaveAttribute("method", "post");
+  await expect(form.locator("input[name=csrf]")).toHaveValue("token");
+});
+
+test("pages hold no script and no style of their own", async ({ page }) => {
+  const answer = await page.goto("/kit");
+  const html = await answer!.text();
+  expect(html).not.toMatch(/<style|\sstyle=|\son[a-z]+=|javascript:/i);
+  const inline = await page.locator("script:not([src])").evaluateAll((scripts) => scripts.map((script) => (script as HTMLScriptElement).type));
+  expect(inline).toEqual(["application/ld+json"]);
+});

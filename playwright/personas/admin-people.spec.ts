@@ -1,0 +1,194 @@
+import AxeBuilder from "@axe-core/playwright";
+
+import { ada, addPerson, addProject, expect, test, vera } from "../support/signed-in.ts";
+import { loadAndMeasure } from "../support/measure.ts";
+import { startUpstream, type Upstream } from "../support/upstream.ts";
+
+const schema = {
+  type: "object",
+  required: ["title"],
+  properties: {
+    title: { type: "string", description: "What it is about." },
+    body: { type: "string" },
+    state: { enum: ["open", "closed"] },
+    urgent: { type: "boolean" },
+    labels: { type: "array", items: { type: "string" }, description: "Names of labels." },
+    owner: { type: "object", properties: { login: { type: "string" }, id: { type: "integer" } } },
+    rest: {},
+  },
+};
+
+/** A project with more tools than one page lists, one of which has a long name and one hidden characters. */
+const withTools = test.extend<object, { tools: Upstream }>({
+  tools: [
+    async ({ gateway, people }, use) => {
+      expect(people.admin.cookies.length).toBeGreaterThan(0);
+      const tools = Array.from({ length: 30 }, (_, i) => ({ name: `tool_${i}`, description: "Opens an issue in a repository of the organisation.", inputSchema: schema }));
+      tools.push({ name: "x".repeat(80), description: "Lists\u202e what is there.", inputSchema: schema });
+      const upstream = await startUpstream({ tools });
+      await addProject(gateway, "many", { github: upstream.url });
+      await use(upstream);
+      await upstream.stop();
+    },
+    { scope: "worker", auto: true },
+  ],
+});
+
+const pages = [
+  { path: "/admin/account", heading: "Your account" },
+  { path: "/admin/people", heading: "People" },
+  { path: "/admin/people/new", heading: "Add a person" },
+  { path: "/admin/projects/many/tools", heading: "many" },
+  { path: "/admin/projects/many/tools?query=foo:bar", heading: "many" },
+  { path: "/admin/projects/many/tools/github__tool_0", heading: "github__tool_0" },
+  { path: `/admin/projects/many/tools/github__${"x".repeat(80)}?as=json`, heading: `github__${"x".repeat(80)}` },
+  { path: "/admin/projects/many/keys", heading: "many" },
+  { path: "/admin/audit?verify=1", heading: "Audit log" },
+  { path: "/admin/settings", heading: "Settings" },
+  { path: "/login/again?next=/admin", heading: "Confirm who you are" },
+];
+
+for (const look of [
+  { name: "in light", use: { colorScheme: "light" } },
+  { name: "in dark", use: { colorScheme: "dark" } },
+  { name: "on a phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
+] as const) {
+  withTools.describe(look.name, () => {
+    withTools.use(look.use);
+    withTools("the pages of people, tools, keys and the log are accessible and keep to the window", async ({ page }) => {
+      test.setTimeout(150_000);
+      for (const { path, heading } of pages) {
+        await page.goto(path);
+        await expect(page.getByRole("heading", { level: 1 }), path).toHaveText(heading);
+        const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        expect(width, `pixels of ${path} that stand out of the window sideways`).toBe(0);
+        const { violations } = await new AxeBuilder({ page }).analyze();
+        expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) })), path).toEqual([]);
+      }
+    });
+  });
+}
+
+withTools("the pages of people, tools, keys and the log keep to their budgets", async ({ page }) => {
+  test.setTimeout(60_000);
+  for (const { path } of pages) {
+    const cost = await loadAndMeasure(page, path);
+    expect(cost.html, path).toBeLessThanOrEqual(60_000);
+    expect(cost.css, path).toBeLessThanOrEqual(10_000);
+    expect(cost.js, path).toBeLessThanOrEqual(20_000);
+    expect(cost.requests, path).toBeLessThanOrEqual(6);
+    expect(cost.layoutShift, path).toBeLessThan(0.02);
+  }
+});
+
+withTools("a tool is switched in the list, and many at once", async ({ page }) => {
+  await page.goto("/admin/projects/many/tools?query=name:tool_1");
+  const first = page.getByRole("switch", { name: "github__tool_1", exact: true });
+  await expect(first).toBeChecked();
+  await first.click();
+  await expect(first).not.toBeChecked();
+  await page.reload();
+  await expect(first).not.toBeChecked();
+  await page.getByRole("link", { name: /^Off/ }).click();
+  await expect(page.getByRole("link", { name: "github__tool_1", exact: true })).toBeVisible();
+  await expect(page.getByRole("row")).toHaveCount(2);
+
+  await page.goto("/admin/projects/many/tools?query=name:tool_2");
+  await page.getByRole("checkbox", { name: "Select github__tool_20" }).check();
+  await page.getByRole("checkbox", { name: "Select github__tool_21" }).check();
+  await page.getByRole("button", { name: "Disable", exact: true }).click();
+  await expect(page.getByRole("status")).toHaveText("2 tools are disabled.");
+  await expect(page).toHaveURL("/admin/projects/many/tools?query=name%3Atool_2");
+  await expect(page.getByRole("switch", { name: "github__tool_20" })).not.toBeChecked();
+});
+
+withTools("a tool of a pinned server waits for approval", async ({ page, gateway, tools }) => {
+  const fresh = await startUpstream({ tools: tools.script.tools.slice(0, 1) });
+  await addProject(gateway, "pinned", {}, { mcpServers: { github: { url: fresh.url, definitionPolicy: "approve" } } });
+  await page.goto("/admin/projects/pinned/servers");
+  await page.getByRole("link", { name: "github" }).first().click();
+  await page.getByRole("button", { name: "Sync now" }).click();
+  await page.goto("/admin/projects/pinned/tools?show=changed");
+  await page.getByRole("link", { name: "github__tool_0" }).click();
+  await page.getByRole("button", { name: "Approve this definition" }).click();
+  await expect(page.getByRole("status")).toContainText("The definition is approved.");
+  await expect(page.locator(".page-head")).toContainText("Enabled");
+  await fresh.stop();
+});
+
+withTools("lists and groups of the Playground are sent as JSON", async ({ page }) => {
+  await page.goto("/admin/projects/many/tools/github__tool_3");
+  await page.getByRole("textbox", { name: "title" }).fill("It fails");
+  await page.getByRole("textbox", { name: "labels" }).first().fill("bug");
+  await page.getByRole("button", { name: "Add another" }).click();
+  await page.getByRole("textbox", { name: "labels" }).nth(1).fill("p1");
+  await page.getByRole("textbox", { name: "login" }).fill("ada");
+  await page.getByLabel("state").selectOption("open");
+  await page.getByRole("button", { name: "Run" }).click();
+  await expect(page.locator("#result pre").first()).toHaveText('{"title":"It fails","state":"open","labels":["bug","p1"],"owner":{"login":"ada"}}');
+  await expect(page.getByRole("textbox", { name: "labels" }).nth(1)).toHaveValue("p1");
+});
+
+test("people are added, changed, blocked and deleted", async ({ page, gateway, browser }) => {
+  test.setTimeout(40_000);
+  const email = `grace-${process.pid}@example.com`;
+  await page.goto("/admin/people");
+  await page.getByRole("link", { name: "Add a person" }).click();
+  await page.getByRole("textbox", { name: "E-mail" }).fill(vera.email);
+  await page.getByRole("radio", { name: "Member" }).check();
+  await page.getByLabel("First password").fill(vera.password);
+  await page.getByRole("button", { name: "Add person" }).click();
+  await expect(page.getByRole("radio", { name: "Member" })).toBeChecked();
+  await expect(page.getByRole("textbox", { name: "E-mail" })).toHaveValue(vera.email);
+  await page.getByRole("textbox", { name: "E-mail" }).fill(email);
+  await page.getByLabel("First password").fill(vera.password);
+  await page.getByRole("button", { name: "Add person" }).click();
+  await expect(page.getByRole("status")).toHaveText(`${email} may sign in now.`);
+
+  const member = await browser.newContext({ baseURL: gateway.url, storageState: undefined });
+  const theirs = await member.newPage();
+  await theirs.goto("/login?next=/admin/account");
+  await theirs.getByRole("textbox", { name: "E-mail" }).fill(email);
+  await theirs.getByLabel("Password").fill(vera.password);
+  await theirs.getByRole("button", { name: "Sign in" }).click();
+  await expect(theirs.getByRole("heading", { level: 1 })).toHaveText("Your account");
+  expect((await theirs.request.get("/admin")).status(), "a member in the administration").toBe(403);
+
+  await page.getByRole("row", { name: email }).getByRole("link").click();
+  await page.getByRole("textbox", { name: "Name" }).fill("Grace");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Grace");
+  await page.locator("summary", { hasText: "Block" }).click();
+  await page.getByRole("button", { name: "Block" }).click();
+  await expect(page.locator(".page-head")).toContainText("Blocked");
+  await theirs.reload();
+  await expect(theirs).toHaveURL(/\/login/);
+  await member.close();
+
+  await page.locator("summary", { hasText: "Delete" }).click();
+  await page.getByRole("textbox", { name: /to confirm/ }).fill(email);
+  await page.getByRole("button", { name: "Delete person" }).click();
+  await expect(page.getByRole("status")).toHaveText(`${email} is deleted.`);
+});
+
+test("the last administrator stays one", async ({ page }) => {
+  await page.goto("/admin/people");
+  await page.getByRole("link", { name: ada.name }).click();
+  await page.getByRole("radio", { name: "Viewer" }).check();
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByText(/last administrator|only administrator/i).first()).toBeVisible();
+  await expect(page.locator(".page-head")).toContainText("Active");
+});
+
+test("the audit log is filtered by its address", async ({ page, gateway }) => {
+  await addPerson(gateway, { email: `henry-${process.pid}@example.com`, name: "Henry", password: vera.password }, "viewer");
+  await page.goto("/admin/audit");
+  await page.getByLabel("What", { exact: true }).selectOption("person");
+  await page.getByRole("button", { name: "Filter" }).click();
+  await expect(page).toHaveURL(/action=person/);
+  await expect(page.getByRole("row", { name: /henry/ }).first()).toContainText("Person created");
+  await page.goto("/admin/audit?object=nothing-such");
+  await expect(page.getByText("Nothing fits")).toBeVisible();
+  await page.getByRole("button", { name: "Verify the log" }).click();
+  await expect(page.getByText(/Verified up to #\d+/)).toBeVisible();
+});

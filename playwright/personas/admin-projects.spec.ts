@@ -1,0 +1,420 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+import AxeBuilder from "@axe-core/playwright";
+import { type Page } from "@playwright/test";
+
+import { loadAndMeasure } from "../support/measure.ts";
+import { expect, program, test as base } from "../support/signed-in.ts";
+import type { Gateway } from "../support/gateway.ts";
+
+/** A real MCP server of another author on this machine, and what stands beside it. */
+interface Upstream {
+  url: string;
+  /** Where nobody listens. */
+  deadURL: string;
+  /** Answers 401, as servers do that ask for a sign-in. */
+  guardedURL: string;
+  /** A document in the catalog's own format. */
+  catalogURL: string;
+}
+
+const catalogFile = {
+  version: 1,
+  items: [
+    {
+      id: "3d0f6f6c-1a4e-5b7d-9c59-2a3c6a2f0001", publisherName: "example", publisherTitle: "Example", serverName: "everything", serverTitle: "Everything",
+      serverType: "http", tags: ["tests"], verified: false, featured: false, description: "Every feature of the protocol.", authType: "none",
+    },
+  ],
+};
+
+const test = base.extend<object, { upstream: Upstream }>({
+  upstream: [
+    async ({}, use) => {
+      const child = spawn(process.execPath, [fileURLToPath(new URL("../support/everything.mjs", import.meta.url))], { stdio: ["ignore", "pipe", "ignore"] });
+      const exited = once(child, "exit");
+      const [line] = (await once(createInterface(child.stdout), "line")) as [string];
+      const url = line.replace("READY ", "");
+      const site = createServer((request, response) => {
+        if (request.url === "/catalog.json") {
+          const items = catalogFile.items.map((item) => ({ ...item, remoteUrl: url }));
+          response.setHeader("Content-Type", "application/json").end(JSON.stringify({ ...catalogFile, items }));
+        } else {
+          response.setHeader("WWW-Authenticate", 'Bearer resource_metadata="http://127.0.0.1:9/.well-known/oauth-protected-resource"');
+          response.writeHead(401).end();
+        }
+      });
+      site.listen(0, "127.0.0.1");
+      await once(site, "listening");
+      const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+      await use({ url, deadURL: "http://127.0.0.1:9/mcp", guardedURL: `${origin}/mcp`, catalogURL: `${origin}/catalog.json` });
+      site.close();
+      child.kill();
+      await exited;
+    },
+    { scope: "worker" },
+  ],
+});
+
+let made = 0;
+
+/** Makes a project with servers, as a program does, and returns its slug. */
+async function project(gateway: Gateway, more: object = {}, servers: Record<string, object> = {}): Promise<string> {
+  const slug = `made-${process.pid}-${++made}`;
+  const client = await program(gateway);
+  const answer = await client.post("/api/projects", { data: { projectSlug: slug, name: `Made ${made}`, authMode: "api_key", mcpServers: servers, ...more } });
+  expect(answer.status(), await answer.text()).toBe(201);
+  const list = await (await client.get(`/api/projects/${slug}/servers`)).json();
+  for (const { id, enabled } of list.items) if (enabled) await client.post(`/api/servers/${id}/sync`);
+  await client.dispose();
+  return slug;
+}
+
+async function isAccessible(page: Page): Promise<void> {
+  const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  expect(width, "pixels that stand out of the window sideways").toBe(0);
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }))).toEqual([]);
+}
+
+/** Presses the switch of a server, which is a button without JavaScript. */
+async function toggle(page: Page, name: string): Promise<void> {
+  const byScript = page.getByRole("switch", { name });
+  await (await byScript.isVisible() ? byScript : page.getByRole("button", { name })).first().click();
+}
+
+for (const javaScriptEnabled of [true, false]) {
+  test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
+    test.use({ javaScriptEnabled });
+
+    test("from nothing to a project whose endpoint answers", async ({ page, upstream }) => {
+      test.slow(); // many pages in a row
+      const slug = `acme-${javaScriptEnabled ? "js" : "plain"}`;
+      await page.goto("/admin");
+      await page.getByRole("link", { name: "New project" }).first().click();
+      await page.getByLabel("Name", { exact: true }).fill("Acme dev");
+      await page.getByLabel("Short name in the address").fill("Not a slug!");
+      await page.getByRole("button", { name: "Create project" }).click();
+      await expect(page.getByText("lower-case letters").first()).toBeVisible();
+      await expect(page.getByLabel("Name", { exact: true })).toHaveValue("Acme dev");
+      await page.getByLabel("Short name in the address").fill(slug);
+      await page.getByRole("button", { name: "Create project" }).click();
+
+      await expect(page).toHaveURL(`/admin/projects/${slug}/servers/new`);
+      const pasted = {
+        mcpServers: {
+          everything: { type: "streamable-http", url: upstream.url },
+          files: { command: "npx", args: ["some-local-server"] },
+          gone: { url: upstream.deadURL, headers: { "X-API-Key": "a-secret-of-the-paste" } },
+        },
+      };
+      await page.getByLabel("Address or JSON").fill(JSON.stringify(pasted));
+      await page.getByRole("button", { name: "Continue" }).click();
+      await expect(page.getByText("Local servers are not run here")).toBeVisible();
+      expect(await page.content()).not.toContain("a-secret-of-the-paste");
+      await page.getByRole("button", { name: "Connect and add all" }).click();
+      await expect(page.getByText("1 server was added")).toBeVisible();
+      await expect(page.getByText("cannot be reached: connection refused")).toBeVisible();
+      await expect(page.getByRole("heading", { name: "everything" })).toHaveCount(0);
+      expect(await page.content()).not.toContain("a-secret-of-the-paste");
+      await page.getByRole("button", { name: "Add without connecting" }).click();
+      await expect(page.getByRole("status").filter({ hasText: "The server is added" })).toBeVisible();
+
+      await page.goto(`/admin/projects/${slug}/servers`);
+      const row = (alias: string) => page.getByRole("row").filter({ has: page.getByRole("link", { name: alias, exact: true }) });
+      await expect(row("everything")).toContainText("OK");
+      await expect(row("gone")).toContainText("Down");
+      await expect(row("gone")).toContainText("connection refused");
+      await page.getByRole("link", { name: /^Down/ }).click();
+      await expect(row("everything")).toHaveCount(0);
+      await page.getByRole("link", { name: /^Down/ }).click();
+
+      await row("everything").getByRole("button", { name: "Sync now" }).click();
+      await expect(page.getByRole("status").filter({ hasText: "Nothing is new." })).toBeVisible();
+
+      await page.goto(`/admin/projects/${slug}`);
+      await expect(page.getByRole("group", { name: "Endpoint", exact: true })).toHaveText(new RegExp(`/v1/mcp/${slug}/request$`));
+      await page.getByRole("button", { name: "Check now" }).click();
+      const steps = page.getByRole("list", { name: "Result of the check" }).getByRole("listitem");
+      await expect(steps).toHaveCount(4);
+      await expect(steps.nth(0)).toContainText(/✓ initialize.*\d+ ms/);
+      await expect(steps.nth(1)).toContainText(/✓ tools\/list.*\d+ ms.*\d+ tools/);
+      await expect(steps.nth(2)).toContainText("✓ everything");
+      await expect(steps.nth(3)).toContainText(/✗ gone.*connection refused/);
+
+      await page.goto("/admin?query=acme");
+      await expect(page.getByRole("row").filter({ hasText: slug })).toContainText("Down");
+    });
+
+    test("one address leads to its tools, of which some are chosen", async ({ page, gateway, upstream }) => {
+      const slug = await project(gateway);
+      await page.goto(`/admin/projects/${slug}/servers/new`);
+      await page.getByLabel("Address or JSON").fill(upstream.url);
+      await page.getByRole("button", { name: "Continue" }).click();
+      await page.getByLabel("Alias").fill("every");
+      await page.getByRole("button", { name: "Connect and add" }).click();
+      await expect(page.getByRole("heading", { level: 1 })).toHaveText("Tools of every");
+      await page.getByRole("checkbox", { name: "echo" }).uncheck();
+      await page.getByRole("button", { name: "Save choice" }).click();
+      await expect(page.getByText("1 tool is filtered out")).toBeVisible();
+
+      await page.getByRole("link", { name: "Choose tools" }).click();
+      await page.getByLabel("Hide", { exact: false }).last().fill("get-*\n");
+      if (!javaScriptEnabled) await page.getByRole("button", { name: "Preview" }).click();
+      await expect(page.getByRole("list", { name: "What the patterns do" }).getByRole("listitem").filter({ hasText: "echo" })).toContainText("Shown");
+      await expect(page.getByRole("list", { name: "What the patterns do" }).getByRole("listitem").filter({ hasText: "get-sum" })).toContainText("Hidden");
+      await page.getByRole("button", { name: "Save these patterns" }).click();
+      await expect(page.getByRole("status")).toContainText("The choice of tools is saved.");
+      await expect(page.getByText("get-*")).toBeVisible();
+    });
+
+    test("a server is switched off, changed and deleted", async ({ page, gateway, upstream }) => {
+      const slug = await project(gateway, {}, { every: { url: upstream.url } });
+      await page.goto(`/admin/projects/${slug}/servers`);
+      await toggle(page, "Use every");
+      await expect(page.getByRole("status")).toContainText("switched off");
+      await expect(page.getByRole("row").filter({ hasText: "every" }).first()).toContainText("Off");
+      await page.getByRole("link", { name: "every", exact: true }).click();
+      await page.getByRole("button", { name: "Switch on" }).click();
+      await page.getByRole("link", { name: "Edit" }).click();
+      await page.getByLabel("Alias").fill("gateway");
+      await page.getByRole("button", { name: "Save", exact: true }).click();
+      await expect(page.getByText("reserved for the built-in tools").first()).toBeVisible();
+      await page.getByLabel("Alias").fill("other");
+      await page.getByLabel("Longest call in seconds").fill("12.5");
+      await page.getByRole("button", { name: "Save", exact: true }).click();
+      await expect(page.getByRole("heading", { level: 1 })).toHaveText("other");
+      await expect(page.getByText("12.5 s")).toBeVisible();
+
+      await page.getByRole("link", { name: "Edit" }).click();
+      await page.getByRole("radio", { name: "Bearer token" }).check();
+      await page.getByLabel("Bearer token", { exact: false }).last().fill("a-very-secret-token");
+      await page.getByRole("button", { name: "Save credentials" }).click();
+      await expect(page.getByText("Bearer token, stored")).toBeVisible();
+      expect(await page.content()).not.toContain("a-very-secret-token");
+
+      await page.locator("summary", { hasText: "Delete server" }).click();
+      await expect(page.getByText("stored credentials are deleted")).toBeVisible();
+      await page.getByRole("button", { name: "Delete server" }).click();
+      await expect(page).toHaveURL(`/admin/projects/${slug}/servers`);
+      await expect(page.getByText("No server yet")).toBeVisible();
+    });
+
+    test("opening a project with credentials has to be confirmed, and deleting it typed", async ({ page, gateway, upstream }) => {
+      const slug = await project(gateway, {}, { every: { url: upstream.url, headers: { "X-Key": "secret" } } });
+      await page.goto(`/admin/projects/${slug}/settings`);
+      await page.getByRole("radio", { name: "Anyone", exact: true }).check();
+      await page.getByLabel("Name", { exact: true }).fill("Open to all");
+      await page.getByRole("button", { name: "Save settings" }).click();
+      await expect(page.getByText("Confirm that this is what you want.").first()).toBeVisible();
+      await expect(page.getByLabel("Name", { exact: true })).toHaveValue("Open to all");
+      await page.getByRole("checkbox", { name: "Anyone who can reach this endpoint acts with these credentials" }).check();
+      await page.getByRole("button", { name: "Save settings" }).click();
+      await expect(page.getByRole("status")).toContainText("The settings are saved.");
+      await page.goto(`/admin?query=${slug}`);
+      await expect(page.getByRole("row").filter({ hasText: slug })).toContainText("shares credentials");
+      await page.goto(`/admin/projects/${slug}`);
+      await expect(page.getByText("calls carry the credentials of every")).toBeVisible();
+
+      await page.goto(`/admin/projects/${slug}/settings`);
+      await page.getByLabel("Longest tool name").fill("7");
+      await page.getByRole("button", { name: "Save settings" }).click();
+      await expect(page.getByText("from 32 to 256").first()).toBeVisible();
+      await page.getByLabel("Person").selectOption({ label: "vera@example.com" });
+      await page.getByRole("button", { name: "Add member" }).click();
+      await expect(page.getByRole("region", { name: "Members" }).getByText("Vera Viewer")).toBeVisible();
+      await page.getByRole("button", { name: "Remove" }).click();
+      await expect(page.getByText("Nobody is a member.")).toBeVisible();
+
+      await page.locator("summary", { hasText: "Delete project" }).click();
+      await expect(page.getByText("every client of it stops working")).toBeVisible();
+      await page.getByLabel(`Type ${slug} to confirm`).fill(slug);
+      await page.getByRole("button", { name: "Delete project" }).click();
+      await expect(page).toHaveURL("/admin");
+      expect((await page.goto(`/admin/projects/${slug}`))!.status()).toBe(404);
+    });
+
+    test("a file is exported, and imported after its changes were seen", async ({ page, gateway, upstream }) => {
+      const slug = await project(gateway, {}, { every: { url: upstream.url }, gone: { url: upstream.deadURL } });
+      const file = await (await page.request.get(`/admin/export/download?project=${slug}`)).json();
+      file.projects[slug].name = "Imported";
+      file.projects[slug].mcpServers.every.timeout = 1234;
+      file.projects[slug].mcpServers.fresh = { url: upstream.url, authBearer: "token-of-the-file" };
+
+      await page.goto("/admin/import");
+      await page.getByRole("textbox", { name: "File" }).fill('{"projects": {"x": {"nonsense": 1}}}');
+      await page.getByRole("button", { name: "Show what would change" }).click();
+      await expect(page.getByText("projects.x.nonsense")).toBeVisible();
+
+      await page.getByRole("textbox", { name: "File" }).fill(JSON.stringify(file));
+      await page.getByRole("button", { name: "Show what would change" }).click();
+      await expect(page.getByText(`server ${slug} / fresh`)).toBeVisible();
+      await expect(page.getByText(`server ${slug} / every: timeout`)).toBeVisible();
+      await expect(page.getByText(`project ${slug}: name`)).toBeVisible();
+      expect(await page.content()).not.toContain("token-of-the-file");
+      await page.getByRole("button", { name: "Apply these changes" }).click();
+      await expect(page).toHaveURL("/admin");
+      await expect(page.getByRole("status")).toContainText("1 created, 2 changed");
+      await page.goto(`/admin/projects/${slug}/servers`);
+      await expect(page.getByRole("link", { name: "fresh", exact: true })).toBeVisible();
+    });
+
+    test("the catalog gets a source, whose server goes into a project", async ({ page, gateway, upstream }) => {
+      test.slow(); // many pages in a row
+      const slug = await project(gateway);
+      await page.goto("/admin/catalog");
+      if (!(await page.getByText(upstream.catalogURL).isVisible())) {
+        await page.getByRole("radio", { name: "A file" }).check();
+        await page.getByLabel("Address").fill(upstream.catalogURL);
+        await page.getByRole("button", { name: "Add source" }).click();
+        await page.getByRole("row").filter({ hasText: upstream.catalogURL }).getByRole("button", { name: "Sync now" }).click();
+        await expect(page.getByText("example/everything")).toBeVisible();
+        await page.getByRole("button", { name: "Apply these changes" }).click();
+        await expect(page.getByRole("status")).toContainText("1 new");
+      }
+      await page.goto(`/admin/projects/${slug}/servers/new?query=everything`);
+      await page.getByRole("link", { name: "Pick Everything" }).click();
+      await page.getByRole("button", { name: "Connect and add" }).click();
+      await expect(page.getByRole("heading", { level: 1 })).toHaveText("Tools of everything");
+
+      await page.goto(`/admin/projects/${slug}/servers/new?query=tags:x`);
+      await expect(page.getByRole("alert")).toBeVisible();
+      await page.goto("/registry/example/everything");
+      const id = await page.locator('input[name="id"]').first().inputValue();
+      await page.goto(`/admin/catalog/${id}`);
+      await page.getByLabel("How you know the publisher").fill("The domain names it");
+      await page.getByRole("button", { name: "Mark as verified" }).click();
+      await expect(page.getByText("The domain names it").first()).toBeVisible();
+      await page.goto(`/admin/catalog/${id}`);
+      await page.getByLabel("Website").fill("javascript:alert(1)");
+      await page.getByLabel("Title", { exact: true }).fill("Everything else");
+      await page.getByRole("button", { name: "Save entry" }).click();
+      await expect(page.getByText("begins with https://").first()).toBeVisible();
+      await page.getByLabel("Website").fill("");
+      await page.getByRole("button", { name: "Save entry" }).click();
+      await expect(page.getByRole("heading", { level: 1 })).toHaveText("Everything else");
+      await page.goto(`/admin/catalog/${id}`);
+      await page.getByRole("button", { name: "Give it back to its source" }).click();
+      await expect(page.getByText("The server follows its source again.")).toBeVisible();
+      await page.goto(`/admin/catalog/${id}`);
+      await page.getByRole("button", { name: "Hide it" }).click();
+      await expect(page.getByRole("status")).toContainText("is hidden");
+      await page.goto(`/admin/catalog/${id}`);
+      await page.getByRole("button", { name: "Show it again" }).click();
+      await expect(page).toHaveURL("/registry/example/everything");
+      // The next run of this test meets the entry as its source has it.
+      await page.goto("/admin/catalog");
+      await page.locator(`details[id^="remove-"]`).last().locator("summary").click();
+      await page.getByRole("button", { name: "Remove" }).last().click();
+      await expect(page.getByText(upstream.catalogURL)).toHaveCount(0);
+    });
+
+    test("a template becomes a project with servers to connect", async ({ page }) => {
+      await page.goto("/admin/templates/billing-support/use");
+      await page.getByLabel("Name of the project").fill(`Billing ${javaScriptEnabled}`);
+      await page.getByRole("button", { name: "Create project" }).click();
+      await expect(page).toHaveURL(/\/admin\/projects\/billing-(true|false)\/servers$/);
+      await expect(page.getByRole("row").filter({ hasText: "stripe" }).first()).toContainText("Off");
+    });
+
+    test("a server that asks for a sign-in is offered OAuth", async ({ page, gateway, upstream }) => {
+      const slug = await project(gateway);
+      await page.goto(`/admin/projects/${slug}/servers/new`);
+      await page.getByLabel("Address or JSON").fill(upstream.guardedURL);
+      await page.getByRole("button", { name: "Continue" }).click();
+      await page.getByLabel("Alias").fill("guarded");
+      await page.getByRole("button", { name: "Connect and add" }).click();
+      await expect(page.getByText("The server asks for a sign-in")).toBeVisible();
+      await expect(page.getByRole("radio", { name: "OAuth" })).toBeChecked();
+      await page.getByRole("button", { name: "Connect and add" }).click();
+      await expect(page.getByRole("status")).toContainText("Connect it now");
+      await expect(page.getByRole("link", { name: "Connect", exact: true })).toHaveAttribute("href", /\/admin\/connections\/[0-9a-f-]+\/start/);
+    });
+  });
+}
+
+/** A project with servers in every state, for the looks of its pages. */
+interface Places {
+  base: string;
+  server: string;
+}
+
+const placed = test.extend<object, { places: Places }>({
+  places: [
+    async ({ gateway, upstream, people }, use) => {
+      expect(people.admin.cookies).not.toEqual([]);
+      const servers = { everything: { url: upstream.url }, jira: { url: upstream.deadURL }, notion: { url: upstream.guardedURL, authType: "oauth" } };
+      const slug = await project(gateway, { name: "Acme dev", description: "Tools for the team." }, servers);
+      const client = await program(gateway);
+      const { items } = await (await client.get(`/api/projects/${slug}/servers`)).json();
+      await client.dispose();
+      const base = `/admin/projects/${slug}`;
+      await use({ base, server: `${base}/servers/${items.find(({ alias }: { alias: string }) => alias === "everything").id}` });
+    },
+    { scope: "worker" },
+  ],
+});
+
+const pages: { name: string; path: (at: Places) => string; heading: string }[] = [
+  { name: "the projects", path: () => "/admin", heading: "Projects" },
+  { name: "a search without results", path: () => "/admin?query=nothing-like-this", heading: "Projects" },
+  { name: "the form of a project", path: () => "/admin/projects/new", heading: "New project" },
+  { name: "how clients connect", path: ({ base }) => `${base}?check=1`, heading: "Acme dev" },
+  { name: "the servers", path: ({ base }) => `${base}/servers`, heading: "Acme dev" },
+  { name: "a server", path: ({ server }) => server, heading: "everything" },
+  { name: "the forms of a server", path: ({ server }) => `${server}/edit`, heading: "Edit everything" },
+  { name: "the filter of a server", path: ({ server }) => `${server}/filters`, heading: "Tools of everything" },
+  { name: "the way to a new server", path: ({ base }) => `${base}/servers/new`, heading: "Add a server" },
+  { name: "the settings of a project", path: ({ base }) => `${base}/settings`, heading: "Acme dev" },
+  { name: "the import", path: () => "/admin/import", heading: "Import" },
+  { name: "the export", path: () => "/admin/export", heading: "Export" },
+  { name: "the catalog", path: () => "/admin/catalog", heading: "Catalog" },
+  { name: "the use of a template", path: () => "/admin/templates/billing-support/use", heading: "Use Billing support" },
+];
+
+const looks = [
+  { name: "in light", use: { colorScheme: "light" } },
+  { name: "in dark", use: { colorScheme: "dark" } },
+  { name: "on a phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
+] as const;
+
+for (const look of looks) {
+  placed.describe(look.name, () => {
+    placed.use(look.use);
+    for (const { name, path, heading } of pages) {
+      placed(`${name}: accessible and within the window`, async ({ page, places }) => {
+        expect((await page.goto(path(places)))!.status()).toBe(200);
+        await expect(page.getByRole("heading", { level: 1 })).toHaveText(heading);
+        await isAccessible(page);
+      });
+    }
+  });
+}
+
+for (const { name, path } of pages) {
+  placed(`${name}: within the budgets`, async ({ page, places }) => {
+    const cost = await loadAndMeasure(page, path(places));
+    expect(cost.html).toBeGreaterThan(0);
+    expect(cost.html).toBeLessThanOrEqual(60_000);
+    expect(cost.css).toBeLessThanOrEqual(10_000);
+    expect(cost.js).toBeLessThanOrEqual(20_000);
+    expect(cost.requests).toBeLessThanOrEqual(6);
+    expect(cost.layoutShift).toBeLessThan(0.02);
+  });
+}
+
+placed.describe("a viewer", () => {
+  placed.use({ as: "viewer" });
+  for (const { name, path } of pages) {
+    placed(`looks at ${name} and finds nothing to change`, async ({ page, places }) => {
+      expect((await page.goto(path(places)))!.status()).toBe(200);
+      const posting = await page.locator('form[method="post" i]').evaluateAll((forms) => forms.map((form) => form.getAttribute("action")));
+      expect(posting).toEqual(["/logout"]);
+    });
+  }
+});

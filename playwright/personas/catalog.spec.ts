@@ -1,0 +1,190 @@
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+
+import { loadAndMeasure } from "../support/measure.ts";
+import { expect, test } from "../support/test.ts";
+
+const pages = [
+  { name: "the registry", path: "/registry", heading: "Registry" },
+  { name: "a search", path: "/registry?query=tag%3Adevops%20verified%3Atrue%20-aws", heading: "Registry" },
+  { name: "a broken search", path: "/registry?query=github%20tags%3Asearch", heading: "Registry" },
+  { name: "a remote server", path: "/registry/asana/asana", heading: "Asana" },
+  { name: "a server with a key", path: "/registry/stripe/stripe", heading: "Stripe" },
+  { name: "a local server", path: "/registry/21st-dev/magic-mcp", heading: "Magic MCP" },
+  { name: "a missing server", path: "/registry/asana/asna", heading: "Not found" },
+  { name: "the templates", path: "/templates", heading: "Templates" },
+  { name: "a template", path: "/templates/billing-support", heading: "Billing support" },
+];
+
+const looks = [
+  { name: "in light", use: { colorScheme: "light" } },
+  { name: "in dark", use: { colorScheme: "dark" } },
+  { name: "on a phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
+] as const;
+
+for (const look of looks) {
+  test.describe(look.name, () => {
+    test.use(look.use);
+    for (const { name, path, heading } of pages) {
+      test(`${name} is accessible and keeps to the window`, async ({ page }) => {
+        await page.goto(path);
+        await expect(page.getByRole("heading", { level: 1 })).toHaveText(heading);
+        const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        expect(width, "pixels that stand out of the window sideways").toBe(0);
+        const { violations } = await new AxeBuilder({ page }).analyze();
+        expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }))).toEqual([]);
+      });
+    }
+  });
+}
+
+for (const { name, path } of pages) {
+  test(`${name} keeps to its budgets`, async ({ page }) => {
+    const cost = await loadAndMeasure(page, path);
+    expect(cost.html).toBeGreaterThan(0);
+    expect(cost.html).toBeLessThanOrEqual(60_000);
+    expect(cost.css).toBeLessThanOrEqual(10_000);
+    expect(cost.js).toBeLessThanOrEqual(20_000);
+    expect(cost.requests).toBeLessThanOrEqual(6);
+    expect(cost.layoutShift).toBeLessThan(0.02);
+  });
+}
+
+const results = (page: Page) => page.locator("#results");
+const box = (page: Page) => page.getByRole("searchbox", { name: "Search the registry" });
+const shown = (page: Page) => results(page).getByRole("status");
+
+/** Finds a server by words, narrows the list by its links, opens the server and reads how it is installed. */
+async function findAsana(page: Page) {
+  await page.goto("/");
+  await box(page).fill("tasks projects");
+  await box(page).press("Enter");
+  await expect(page).toHaveURL("/registry?query=tasks+projects");
+  await page.getByRole("link", { name: /^Verified \d/ }).click();
+  await expect(box(page)).toHaveValue("tasks projects verified:true");
+  await page.getByRole("link", { name: /^project-management/ }).click();
+  await expect(box(page)).toHaveValue("tasks projects verified:true tag:project-management");
+  await page.getByRole("link", { name: "Verified (on)" }).click();
+  await expect(box(page)).toHaveValue("tasks projects tag:project-management");
+  await results(page).getByRole("link", { name: "Asana", exact: true }).click();
+  await expect(page).toHaveURL("/registry/asana/asana");
+  await expect(page.getByRole("main")).toContainText("Verified: asana.com");
+  await expect(page.getByRole("group", { name: "Claude Code" })).toHaveText("claude mcp add --transport sse asana https://mcp.asana.com/sse");
+  await page.getByRole("radio", { name: "VS Code" }).check();
+  const file = JSON.parse((await page.getByRole("group", { name: "VS Code" }).textContent())!);
+  expect(file).toEqual({ servers: { asana: { type: "sse", url: "https://mcp.asana.com/sse" } } });
+  await expect(page.getByRole("group", { name: "Claude Code" })).toBeHidden();
+}
+
+/** Goes through the whole list and returns how many servers it showed. */
+async function readToTheEnd(page: Page): Promise<number> {
+  await page.goto("/registry?query=tag%3Adevops");
+  const total = Number((await shown(page).textContent())!.match(/of ([\d,]+) /)![1].replace(",", ""));
+  const names = new Set<string>();
+  for (;;) {
+    for (const link of await results(page).locator("a.card-link").all()) names.add((await link.getAttribute("href"))!);
+    const next = page.getByRole("link", { name: "Next" });
+    if ((await next.count()) === 0) break;
+    const before = await shown(page).textContent();
+    await next.click();
+    await expect(shown(page)).not.toHaveText(before!);
+  }
+  expect(names.size).toBe(total);
+  await page.getByRole("link", { name: "First page" }).click();
+  await expect(page).toHaveURL("/registry?query=tag%3Adevops");
+  return total;
+}
+
+/** Reads what is wrong with a query and follows the link that mends it. */
+async function mendAQuery(page: Page) {
+  await page.goto("/registry");
+  await box(page).fill("github tags:developer-tools");
+  await box(page).press("Enter");
+  const hint = page.locator("#query-error");
+  await expect(hint).toContainText("There is no qualifier tags", { ignoreCase: true });
+  await expect(hint.locator("mark")).toHaveText("tags:developer-tools");
+  await hint.getByRole("link").click();
+  await expect(box(page)).toHaveValue("github tag:developer-tools");
+  await expect(results(page).getByRole("link", { name: "GitHub", exact: true })).toBeVisible();
+}
+
+test("a visitor finds a server by words and filters and reads how to install it", async ({ page }) => findAsana(page));
+
+test("a visitor reads the list to its end", async ({ page }) => {
+  expect(await readToTheEnd(page)).toBeGreaterThan(48);
+});
+
+test("a broken query says what is wrong and how to mend it", async ({ page }) => mendAQuery(page));
+
+test.describe("without JavaScript", () => {
+  test.use({ javaScriptEnabled: false });
+  test("a visitor finds a server by words and filters and reads how to install it", async ({ page }) => findAsana(page));
+  test("a visitor reads the list to its end", async ({ page }) => {
+    expect(await readToTheEnd(page)).toBeGreaterThan(48);
+  });
+  test("a broken query says what is wrong and how to mend it", async ({ page }) => mendAQuery(page));
+});
+
+test("the list follows what is typed, and its address can be shared", async ({ page, browser, baseURL }) => {
+  await page.goto("/registry");
+  await page.keyboard.press("/");
+  await page.keyboard.insertText("billing invoices");
+  await expect(shown(page)).not.toHaveText(/495/);
+  await expect(page).toHaveURL("/registry?query=billing+invoices");
+  const here = await results(page).innerText();
+  const other = await (await browser.newContext({ baseURL })).newPage();
+  await other.goto(page.url());
+  expect(await results(other).innerText()).toBe(here);
+  await other.context().close();
+  // A clause that is not finished yet is no failure.
+  await box(page).fill("billing tag:");
+  await expect(page.locator("#query-error")).toContainText("has no value");
+  await box(page).fill("billing tag:finance");
+  await expect(page.locator("#query-error")).toHaveCount(0);
+});
+
+test("the snippet that a visitor copies is the one that is shown", async ({ page, context }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.goto("/registry/asana/asana");
+  await page.getByRole("button", { name: "Copy: Claude Code" }).click();
+  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe("claude mcp add --transport sse asana https://mcp.asana.com/sse");
+});
+
+test("links that open an editor carry the server and no key", async ({ page }) => {
+  await page.goto("/registry/stripe/stripe");
+  await page.getByRole("radio", { name: "Cursor" }).check();
+  const cursor = new URL((await page.getByRole("link", { name: "Add to Cursor" }).getAttribute("href"))!);
+  expect(cursor.searchParams.get("name")).toBe("stripe");
+  const inner = JSON.parse(Buffer.from(cursor.searchParams.get("config")!, "base64").toString());
+  expect(Object.keys(inner)).toEqual(["url"]);
+  await page.getByRole("radio", { name: "VS Code" }).check();
+  const code = (await page.getByRole("link", { name: "Add to VS Code" }).getAttribute("href"))!;
+  expect(JSON.parse(decodeURIComponent(code.slice(code.indexOf("?") + 1)))).toEqual({ name: "stripe", type: "http", url: inner.url });
+});
+
+test("a local server says that it cannot be added to a project, and how it is started", async ({ page }) => {
+  await page.goto("/registry/21st-dev/magic-mcp");
+  await expect(page.getByRole("main")).toContainText("It cannot be added to a project: local servers are not run here.");
+  await expect(page.getByRole("group", { name: "Command" })).toContainText("docker run -i --rm -e API_KEY ");
+});
+
+test("a template leads to its servers and to the sign-in that comes back", async ({ page }) => {
+  await page.goto("/templates");
+  await page.getByRole("link", { name: /^Finance/ }).click();
+  await page.getByRole("link", { name: "Billing support" }).click();
+  await expect(page.getByRole("link", { name: "Sign in to use it" })).toHaveAttribute("href", "/login?next=%2Ftemplates%2Fbilling-support");
+  await page.getByRole("link", { name: "Stripe", exact: true }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Stripe");
+});
+
+test.describe("on a phone", () => {
+  test.use({ viewport: { width: 390, height: 844 } });
+  test("the filters are folded and open", async ({ page }) => {
+    await page.goto("/registry");
+    const tag = page.getByRole("link", { name: /^devops/ });
+    await expect(tag).toBeHidden();
+    await page.getByText("Filters", { exact: true }).click();
+    await tag.click();
+    await expect(box(page)).toHaveValue("tag:devops");
+  });
+});

@@ -1,0 +1,290 @@
+import { fileURLToPath } from "node:url";
+
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+
+import { loadAndMeasure } from "../support/measure.ts";
+import { addProject, ada, expect, pageOf, program, startEmptyGateway, test as base } from "../support/signed-in.ts";
+import { startUpstream } from "../support/upstream.ts";
+
+const compiler = fileURLToPath(new URL(`../../node_modules/@typescript/typescript-${process.platform}-${process.arch}/lib/tsc`, import.meta.url));
+
+const text = (description: string) => ({ type: "string", description });
+const repository = { owner: text("Who owns the repository"), repo: text("Its name") };
+const object = (properties: object, required: string[]) => ({ type: "object", properties, required, additionalProperties: false });
+
+/** Tools as a tracker of issues has them: more than one page of declarations. */
+const tools = [
+  { name: "list_issues", description: "Lists the open issues of a repository.", inputSchema: object(repository, ["owner", "repo"]), annotations: { readOnlyHint: true } },
+  { name: "close_issue", description: "Closes an issue.", inputSchema: object({ ...repository, number: { type: "integer" } }, ["owner", "repo", "number"]), annotations: { readOnlyHint: false } },
+  { name: "odd", description: "Its schema has identifiers of its own.", inputSchema: { type: "object", properties: { a: { $id: "a.json", type: "string" } } } },
+  ...Array.from({ length: 100 }, (_, i) => ({
+    name: `report_${i}`,
+    description: `Makes report ${i} of a repository: who did what, where and when, in the period that is asked for, with totals for every week of it.`,
+    inputSchema: object({ ...repository, since: { ...text("First day"), format: "date" }, limit: { type: "integer", minimum: 1, maximum: 100, default: 20, description: "How many rows" } }, ["owner", "repo"]),
+  })),
+];
+
+interface Place {
+  /** A project with Code Mode. */
+  slug: string;
+  /** How often an issue was closed. */
+  closed(): number;
+}
+
+/** As the test function of the other specs; the gateway knows a compiler and has a tracker of issues. */
+const test = base.extend<object, { place: Place }>({
+  gateway: [
+    async ({}, use) => {
+      const gateway = await startEmptyGateway({ GATEWAY_TSC: compiler });
+      await use(gateway);
+      await gateway.stop();
+    },
+    { scope: "worker" },
+  ],
+  place: [
+    async ({ gateway, people }, use) => {
+      expect(people.admin.cookies.length).toBeGreaterThan(0);
+      let closed = 0;
+      const call = (name: string, args: Record<string, unknown>) => {
+        if (name === "close_issue") closed++;
+        const issues = [{ number: 7, title: "It breaks <b>here</b>" }, { number: 9, title: "Slow" }];
+        return { content: [{ type: "text", text: "done" }], structuredContent: name === "list_issues" ? { issues } : { name, args } };
+      };
+      const upstream = await startUpstream({ name: "tracker", tools, call });
+      await addProject(gateway, "tracker", { "my-tracker": upstream.url }, { codeMode: { enabled: true, timeout: 10_000 } });
+      await use({ slug: "tracker", closed: () => closed });
+      await upstream.stop();
+    },
+    { scope: "worker" },
+  ],
+});
+
+const good = `const begun = Date.now(), dice = Math.random();
+const { issues } = await my$_tracker.list_issues({ owner: "a", repo: "b" });
+console.log("there are", issues.length);
+await my$_tracker.close_issue({ owner: "a", repo: "b", number: issues[0].number });
+return { first: issues[0].title, mark: input.mark, begun, dice };`;
+
+const broken = `const before = await my$_tracker.list_issues({ owner: "a", repo: "b" });
+console.log(before.issues.length);
+
+const nothing = null;
+return nothing.issues;`;
+
+/** Types code into the form and runs it. */
+async function run(page: Page, slug: string, code: string, { input = "", check = "off", dry = false } = {}): Promise<void> {
+  await page.goto(`/admin/projects/${slug}/code-mode/run`);
+  await page.getByRole("textbox", { name: "Code" }).fill(code);
+  await page.getByRole("textbox", { name: /^Input/ }).fill(input);
+  await page.getByRole("combobox", { name: "Check of types" }).selectOption(check);
+  if (dry) await page.getByRole("switch", { name: "Dry run" }).check();
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+}
+
+const result = (page: Page) => page.getByRole("group", { name: "Result", exact: true });
+
+const looks = [
+  { name: "in light", use: { colorScheme: "light" } },
+  { name: "in dark", use: { colorScheme: "dark" } },
+  { name: "on a phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
+] as const;
+
+for (const look of looks) {
+  test.describe(look.name, () => {
+    test.use(look.use);
+    test("every page of Code Mode is accessible and keeps to the window", async ({ page, place }) => {
+      test.setTimeout(60_000); // it looks at seven pages
+      const check = async (name: string) => {
+        await expect(page.getByRole("heading", { level: 1 })).toHaveCount(1);
+        const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        expect(width, `${name}: pixels that stand out of the window sideways`).toBe(0);
+        const { violations } = await new AxeBuilder({ page }).analyze();
+        expect(violations.map(({ id, nodes }) => ({ name, id, where: nodes.map((node) => node.html) }))).toEqual([]);
+      };
+      await page.goto(`/admin/projects/${place.slug}/code-mode`);
+      await check("settings");
+      await page.goto(`/admin/projects/${place.slug}/code-mode?filter=nothing%20like%20it`);
+      await check("empty-filter");
+      await run(page, place.slug, good, { input: '{"mark":1}' });
+      await expect(result(page)).toBeVisible();
+      await check("result");
+      await run(page, place.slug, broken);
+      await expect(page.getByRole("group", { name: "The code around the mistake" })).toBeVisible();
+      await check("failure");
+      await page.getByRole("link", { name: "Open this run" }).click();
+      await check("run");
+      await page.goto(`/admin/projects/${place.slug}/code-mode/runs`);
+      await check("runs");
+      await page.goto(`/admin/projects/${place.slug}/code-mode/runs?state=ok`);
+      await check("runs-ok");
+    });
+  });
+}
+
+test("the pages keep to their budgets", async ({ page, place }) => {
+  await run(page, place.slug, good, { input: '{"mark":1}' });
+  await expect(result(page)).toBeVisible();
+  const kept = new URL(page.url());
+  for (const path of ["", "/run", `/run${kept.search}`, "/runs", `/runs/${kept.searchParams.get("run")}`]) {
+    const cost = await loadAndMeasure(page, `/admin/projects/${place.slug}/code-mode${path}`);
+    expect(cost.html, path).toBeGreaterThan(0);
+    expect(cost.html, path).toBeLessThanOrEqual(60_000);
+    expect(cost.css, path).toBeLessThanOrEqual(10_000);
+    expect(cost.js, path).toBeLessThanOrEqual(20_000);
+    expect(cost.requests, path).toBeLessThanOrEqual(6);
+    expect(cost.layoutShift, path).toBeLessThan(0.02);
+  }
+});
+
+/** Switches Code Mode on in a new project, sees what models see, runs code and replays it. */
+async function useCodeMode(page: Page, place: Place, slug: string) {
+  test.setTimeout(60_000); // it goes through a dozen pages
+  const settings = `/admin/projects/${slug}/code-mode`;
+  await page.goto(`${settings}/run`);
+  await expect(page.getByText("Code Mode is off")).toBeVisible();
+  await page.getByRole("link", { name: "Open the settings" }).click();
+  await page.getByRole("switch", { name: "Code Mode" }).check();
+  await page.getByRole("spinbutton", { name: "Longest run, in seconds" }).fill("2.5");
+  await page.getByRole("button", { name: "Save settings" }).click();
+  await expect(page.getByRole("status").first()).toContainText("Code Mode is on.");
+  await expect(page.getByRole("spinbutton", { name: "Longest run, in seconds" })).toHaveValue("2.5");
+  await expect(page.getByRole("switch", { name: "Code Mode" })).toBeChecked();
+  await expect(page.getByRole("switch", { name: "Requests to the web" })).not.toBeChecked();
+
+  await page.goto(`${settings}?filter=CLOSE_`);
+  const declarations = page.getByRole("group", { name: "Declarations", exact: true });
+  await expect(declarations).toContainText("declare const my$_tracker");
+  await expect(declarations).toContainText('"close_issue"(args:');
+  await expect(declarations).not.toContainText("list_issues");
+
+  const before = place.closed();
+  await run(page, slug, good, { input: '{"mark":"m"}' });
+  await expect(page).toHaveURL(/\/code-mode\/run\?run=[0-9a-f-]{36}&typecheck=off#outcome$/);
+  const first = JSON.parse((await result(page).textContent())!);
+  expect(first).toMatchObject({ first: "It breaks <b>here</b>", mark: "m" });
+  await expect(page.getByRole("group", { name: "Log", exact: true })).toContainText("there are 2");
+  const calls = page.getByRole("table").getByRole("row");
+  await expect(calls).toHaveCount(3);
+  await expect(calls.nth(1)).toContainText(/my-tracker__list_issues\s*reads/);
+  await expect(calls.nth(2)).toContainText(/my-tracker__close_issue\s*writes/);
+  await expect(page.getByRole("textbox", { name: "Code" })).toHaveValue(good);
+  expect(place.closed() - before).toBe(1);
+
+  await page.getByRole("link", { name: "Open this run" }).click();
+  const here = page.url();
+  await page.locator("summary", { hasText: "Replay" }).click();
+  await expect(page.getByText("1 call that may write is made once more.")).toBeVisible();
+  await page.getByRole("button", { name: "Run again" }).click();
+  await expect(page.getByRole("status").first()).toContainText("It ran again.");
+  expect(page.url()).not.toBe(here);
+  // The code's clock began where that of the first run did, and so did its dice.
+  expect(JSON.parse((await result(page).textContent())!)).toEqual(first);
+  expect(place.closed() - before).toBe(2);
+
+  await page.getByRole("link", { name: "Runs", exact: true }).click();
+  await expect(page.getByRole("row")).toHaveCount(3);
+  await expect(page.getByRole("row").nth(1)).toContainText(ada.email);
+}
+
+let made = 0;
+
+test("an administrator switches Code Mode on, runs code and replays it", async ({ page, gateway, place }) => {
+  const slug = await copy(gateway, ++made);
+  await useCodeMode(page, place, slug);
+});
+
+test.describe("without JavaScript", () => {
+  test.use({ javaScriptEnabled: false });
+  test("an administrator switches Code Mode on, runs code and replays it", async ({ page, gateway, place }) => {
+    const slug = await copy(gateway, ++made);
+    await useCodeMode(page, place, slug);
+  });
+});
+
+/** Makes a project like the first one, without Code Mode. */
+async function copy(gateway: Parameters<typeof program>[0], n: number): Promise<string> {
+  const slug = `copy-${process.pid}-${n}`;
+  const client = await program(gateway);
+  const { items } = await (await client.get("/api/projects/tracker/servers")).json();
+  await client.dispose();
+  await addProject(gateway, slug, { "my-tracker": items[0].url });
+  return slug;
+}
+
+test("a mistake is shown in its line, with what happened before it", async ({ page, place }) => {
+  await run(page, place.slug, broken);
+  const around = page.getByRole("group", { name: "The code around the mistake" });
+  await expect(around.locator("mark")).toContainText("return nothing.issues;");
+  await expect(page.getByText("Line 5", { exact: false }).first()).toBeVisible();
+  await expect(page.getByRole("group", { name: "What went wrong" })).toContainText("TypeError");
+  await expect(page.getByRole("table")).toContainText("my-tracker__list_issues");
+});
+
+test("types are checked before anything runs", async ({ page, place }) => {
+  const before = place.closed();
+  await run(page, place.slug, 'await my$_tracker.close_issue({ owner: "a", repo: "b", number: "seven" });', { check: "error" });
+  await expect(page.getByText("The types do not fit")).toBeVisible();
+  await expect(page.getByRole("group", { name: "What went wrong" })).toContainText("'number'");
+  expect(place.closed()).toBe(before);
+});
+
+test("a dry run writes nothing and says what it would have", async ({ page, place }) => {
+  const before = place.closed();
+  await run(page, place.slug, good, { input: '{"mark":1}', dry: true });
+  await expect(page.getByText("1 call was not made")).toBeVisible();
+  await expect(page.getByRole("group", { name: "Call 2: my-tracker__close_issue" })).toContainText('"number": 7');
+  await expect(page.getByRole("switch", { name: "Dry run" })).toBeChecked();
+  expect(place.closed()).toBe(before);
+});
+
+test("what cannot be run or saved says why and keeps what was typed", async ({ page, place }) => {
+  await run(page, place.slug, "return 1", { input: "{mark:1}" });
+  await expect(page.getByText("This is not JSON; text needs double quotes around it.").first()).toBeVisible();
+  await expect(page.getByRole("textbox", { name: "Code" })).toHaveValue("return 1");
+  await expect(page.getByRole("textbox", { name: /^Input/ })).toHaveValue("{mark:1}");
+
+  await page.goto(`/admin/projects/${place.slug}/code-mode`);
+  await page.getByRole("spinbutton", { name: "Longest run, in seconds" }).fill("301");
+  await page.getByRole("switch", { name: "Requests to the web" }).check();
+  await page.locator("main form[method=post]").evaluate((form: HTMLFormElement) => form.setAttribute("novalidate", ""));
+  await page.getByRole("button", { name: "Save settings" }).click();
+  await expect(page.getByText("Use a number of seconds from 1 to 300.").first()).toBeVisible();
+  await expect(page.getByRole("spinbutton", { name: "Longest run, in seconds" })).toHaveValue("301");
+  await expect(page.getByRole("switch", { name: "Requests to the web" })).toBeChecked();
+});
+
+test("the preview follows the filter, tells sizes and what is not checked, and can be had whole", async ({ page, place }) => {
+  await page.goto(`/admin/projects/${place.slug}/code-mode`);
+  const results = page.locator("#results");
+  await expect(results).toContainText(/Tools\s*103/);
+  await expect(results).toContainText(/[\d,]+ tokens/);
+  await page.locator("summary", { hasText: "Show which" }).click();
+  await expect(results).toContainText("The arguments of my-tracker__odd are not checked");
+  const part = (await page.getByRole("group", { name: "The beginning; download the whole" }).textContent())!;
+  const whole = await (await page.request.get((await page.getByRole("link", { name: "Download" }).getAttribute("href"))!)).text();
+  expect(whole.length).toBeGreaterThan(part.length);
+  expect(whole.startsWith(part)).toBe(true);
+  expect(whole).toContain('"report_99"');
+
+  await page.getByRole("searchbox", { name: "Filter the declarations" }).fill("report_42");
+  await expect(results).toContainText(/Tools\s*1\s*of 103/);
+  await expect(page).toHaveURL(/\?filter=report_42$/);
+});
+
+test("a viewer sees everything and runs nothing", async ({ browser, gateway, people, place, page }) => {
+  await run(page, place.slug, "return 1");
+  const kept = new URL(page.url()).searchParams.get("run")!;
+  const viewer = await pageOf(browser, gateway, people.viewer);
+  for (const path of ["", "/run", `/run?run=${kept}`, "/runs", `/runs/${kept}`]) {
+    const answer = await viewer.goto(`/admin/projects/${place.slug}/code-mode${path}`);
+    expect(answer!.status(), path).toBe(200);
+    await expect(viewer.locator("main form[method=post]"), path).toHaveCount(0);
+  }
+  await expect(viewer.getByRole("group", { name: "Result", exact: true })).toHaveText("1");
+  for (const path of ["", "/run", `/runs/${kept}/replay`]) {
+    const answer = await viewer.request.post(`/admin/projects/${place.slug}/code-mode${path}`, { form: { code: "return 2" }, headers: { "Sec-Fetch-Site": "same-origin" } });
+    expect(answer.status(), path).toBe(403);
+  }
+  await viewer.context().close();
+});

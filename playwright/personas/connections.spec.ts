@@ -1,0 +1,270 @@
+import { createHash } from "node:crypto";
+import { createServer, type AddressInfo } from "node:net";
+
+import AxeBuilder from "@axe-core/playwright";
+import type { Browser, Page } from "@playwright/test";
+
+import type { Gateway } from "../support/gateway.ts";
+import { loadAndMeasure } from "../support/measure.ts";
+import { agree, startOAuthUpstream, stayHere, type OAuthUpstream } from "../support/oauth-upstream.ts";
+import { expect, pageOf, program, setUp, startEmptyGateway, test } from "../support/signed-in.ts";
+
+/** How long calls go on while tokens of five seconds are renewed. */
+const seconds = Number(process.env.CONNECTION_SECONDS ?? "12");
+
+/** Adds a project that anybody may call, and servers with OAuth in it; returns the ids of these. */
+async function addServers(gateway: Gateway, slug: string, servers: Record<string, string>): Promise<string[]> {
+  const client = await program(gateway);
+  const project = await client.post("/api/projects", { data: { projectSlug: slug, name: `Project ${slug}`, authMode: "none" } });
+  expect(project.status(), await project.text()).toBe(201);
+  const ids: string[] = [];
+  for (const [alias, url] of Object.entries(servers)) {
+    const answer = await client.post(`/api/projects/${slug}/servers`, { data: { alias, url, authType: "oauth" } });
+    expect(answer.status(), await answer.text()).toBe(201);
+    ids.push((await answer.json()).id);
+  }
+  await client.dispose();
+  return ids;
+}
+
+/** Sends a JSON-RPC request to the project and returns its answer. */
+async function ask(gateway: Gateway, slug: string, method: string, params: object = {}): Promise<any> {
+  const answer = await fetch(`${gateway.url}/v1/mcp/${slug}/request`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+  });
+  return answer.json();
+}
+
+/** An administrator's browser on a gateway of its own, which visits the provider too. */
+async function alone(browser: Browser, work: (gateway: Gateway, page: Page) => Promise<void>): Promise<void> {
+  const gateway = await startEmptyGateway();
+  try {
+    const page = await pageOf(browser, gateway, await setUp(gateway));
+    await stayHere(page);
+    await work(gateway, page);
+    await page.context().close();
+  } finally {
+    await gateway.stop();
+  }
+}
+
+/** A port that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((done) => server.once("listening", done));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((done) => server.close(done));
+  return port;
+}
+
+test("a server is connected, keeps working while its tokens end, and is disconnected", async ({ browser }) => {
+  test.setTimeout((seconds + 45) * 1000);
+  const upstream = await startOAuthUpstream({ ttl: 5 });
+  try {
+    await alone(browser, async (gateway, page) => {
+      const [id] = await addServers(gateway, "dev", { notes: upstream.url });
+
+      // Whoever asks for tools is told that some are missing, and why.
+      const before = (await ask(gateway, "dev", "tools/list")).result;
+      expect(before._meta["gateway/coverage"]).toMatchObject({ kind: "partial", unavailable: [{ server: "notes" }] });
+      await page.goto("/admin/connections");
+      await expect(page.getByText("1 server waits for an administrator to connect it.")).toBeVisible();
+      await page.getByRole("link", { name: "Connect", exact: true }).click();
+      await page.waitForURL((url) => url.origin === upstream.issuer, { waitUntil: "domcontentloaded" });
+      await agree(page, gateway.url);
+      await expect(page).toHaveURL(`/admin/connections/${id}`);
+      await expect(page.getByRole("status")).toContainText("The server is connected");
+      await expect(page.getByRole("main")).toContainText("The issuer registers clients dynamically.");
+      await expect(page.getByText("waits for an administrator")).toBeHidden();
+
+      const listed = async () => (await ask(gateway, "dev", "tools/list")).result;
+      await expect.poll(async () => (await listed()).tools.map((tool: { name: string }) => tool.name), { timeout: 15_000 }).toContain("notes__echo");
+      expect((await listed())._meta).toBeUndefined();
+
+      let calls = 0;
+      const failures: string[] = [];
+      for (const end = Date.now() + seconds * 1000; Date.now() < end; calls++) {
+        const answer = await ask(gateway, "dev", "tools/call", { name: "notes__echo", arguments: { text: `call ${calls}` } });
+        if (answer.result?.content?.[0]?.text !== `call ${calls}`) failures.push(JSON.stringify(answer));
+        await page.waitForTimeout(50);
+      }
+      expect(failures).toEqual([]);
+      expect(calls).toBeGreaterThan(50);
+      expect(upstream.tokens.size, "access tokens that were used").toBeGreaterThanOrEqual(Math.floor(seconds / 5));
+      test.info().annotations.push({ type: "figures", description: `${calls} calls in ${seconds} s with ${upstream.tokens.size} tokens, 0 failed` });
+      console.log(`${calls} calls in ${seconds} s with ${upstream.tokens.size} tokens, ${failures.length} failed`);
+
+      await page.goto(`/admin/connections/${id}`);
+      await page.locator("summary", { hasText: "Disconnect" }).click();
+      await expect(page.getByText("Calls of its 1 tool in Project dev fail until somebody connects it again.")).toBeVisible();
+      await page.getByRole("button", { name: "Disconnect" }).click();
+      await expect(page.getByRole("status")).toHaveText("The server is disconnected and its tokens are revoked.");
+      const refused = await ask(gateway, "dev", "tools/call", { name: "notes__echo", arguments: { text: "x" } });
+      expect(refused.error.data.code).toBe("UPSTREAM_UNAUTHORIZED");
+      const after = (await listed())._meta["gateway/coverage"];
+      expect(after.warnings).toMatchObject([{ code: "SERVER_NEEDS_CONNECTION" }]);
+    });
+  } finally {
+    await upstream.stop();
+  }
+});
+
+test("where the gateway cannot register itself, a client is entered", async ({ browser }) => {
+  test.setTimeout(60_000);
+  await alone(browser, async (gateway, page) => {
+    const port = await freePort();
+    const issuer = `http://127.0.0.1:${port}`;
+    const redirect = `${gateway.url}/oauth/callback/${createHash("sha256").update(issuer).digest("hex").slice(0, 32)}`;
+    const client = { client_id: "given", client_secret: "sesame-open", redirect_uris: [redirect], grant_types: ["authorization_code", "refresh_token"] };
+    const upstream = await startOAuthUpstream({ registers: false, port, clients: [client] });
+    try {
+      const [id] = await addServers(gateway, "dev", { notes: upstream.url });
+      await page.goto(`/admin/connections/${id}`);
+      await page.getByRole("link", { name: "Connect", exact: true }).click();
+      await expect(page).toHaveURL(`/admin/connections/${id}`);
+      await expect(page.getByRole("main")).toContainText("The issuer does not register clients dynamically.");
+      await expect(page.getByRole("main")).toContainText("No static client was entered.");
+      await expect(page.getByRole("group", { name: "Redirect address", exact: true })).toHaveText(redirect);
+
+      await page.getByLabel("Client id").fill("given");
+      await page.getByLabel("Scopes").fill("s".repeat(300));
+      await page.getByLabel("Client secret").fill("sesame-open");
+      await page.getByRole("button", { name: "Save client" }).click();
+      await expect(page.getByRole("alert").first()).toBeVisible();
+      await expect(page.getByLabel("Client id")).toHaveValue("given");
+      await expect(page.getByLabel("Client secret")).toHaveValue("");
+      await page.getByLabel("Client id").fill("given");
+      await page.getByLabel("Scopes").fill("mcp:read");
+      await page.getByLabel("Client secret").fill("sesame-open");
+      await page.getByRole("button", { name: "Save client" }).click();
+      await expect(page.getByRole("status")).toContainText("The client is saved.");
+      await expect(page.getByLabel("Client id")).toHaveValue("given");
+      await expect(page.getByLabel("Client secret")).toHaveValue("");
+      expect(await page.content()).not.toContain("sesame-open");
+
+      await page.getByRole("link", { name: "Connect", exact: true }).click();
+      await page.waitForURL((url) => url.origin === issuer, { waitUntil: "domcontentloaded" });
+      await agree(page, gateway.url);
+      await expect(page.getByRole("status")).toContainText("The server is connected");
+      await expect(page.getByRole("main")).toContainText("As the client that was entered.");
+    } finally {
+      await upstream.stop();
+    }
+  });
+});
+
+test("who declines at the provider is told so, and nothing is connected", async ({ browser }) => {
+  const upstream = await startOAuthUpstream();
+  try {
+    await alone(browser, async (gateway, page) => {
+      const [id] = await addServers(gateway, "dev", { notes: upstream.url });
+      await page.goto(`/admin/connections/${id}/start`, { waitUntil: "domcontentloaded" });
+      await page.getByRole("link", { name: /cancel/i }).click();
+      await expect(page).toHaveURL(`/admin/connections/${id}`);
+      await expect(page.getByRole("status")).toContainText("access_denied");
+      await expect(page.getByRole("main")).toContainText("Not connected");
+    });
+  } finally {
+    await upstream.stop();
+  }
+});
+
+test("a callback that this browser did not begin connects nothing", async ({ browser }) => {
+  await alone(browser, async (gateway, page) => {
+    await page.goto("/oauth/callback/0123456789abcdef?state=somebody-elses&code=x");
+    await expect(page).toHaveURL("/admin/connections");
+    await expect(page.getByRole("status")).toContainText("unknown, was used already or took longer than ten minutes");
+    const stranger = await browser.newContext({ baseURL: gateway.url });
+    const other = await stranger.newPage();
+    await other.goto("/oauth/callback/0123456789abcdef?state=s&code=x");
+    await expect(other).toHaveURL("/login?next=%2Fadmin%2Fconnections");
+    await stranger.close();
+  });
+});
+
+test("without a server that needs one, the page says where to go", async ({ browser }) => {
+  await alone(browser, async (_, page) => {
+    await page.goto("/admin/connections");
+    await expect(page.getByRole("main")).toContainText("No server needs a connection");
+    await page.getByRole("link", { name: "Go to the projects" }).click();
+    await expect(page).toHaveURL("/admin");
+  });
+});
+
+test.describe("the pages", () => {
+  let upstream: OAuthUpstream;
+  let ids: string[] = [];
+  test.beforeAll(async () => {
+    upstream = await startOAuthUpstream({ registers: false });
+  });
+  test.afterAll(() => upstream.stop());
+
+  /** Has servers in several states: refused, failed, and never tried. */
+  test.beforeEach(async ({ gateway, people, browser }) => {
+    if (ids.length > 0) return;
+    ids = await addServers(gateway, "looks", { calendar: upstream.url, "issue-tracker": "http://127.0.0.1:9/mcp", notes: `${upstream.url}?of=notes` });
+    const page = await pageOf(browser, gateway, people.admin);
+    for (const id of ids.slice(0, 2)) await page.goto(`/admin/connections/${id}/start`);
+    await page.context().close();
+  });
+
+  for (const look of [
+    { name: "in light", use: { colorScheme: "light" } },
+    { name: "in dark", use: { colorScheme: "dark" } },
+    { name: "on a phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
+  ] as const) {
+    test.describe(look.name, () => {
+      test.use(look.use);
+      test("are accessible and keep to the window", async ({ page }) => {
+        for (const path of ["/admin/connections", `/admin/connections/${ids[0]}`]) {
+          await page.goto(path);
+          await expect(page.getByRole("heading", { level: 1 })).toHaveCount(1);
+          const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+          expect(width, "pixels that stand out of the window sideways").toBe(0);
+          const { violations } = await new AxeBuilder({ page }).analyze();
+          expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }))).toEqual([]);
+          if (process.env.LOOK) await page.screenshot({ path: `${process.env.LOOK}/connection${path.endsWith("connections") ? "s" : ""}-${look.name.replaceAll(" ", "-")}.png`, fullPage: true });
+        }
+      });
+    });
+  }
+
+  test("keep to their budgets", async ({ page }) => {
+    for (const path of ["/admin/connections", `/admin/connections/${ids[0]}`]) {
+      const cost = await loadAndMeasure(page, path);
+      expect(cost.html).toBeGreaterThan(0);
+      expect(cost.html).toBeLessThanOrEqual(60_000);
+      expect(cost.requests).toBeLessThanOrEqual(6);
+      expect(cost.layoutShift).toBeLessThan(0.02);
+    }
+  });
+
+  test("find connections by words and by state", async ({ page }) => {
+    await page.goto("/admin/connections?query=issue");
+    await expect(page.getByRole("row")).toHaveCount(2); // with the heading
+    await expect(page.getByRole("link", { name: "issue-tracker" })).toBeVisible();
+    await page.goto("/admin/connections");
+    await page.getByRole("link", { name: /^Client refused/ }).click();
+    await expect(page).toHaveURL("/admin/connections?state=registration_rejected");
+    await expect(page.getByRole("row")).toHaveCount(2);
+    await page.goto("/admin/connections?query=nothing-like-this");
+    await page.getByRole("link", { name: "Show all connections" }).click();
+    await expect(page.getByRole("row")).toHaveCount(4);
+  });
+
+  test.describe("for a viewer", () => {
+    test.use({ as: "viewer" });
+    test("have no controls", async ({ page }) => {
+      await page.goto("/admin/connections");
+      await expect(page.getByRole("row")).toHaveCount(4);
+      await expect(page.getByRole("link", { name: /^(Connect|Reconnect)$/ })).toHaveCount(0);
+      await page.goto(`/admin/connections/${ids[0]}`);
+      await expect(page.getByRole("main").locator("form")).toHaveCount(0);
+      await expect(page.getByRole("main").getByRole("link", { name: /^(Connect|Reconnect)$/ })).toHaveCount(0);
+      const start = await page.request.get(`/admin/connections/${ids[0]}/start`, { maxRedirects: 0 });
+      expect(start.status()).toBe(403);
+    });
+  });
+});

@@ -1,0 +1,174 @@
+import AxeBuilder from "@axe-core/playwright";
+
+import { loadAndMeasure } from "../support/measure.ts";
+import { addOAuthProject, beginAgain, listen, listTools, redeem, requestAccess, roamingPage, type Listener } from "../support/oauth-client.ts";
+import { ada, expect, test } from "../support/signed-in.ts";
+
+let added: Promise<void> | undefined;
+test.beforeEach(({ gateway, people }) => (added ??= people && addOAuthProject(gateway, "notes")));
+
+let client: Listener;
+test.beforeEach(async () => {
+  client = await listen();
+});
+test.afterEach(() => client.stop());
+
+test("a program on this computer is let in, and its token works", async ({ browser, gateway, people }) => {
+  const request = await requestAccess(gateway, "notes", client.redirect);
+  const { page, violations } = await roamingPage(browser, gateway, people.admin);
+  const answer = await page.goto(request.url);
+  const headers = answer!.headers();
+  expect(headers["content-security-policy"]).toMatch(new RegExp(`form-action 'self' ${client.origin}(;|$)`));
+  expect(headers["content-security-policy"]).toContain("frame-ancestors 'none'");
+  expect(headers["cache-control"]).toBe("no-store");
+
+  const main = page.getByRole("main");
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Let Notebook in?");
+  for (const said of ["registered itself, nobody vouches for it", request.clientID, new URL(client.redirect).host, "Project notes", "0 tools", "See and search the tools", "Call the tools", ada.email]) {
+    await expect(main).toContainText(said);
+  }
+  await expect(main).toContainText("Any program that runs on this computer can ask like this.");
+
+  await page.getByRole("button", { name: "Allow" }).click();
+  await expect(page.getByText("You may close this window.")).toBeVisible();
+  expect(violations).toEqual([]);
+  expect(client.answers).toHaveLength(1);
+  const token = await redeem(gateway, request, client.answers[0]);
+  expect(await listTools(gateway, "notes", token)).toBe(200);
+
+  // The same client asks again, and so does the page.
+  await page.goto(beginAgain(gateway, "notes", request.clientID, client.redirect).url);
+  await expect(page.getByRole("button", { name: "Allow" })).toBeVisible();
+  expect(client.answers).toHaveLength(1);
+  await page.context().close();
+});
+
+test("the browser refuses to lead to a client that the policy does not name", async ({ browser, gateway, people }) => {
+  const request = await requestAccess(gateway, "notes", client.redirect);
+  const { page, violations } = await roamingPage(browser, gateway, people.admin);
+  await page.route(request.url, async (route) => {
+    const response = await route.fetch();
+    const headers = { ...response.headers() };
+    headers["content-security-policy"] = headers["content-security-policy"].replace(` ${client.origin}`, "");
+    await route.fulfill({ response, headers });
+  });
+  await page.goto(request.url);
+  await page.getByRole("button", { name: "Allow" }).click();
+  await expect.poll(() => violations.length).toBeGreaterThan(0);
+  expect(client.answers).toEqual([]);
+  await page.context().close();
+});
+
+test("an editor with a scheme of its own is let in", async ({ browser, gateway, people }) => {
+  const redirect = "cursor://anysphere.cursor-mcp/oauth/callback";
+  const request = await requestAccess(gateway, "notes", redirect, "Cursor");
+  const { page, violations } = await roamingPage(browser, gateway, people.admin);
+  const shown = await page.goto(request.url);
+  expect(shown!.headers()["content-security-policy"]).toMatch(/form-action 'self' cursor:(;|$)/);
+  await expect(page.getByRole("main")).toContainText("cursor://anysphere.cursor-mcp");
+  await expect(page.getByRole("main")).toContainText("The answer goes to a program on this computer");
+
+  // The browser hands the address to the system, which has no Cursor here.
+  const handed = page.waitForEvent("request", (asked) => asked.url().startsWith("cursor:")).catch(() => null);
+  const answered = page.waitForResponse((response) => response.request().method() === "POST");
+  await page.getByRole("button", { name: "Allow" }).click();
+  const response = await answered;
+  expect(response.status()).toBe(303);
+  const answer = new URL(response.headers()["location"]);
+  expect(answer.href.startsWith(`${redirect}?`)).toBe(true);
+  expect(await Promise.race([handed.then((asked) => asked?.url().startsWith("cursor:") ?? false), page.waitForTimeout(1000).then(() => "no request is told of")])).toBeTruthy();
+  expect(violations).toEqual([]);
+  const token = await redeem(gateway, request, answer);
+  expect(await listTools(gateway, "notes", token)).toBe(200);
+  await page.context().close();
+});
+
+test("whoever refuses sends the client away", async ({ browser, gateway, people }) => {
+  const request = await requestAccess(gateway, "notes", client.redirect);
+  const { page, violations } = await roamingPage(browser, gateway, people.admin);
+  await page.goto(request.url);
+  await page.getByRole("button", { name: "Refuse" }).click();
+  await expect(page.getByText("You may close this window.")).toBeVisible();
+  const said = client.answers[0].searchParams;
+  expect(Object.fromEntries(said)).toMatchObject({ error: "access_denied", state: request.state, iss: gateway.url });
+  expect(said.has("code")).toBe(false);
+  expect(violations).toEqual([]);
+  await page.context().close();
+});
+
+test("who is not signed in signs in first and comes back", async ({ browser, gateway, people }) => {
+  expect(people.admin.cookies.length).toBeGreaterThan(0);
+  const request = await requestAccess(gateway, "notes", client.redirect);
+  const { page, violations } = await roamingPage(browser, gateway, { cookies: [], origins: [] });
+  await page.goto(request.url);
+  await expect(page).toHaveURL(/\/login\?next=/);
+  await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+  await page.getByLabel("Password").fill(ada.password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("button", { name: "Allow" }).click();
+  await expect(page.getByText("You may close this window.")).toBeVisible();
+  await redeem(gateway, request, client.answers[0]);
+  expect(violations).toEqual([]);
+  await page.context().close();
+});
+
+test.describe("without JavaScript", () => {
+  test("a client is let in all the same", async ({ browser, gateway, people }) => {
+    const request = await requestAccess(gateway, "notes", client.redirect);
+    const context = await browser.newContext({ baseURL: gateway.url, storageState: people.admin, javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(request.url);
+    await page.getByRole("button", { name: "Allow" }).click();
+    await expect(page.getByText("You may close this window.")).toBeVisible();
+    await redeem(gateway, request, client.answers[0]);
+    await context.close();
+  });
+});
+
+test("no page of another origin can show it inside", async ({ browser, gateway, people }) => {
+  const request = await requestAccess(gateway, "notes", client.redirect);
+  const { page } = await roamingPage(browser, gateway, people.admin);
+  client.page = `<!doctype html><title>Lure</title><iframe src="${request.url.replaceAll("&", "&amp;")}" width="800" height="600"></iframe>`;
+  const framed = page.waitForResponse((response) => response.url() === request.url);
+  await page.goto(client.origin, { waitUntil: "load" });
+  expect((await framed).status()).toBeGreaterThanOrEqual(200);
+  await expect(page.frameLocator("iframe").getByRole("button", { name: "Allow" })).toHaveCount(0);
+  await page.context().close();
+});
+
+test("an unknown client stays on the page, and nothing is sent to it", async ({ page, gateway }) => {
+  const request = beginAgain(gateway, "notes", "nobody-knows-me", client.redirect);
+  const answer = await page.goto(request.url);
+  expect(answer!.status()).toBe(400);
+  await expect(page.getByRole("main")).toContainText(answer!.headers()["x-request-id"]);
+  expect(client.answers).toEqual([]);
+});
+
+for (const look of [
+  { name: "in light", use: { colorScheme: "light" } },
+  { name: "in dark", use: { colorScheme: "dark" } },
+  { name: "on a phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
+] as const) {
+  test.describe(look.name, () => {
+    test.use(look.use);
+    test("the page is accessible and keeps to the window", async ({ page, gateway }) => {
+      const request = await requestAccess(gateway, "notes", client.redirect);
+      await page.goto(request.url);
+      await expect(page.getByRole("heading", { level: 1 })).toHaveCount(1);
+      const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      expect(width, "pixels that stand out of the window sideways").toBe(0);
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }))).toEqual([]);
+      if (process.env.LOOK) await page.screenshot({ path: `${process.env.LOOK}/consent-${look.name.replaceAll(" ", "-")}.png`, fullPage: true });
+    });
+  });
+}
+
+test("the page keeps to its budgets", async ({ page, gateway }) => {
+  const request = await requestAccess(gateway, "notes", client.redirect);
+  const cost = await loadAndMeasure(page, request.url);
+  expect(cost.html).toBeGreaterThan(0);
+  expect(cost.html).toBeLessThanOrEqual(60_000);
+  expect(cost.requests).toBeLessThanOrEqual(6);
+  expect(cost.layoutShift).toBeLessThan(0.02);
+});

@@ -1,0 +1,98 @@
+import AxeBuilder from "@axe-core/playwright";
+
+import { addOAuthProject, listen, listTools, redeem, requestAccess, roamingPage, type Listener, type Request } from "../support/oauth-client.ts";
+import { loadAndMeasure } from "../support/measure.ts";
+import { expect, pageOf, setUp, startEmptyGateway, test, type State } from "../support/signed-in.ts";
+import type { Gateway } from "../support/gateway.ts";
+import type { Browser } from "@playwright/test";
+
+/** Lets a client in and returns its token. */
+async function letIn(browser: Browser, gateway: Gateway, state: State, client: Listener, name: string, slug = "notes"): Promise<string> {
+  const request: Request = await requestAccess(gateway, slug, client.redirect, name);
+  const { page } = await roamingPage(browser, gateway, state);
+  await page.goto(request.url);
+  await page.getByRole("button", { name: "Allow" }).click();
+  await expect(page.getByText("You may close this window.")).toBeVisible();
+  await page.context().close();
+  return redeem(gateway, request, client.answers.at(-1)!);
+}
+
+test("people see the clients that they let in, and take access away", async ({ browser }) => {
+  test.setTimeout(60_000);
+  const [gateway, client] = await Promise.all([startEmptyGateway(), listen()]);
+  try {
+    const state = await setUp(gateway);
+    await addOAuthProject(gateway, "notes");
+    const page = await pageOf(browser, gateway, state);
+    await page.goto("/oauth/grants");
+    await expect(page.getByRole("main")).toContainText("No client has access");
+
+    const notebook = await letIn(browser, gateway, state, client, "Notebook");
+    const editor = await letIn(browser, gateway, state, client, "Editor");
+    expect([await listTools(gateway, "notes", notebook), await listTools(gateway, "notes", editor)]).toEqual([200, 200]);
+
+    await page.reload();
+    await expect(page.getByRole("row")).toHaveCount(3); // with the heading
+    const row = page.getByRole("row", { name: /Notebook/ });
+    await expect(row).toContainText("Project notes");
+    await expect(row).toContainText("see and call tools");
+    await row.locator("summary", { hasText: "Take away" }).click();
+    await expect(page.getByText("The client is signed out at once and has to ask you again.").locator("visible=true")).toHaveCount(1);
+    await page.getByRole("button", { name: "Take access away" }).locator("visible=true").click();
+    await expect(page.getByRole("status")).toHaveText("The client has no access any more.");
+    await expect(page.getByRole("row")).toHaveCount(2);
+    await expect(page.getByRole("row", { name: /Notebook/ })).toHaveCount(0);
+    expect([await listTools(gateway, "notes", notebook), await listTools(gateway, "notes", editor)]).toEqual([401, 200]);
+    await page.context().close();
+  } finally {
+    client.stop();
+    await gateway.stop();
+  }
+});
+
+test.describe("the list", () => {
+  let token = "";
+  test.beforeEach(async ({ browser, gateway, people }) => {
+    if (token) return;
+    await addOAuthProject(gateway, "shared");
+    const client = await listen();
+    token = await letIn(browser, gateway, people.viewer, client, "Sketchpad", "shared");
+    client.stop();
+  });
+
+  test("holds nobody else's clients", async ({ page, browser, gateway, people }) => {
+    await page.goto("/oauth/grants");
+    await expect(page.getByRole("main")).not.toContainText("Sketchpad");
+    const viewers = await pageOf(browser, gateway, people.viewer);
+    await viewers.goto("/oauth/grants");
+    await expect(viewers.getByRole("main")).toContainText("Sketchpad");
+    const action = await viewers.locator("form[action*='/revoke']").first().getAttribute("action");
+    await viewers.context().close();
+    const csrf = await page.locator("input[name=csrf]").first().getAttribute("value");
+    const answer = await page.request.post(action!, { form: { csrf: csrf! }, headers: { "Sec-Fetch-Site": "same-origin" }, maxRedirects: 0 });
+    expect(answer.status()).toBe(404);
+    expect(await listTools(gateway, "shared", token)).toBe(200);
+  });
+
+  for (const look of [
+    { name: "in light", use: { colorScheme: "light" } },
+    { name: "in dark", use: { colorScheme: "dark" } },
+    { name: "on a phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
+  ] as const) {
+    test.describe(look.name, () => {
+      test.use({ ...look.use, as: "viewer" });
+      test("is accessible and keeps to the window and its budgets", async ({ page }) => {
+        const cost = await loadAndMeasure(page, "/oauth/grants");
+        expect(cost.html).toBeLessThanOrEqual(60_000);
+        expect(cost.requests).toBeLessThanOrEqual(6);
+        expect(cost.layoutShift).toBeLessThan(0.02);
+        await expect(page.getByRole("row")).toHaveCount(2);
+        const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        expect(width, "pixels that stand out of the window sideways").toBe(0);
+        const { violations } = await new AxeBuilder({ page }).analyze();
+        expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }))).toEqual([]);
+        if (process.env.LOOK) await page.screenshot({ path: `${process.env.LOOK}/grants-${look.name.replaceAll(" ", "-")}.png`, fullPage: true });
+      });
+    });
+  }
+});

@@ -1,0 +1,65 @@
+import { addProject, expect, test } from "../support/signed-in.ts";
+
+let made = 0;
+
+/** Makes an empty project and returns its page of keys. */
+async function keysOf(gateway: Parameters<typeof addProject>[0]): Promise<string> {
+  const slug = `keys-${process.pid}-${++made}`;
+  await addProject(gateway, slug, {});
+  return `/admin/projects/${slug}/keys`;
+}
+
+// B02: a key is shown once, in an answer that nobody keeps.
+test("a key is shown once and later pages show its beginning only", async ({ page, gateway }) => {
+  const keys = await keysOf(gateway);
+  await page.goto(keys);
+  await page.getByRole("textbox", { name: "Name" }).fill("Laptop");
+  const [answer] = await Promise.all([
+    page.waitForResponse((response) => response.request().method() === "POST"),
+    page.getByRole("button", { name: "Create key" }).click(),
+  ]);
+  expect(answer.headers()["cache-control"]).toBe("no-store");
+  await expect(page.getByRole("link", { name: "I have stored it" })).toBeVisible();
+  const key = /gwk_[\w-]{20,}/.exec(await page.getByRole("main").innerText())![0];
+
+  await page.getByRole("link", { name: "I have stored it" }).click();
+  await expect(page).toHaveURL(keys);
+  for (const path of [keys, `${keys}?ended=1`, "/admin/audit", keys.replace("/keys", "")]) {
+    const html = await (await page.request.get(path)).text();
+    expect(html, path).not.toContain(key);
+    expect(html, path).not.toContain(key.slice(0, 12));
+  }
+  await expect(page.getByRole("main")).toContainText(key.slice(0, 8));
+});
+
+test("a key can be rotated and revoked, and the page says what that does", async ({ page, gateway }) => {
+  const keys = await keysOf(gateway);
+  await page.goto(keys);
+  await page.getByRole("textbox", { name: "Name" }).fill("Laptop");
+  await page.getByRole("button", { name: "Create key" }).click();
+  await page.getByRole("link", { name: "I have stored it" }).click();
+
+  await page.locator("summary", { hasText: "Rotate" }).click();
+  await page.getByLabel("The old key works for").selectOption("1h");
+  await page.getByRole("button", { name: "Rotate key" }).click();
+  await expect(page.getByText(/The old key works until/)).toBeVisible();
+  await page.getByRole("link", { name: "I have stored it" }).click();
+  await expect(page.getByRole("row", { name: /Laptop/ })).toHaveCount(2);
+
+  await page.locator("summary", { hasText: "Revoke" }).first().click();
+  await expect(page.getByText("Clients that use this key are refused at once.").first()).toBeVisible();
+  await page.getByRole("button", { name: "Revoke key" }).first().click();
+  await expect(page.getByRole("status")).toContainText("The key is revoked.");
+  await expect(page.getByRole("row", { name: /Laptop/ })).toHaveCount(1);
+  await page.getByRole("link", { name: /that ended/ }).click();
+  await expect(page.getByRole("row", { name: /Revoked/ })).toHaveCount(1);
+});
+
+test("a key without a name is refused and what was chosen stays", async ({ page, gateway }) => {
+  await page.goto(await keysOf(gateway));
+  await page.getByRole("textbox", { name: "Name" }).fill("   ");
+  await page.getByLabel("Ends").selectOption("never");
+  await page.getByRole("button", { name: "Create key" }).click();
+  await expect(page.getByText("Say who or what the key is for.").first()).toBeVisible();
+  await expect(page.getByLabel("Ends")).toHaveValue("never");
+});

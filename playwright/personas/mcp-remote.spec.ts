@@ -1,0 +1,70 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+
+import { addOAuthProject, endpoint } from "../support/oauth-client.ts";
+import { ada, expect, setUp, startEmptyGateway, test } from "../support/signed-in.ts";
+
+const program = path.join(path.dirname(createRequire(import.meta.url).resolve("mcp-remote/package.json")), "dist", "proxy.js");
+
+/** Starts mcp-remote; address resolves with where it wants a browser to go. */
+function start(url: string, folder: string): { client: Client; transport: StdioClientTransport; address: Promise<string> } {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [program, url, "--allow-http", "--auth-timeout", "60"],
+    // Its own browser is none.
+    env: { PATH: process.env.PATH!, HOME: folder, MCP_REMOTE_CONFIG_DIR: folder, BROWSER: "/bin/true" },
+    stderr: "pipe",
+  });
+  const address = new Promise<string>((resolve) => {
+    createInterface(transport.stderr as Readable).on("line", (line) => {
+      const found = line.match(/https?:\/\/\S+\/oauth\/authorize\?\S+/);
+      if (found) resolve(found[0]);
+    });
+  });
+  return { client: new Client({ name: "mcp-remote-test", version: "1.0.0" }), transport, address };
+}
+
+test("mcp-remote signs in with a browser, calls tools, and needs no browser the next time", async ({ browser }) => {
+  test.setTimeout(90_000);
+  const gateway = await startEmptyGateway();
+  const folder = await mkdtemp(path.join(tmpdir(), "mcp-remote-"));
+  try {
+    await setUp(gateway);
+    await addOAuthProject(gateway, "notes");
+
+    const first = start(endpoint(gateway, "notes"), folder);
+    const connected = first.client.connect(first.transport);
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(await first.address);
+    await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+    await page.getByLabel("Password").fill(ada.password);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await expect(page.getByRole("heading", { level: 1 })).toContainText("in?");
+    await expect(page.getByRole("main")).toContainText("Project notes");
+    await page.getByRole("button", { name: "Allow" }).click();
+    await page.waitForURL((url) => url.origin !== gateway.url);
+    await connected;
+    const { tools } = await first.client.listTools();
+    expect(tools.map((tool) => tool.name)).toEqual(["gateway_searchMcpForTask", "gateway_executeTool"]);
+    const found = await first.client.callTool({ name: "gateway_searchMcpForTask", arguments: { task: "write a note" } });
+    expect(found.structuredContent).toMatchObject({ total: 0 });
+    await first.client.close();
+    await context.close();
+
+    const second = start(endpoint(gateway, "notes"), folder);
+    await Promise.race([second.client.connect(second.transport), second.address.then((at) => Promise.reject(new Error(`it wants a browser again: ${at}`)))]);
+    expect((await second.client.listTools()).tools).toHaveLength(2);
+    await second.client.close();
+  } finally {
+    await gateway.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+});

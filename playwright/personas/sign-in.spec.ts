@@ -1,0 +1,109 @@
+import { ada, expect, setUp, startEmptyGateway, test, vera } from "../support/signed-in.ts";
+
+test.describe("somebody who is not signed in", () => {
+  test.use({ as: "nobody" });
+
+  test("an empty gateway asks for its first administrator, once", async ({ page: _, browser }) => {
+    const gateway = await startEmptyGateway();
+    const context = await browser.newContext({ baseURL: gateway.url });
+    try {
+      const page = await context.newPage();
+      await page.goto("/login");
+      await expect(page).toHaveURL("/setup");
+      await expect(page.getByRole("textbox", { name: "One-time code" })).toBeVisible();
+
+      await page.goto(gateway.setupURL);
+      await expect(page.getByRole("textbox", { name: "One-time code" })).toBeHidden();
+      await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+      await page.getByRole("textbox", { name: "Name" }).fill(ada.name);
+      const create = async (password: string, again: string) => {
+        await page.getByLabel("Password", { exact: true }).fill(password);
+        await page.getByLabel("Password again").fill(again);
+        await page.getByRole("button", { name: "Create administrator" }).click();
+      };
+      await create(ada.password, "something else entirely");
+      await expect(page.getByText("The two passwords differ.").first()).toBeVisible();
+      await expect(page.getByRole("textbox", { name: "E-mail" })).toHaveValue(ada.email);
+      await create("short", "short");
+      await expect(page.getByText("Use at least 12 characters.").first()).toBeVisible();
+      await create(ada.password, ada.password);
+      await expect(page).toHaveURL("/admin");
+      expect((await page.request.get("/setup")).status(), "the setup is over").toBe(404);
+    } finally {
+      await context.close();
+      await gateway.stop();
+    }
+  });
+
+  test("a wrong password says no more than that, and a good one leads on", async ({ page }) => {
+    await page.goto("/login?next=/admin/account");
+    await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+    await page.getByLabel("Password").fill("not the password at all");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await expect(page.getByRole("alert")).toHaveText("The e-mail address or the password is wrong.");
+    await expect(page.getByRole("textbox", { name: "E-mail" })).toHaveValue(ada.email);
+    await expect(page.getByLabel("Password")).toHaveValue("");
+    await page.getByLabel("Password").fill(ada.password);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await expect(page).toHaveURL("/admin/account");
+  });
+
+  test("signing in does not lead to other places", async ({ page }) => {
+    await page.goto("/login?next=https://elsewhere.example/");
+    await page.getByRole("textbox", { name: "E-mail" }).fill(vera.email);
+    await page.getByLabel("Password").fill(vera.password);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await expect(page).toHaveURL("/admin");
+  });
+
+  test("pages of the administration lead to the sign-in and back", async ({ page }) => {
+    for (const path of ["/admin", "/admin/people", "/admin/people/new", "/admin/audit", "/admin/settings", "/admin/account", "/admin/projects/x/tools", "/admin/projects/x/keys"]) {
+      const answer = await page.request.get(path, { maxRedirects: 0 });
+      expect(answer.status(), path).toBe(303);
+      expect(answer.headers().location, path).toBe(`/login?next=${encodeURIComponent(path)}`);
+    }
+  });
+});
+
+test("signing out ends the session", async ({ page, gateway, context, as, people }) => {
+  expect([as, people.admin.cookies.length > 0]).toEqual(["admin", true]);
+  // A session of its own, because the worker's other tests go on with theirs.
+  await context.clearCookies();
+  await page.goto("/login?next=/admin/account");
+  await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+  await page.getByLabel("Password").fill(ada.password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page).toHaveURL("/admin/account");
+  const cookies = await context.cookies();
+  await page.locator(".menu summary").click();
+  await page.locator(".menu").getByRole("button", { name: "Sign out" }).click();
+  await expect(page).toHaveURL("/login");
+  await expect(page.getByRole("status")).toHaveText("You are signed out.");
+  await context.addCookies(cookies);
+  await page.goto(`${gateway.url}/admin/account`);
+  await expect(page).toHaveURL("/login?next=%2Fadmin%2Faccount");
+});
+
+test("a forgotten browser can be signed out from another one", async ({ browser }) => {
+  const gateway = await startEmptyGateway();
+  const mine = await browser.newContext({ baseURL: gateway.url, storageState: await setUp(gateway) });
+  const other = await browser.newContext({ baseURL: gateway.url, storageState: undefined });
+  try {
+    const [page, forgotten] = [await mine.newPage(), await other.newPage()];
+    await forgotten.goto("/login");
+    await forgotten.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+    await forgotten.getByLabel("Password").fill(ada.password);
+    await forgotten.getByRole("button", { name: "Sign in" }).click();
+    await expect(forgotten).toHaveURL("/admin");
+    await page.goto("/admin/account");
+    await page.getByRole("row", { name: /Chrome/ }).getByRole("button", { name: "Sign out" }).click();
+    await expect(page.getByRole("status")).toHaveText("That browser is signed out.");
+    await forgotten.reload();
+    await expect(forgotten).toHaveURL(/\/login/);
+    await page.reload();
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("Your account");
+  } finally {
+    await Promise.all([mine.close(), other.close()]);
+    await gateway.stop();
+  }
+});

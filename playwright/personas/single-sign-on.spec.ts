@@ -1,0 +1,86 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+import { ada, addPerson, adminToken, expect, setUp, test } from "../support/signed-in.ts";
+import { startGateway } from "../support/gateway.ts";
+
+const client = { client_id: "gateway", client_secret: "a secret of the tests", token_endpoint_auth_method: "client_secret_basic" };
+
+/** Starts a real OpenID provider that knows the gateway, and returns its issuer. */
+async function startProvider(redirectURL: string) {
+  const script = fileURLToPath(new URL("../support/oidc-provider.mjs", import.meta.url));
+  const env = { ...process.env, PORT: "0", CLIENTS: JSON.stringify([{ ...client, redirect_uris: [redirectURL] }]) };
+  const child = spawn(process.execPath, [script], { env, stdio: ["pipe", "pipe", "inherit"] });
+  const [line] = (await once(createInterface(child.stdout), "line")) as [string];
+  return {
+    issuer: line.replace("READY ", ""),
+    stop: async () => {
+      child.kill();
+      if (child.exitCode === null) await once(child, "exit");
+    },
+  };
+}
+
+/** Returns a port that nobody uses at the moment. */
+async function freePort(): Promise<number> {
+  const { createServer } = await import("node:net");
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+// The provider's own pages have scripts and styles of their own, so the page is
+// not the watched one.
+test("somebody signs in with the identity provider of their company", async ({ browser, as }) => {
+  expect(as).toBe("admin");
+  test.setTimeout(60_000);
+  const port = await freePort();
+  const provider = await startProvider(`http://127.0.0.1:${port}/login/callback`);
+  const gateway = await startGateway({
+    demo: false,
+    port,
+    env: {
+      GATEWAY_ADMIN_TOKEN: adminToken,
+      GATEWAY_OIDC_ISSUER: provider.issuer,
+      GATEWAY_OIDC_CLIENT_ID: client.client_id,
+      GATEWAY_OIDC_CLIENT_SECRET: client.client_secret,
+    },
+  });
+  const context = await browser.newContext({ baseURL: gateway.url, storageState: undefined });
+  try {
+    await setUp(gateway);
+    await addPerson(gateway, { email: "grace@example.com", name: "Grace", password: "" }, "viewer");
+    const page = await context.newPage();
+    await page.goto("/admin/audit");
+    await page.getByRole("link", { name: "Sign in with 127.0.0.1" }).click();
+    await page.locator("input[name=login]").fill("grace@example.com");
+    await page.locator("input[name=password]").fill("any");
+    await page.locator("button[type=submit]").click();
+    await page.locator("button[type=submit]").click(); // the consent
+    await expect(page).toHaveURL(`${gateway.url}/admin/audit`);
+    await page.goto("/admin/account");
+    await expect(page.getByRole("main")).toContainText("grace@example.com · Viewer · single sign-on");
+
+    // Somebody without an account is told so, and can sign in otherwise.
+    await context.clearCookies();
+    await page.goto("/login");
+    await page.getByRole("link", { name: "Sign in with 127.0.0.1" }).click();
+    await page.locator("input[name=login]").fill("mallory@example.com");
+    await page.locator("input[name=password]").fill("any");
+    await page.locator("button[type=submit]").click();
+    await page.locator("button[type=submit]").click();
+    await expect(page.getByRole("alert")).toBeVisible();
+    await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+    await page.getByLabel("Password").fill(ada.password);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await expect(page).toHaveURL(/\/admin$/);
+  } finally {
+    await context.close();
+    await Promise.all([gateway.stop(), provider.stop()]);
+  }
+});

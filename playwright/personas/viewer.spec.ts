@@ -1,0 +1,50 @@
+import { addProject, expect, pageOf, test } from "../support/signed-in.ts";
+import { startUpstream } from "../support/upstream.ts";
+
+test.use({ as: "viewer" });
+
+test("a viewer may look at everything and touch nothing", async ({ page, gateway, people, browser }) => {
+  test.setTimeout(60_000);
+  const upstream = await startUpstream({ tools: [{ name: "add", inputSchema: { type: "object" } }] });
+  await addProject(gateway, "looked-at", { calc: upstream.url });
+  const visited = new Set<string>();
+  const forms: string[] = [];
+  const queue = ["/admin", "/admin/people", "/admin/audit", "/admin/settings", "/admin/connections", "/admin/catalog", "/admin/account"];
+  while (queue.length > 0) {
+    const path = queue.shift()!;
+    if (visited.has(path)) continue;
+    visited.add(path);
+    const answer = await page.request.get(path, { maxRedirects: 0 });
+    expect(answer.status(), path).toBe(200);
+    const html = await answer.text();
+    if (!html.startsWith("<!")) continue; // a file or a feed
+    // Their own account is theirs to change.
+    if (path !== "/admin/account") {
+      for (const [, attributes] of html.matchAll(/<form([^>]*)>/g)) {
+        if (/method="post"/i.test(attributes) && !attributes.includes('action="/logout"')) forms.push(`${path}: ${attributes}`);
+      }
+    }
+    for (const [, link] of html.matchAll(/href="(\/admin[^"#?]*)["#?]/g)) {
+      const next = link.replaceAll("&amp;", "&");
+      if (!/\/(live|export|download)$/.test(next)) queue.push(next);
+    }
+  }
+  expect(visited.size).toBeGreaterThan(12);
+  expect([...visited]).toEqual(expect.arrayContaining(["/admin/projects/looked-at/tools", "/admin/projects/looked-at/tools/calc__add", "/admin/projects/looked-at/keys"]));
+  expect(forms, "forms that change something").toEqual([]);
+
+  // The controls of an administrator do not work for a viewer, whatever the page shows.
+  const admin = await pageOf(browser, gateway, people.admin);
+  await admin.goto("/admin/projects/looked-at/tools/calc__add");
+  const actions = await admin.locator('form[method="post"]').evaluateAll((list) => list.map((form) => new URL((form as HTMLFormElement).action).pathname));
+  await admin.context().close();
+  await page.goto("/admin");
+  const csrf = await page.locator('form[action="/logout"] input[name=csrf]').inputValue();
+  const refused = [...actions, "/admin/people", "/admin/projects", "/admin/projects/looked-at/keys", "/admin/projects/looked-at/tools"].filter((path) => path !== "/logout");
+  expect(refused.length).toBeGreaterThan(5);
+  for (const path of refused) {
+    const answer = await page.request.post(path, { form: { csrf }, headers: { "Sec-Fetch-Site": "same-origin" }, maxRedirects: 0 });
+    expect(answer.status(), path).toBe(403);
+  }
+  await upstream.stop();
+});

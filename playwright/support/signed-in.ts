@@ -1,0 +1,116 @@
+import { request, type APIRequestContext, type Browser, type Page } from "@playwright/test";
+
+import { startGateway, type Gateway } from "./gateway.ts";
+import { expect, test as base } from "./test.ts";
+
+export { expect };
+
+/** Cookies of a browser, as Playwright keeps them. */
+export type State = Awaited<ReturnType<APIRequestContext["storageState"]>>;
+
+/** The token with which programs administer every gateway of the tests. */
+export const adminToken = "administration-token-of-the-tests";
+
+/** Somebody with an account. */
+export interface Account {
+  email: string;
+  name: string;
+  password: string;
+}
+
+/** The first administrator of every gateway of the tests. */
+export const ada: Account = { email: "ada@example.com", name: "Ada Admin", password: "four quiet words here" };
+
+/** Somebody who may only look. */
+export const vera: Account = { email: "vera@example.com", name: "Vera Viewer", password: "other quiet words here" };
+
+/** Starts a gateway with an empty database. Its administrator is not made yet. */
+export function startEmptyGateway(env: Record<string, string> = {}): Promise<Gateway> {
+  return startGateway({ demo: false, env: { GATEWAY_ADMIN_TOKEN: adminToken, ...env } });
+}
+
+/** Posts forms as the pages of the gateway do. */
+const ownPage = { "Sec-Fetch-Site": "same-origin" };
+
+/** Creates the first administrator of an empty gateway and returns their cookies. */
+export async function setUp(gateway: Gateway, who: Account = ada): Promise<State> {
+  const client = await request.newContext({ baseURL: gateway.url });
+  const token = new URL(gateway.setupURL).searchParams.get("token")!;
+  const form = { token, email: who.email, name: who.name, password: who.password, again: who.password };
+  const answer = await client.post("/setup", { form, headers: ownPage, maxRedirects: 0 });
+  expect(answer.status(), await answer.text()).toBe(303);
+  return stateOf(client);
+}
+
+/** Signs somebody in and returns their cookies. */
+export async function signIn(gateway: Gateway, who: Account): Promise<State> {
+  const client = await request.newContext({ baseURL: gateway.url });
+  const answer = await client.post("/login", { form: { email: who.email, password: who.password }, headers: ownPage, maxRedirects: 0 });
+  expect(answer.status(), await answer.text()).toBe(303);
+  return stateOf(client);
+}
+
+/** Adds somebody with a role. */
+export async function addPerson(gateway: Gateway, who: Account, role: "admin" | "viewer" | "member"): Promise<void> {
+  const client = await program(gateway);
+  const answer = await client.post("/api/people", { data: { email: who.email, name: who.name, role, password: who.password } });
+  expect(answer.status(), await answer.text()).toBe(201);
+  await client.dispose();
+}
+
+/** Returns what programs administer the gateway with. */
+export function program(gateway: Gateway): Promise<APIRequestContext> {
+  return request.newContext({ baseURL: gateway.url, extraHTTPHeaders: { Authorization: `Bearer ${adminToken}` } });
+}
+
+/** Creates a project whose servers are at the addresses, by alias, and reads their tools. */
+export async function addProject(gateway: Gateway, slug: string, servers: Record<string, string>, settings: object = {}): Promise<void> {
+  const client = await program(gateway);
+  const made = await client.post("/api/projects", { data: { projectSlug: slug, name: slug, ...settings } });
+  expect(made.status(), await made.text()).toBe(201);
+  for (const [alias, url] of Object.entries(servers)) {
+    const added = await client.post(`/api/projects/${slug}/servers`, { data: { alias, url } });
+    expect(added.status(), await added.text()).toBe(201);
+    const read = await client.post(`/api/servers/${(await added.json()).id}/sync`);
+    expect(read.status(), await read.text()).toBeLessThan(300);
+  }
+  await client.dispose();
+}
+
+/** Opens a page of somebody else beside the one of the test. */
+export async function pageOf(browser: Browser, gateway: Gateway, state: State): Promise<Page> {
+  const context = await browser.newContext({ baseURL: gateway.url, storageState: state });
+  return context.newPage();
+}
+
+async function stateOf(client: APIRequestContext): Promise<State> {
+  const state = await client.storageState();
+  await client.dispose();
+  // The message of what was done is not part of who somebody is.
+  return { ...state, cookies: state.cookies.filter(({ name }) => name !== "flash") };
+}
+
+/**
+ * As the test function of the other specs, on a gateway of the worker's own
+ * that is empty but for its people. `as` says who the page belongs to.
+ */
+export const test = base.extend<{ as: "admin" | "viewer" | "nobody" }, { people: Record<"admin" | "viewer", State> }>({
+  gateway: [
+    async ({}, use) => {
+      const gateway = await startEmptyGateway();
+      await use(gateway);
+      await gateway.stop();
+    },
+    { scope: "worker" },
+  ],
+  people: [
+    async ({ gateway }, use) => {
+      const admin = await setUp(gateway);
+      await addPerson(gateway, vera, "viewer");
+      await use({ admin, viewer: await signIn(gateway, vera) });
+    },
+    { scope: "worker" },
+  ],
+  as: ["admin", { option: true }],
+  storageState: async ({ as, people }, use) => use(as === "nobody" ? undefined : people[as]),
+});

@@ -1,0 +1,82 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** What an upstream server says of one tool, as tools/list has it. */
+export interface UpstreamTool {
+  name: string;
+  [member: string]: unknown;
+}
+
+/** What a scripted upstream server is and does. */
+export interface Script {
+  name?: string;
+  title?: string;
+  instructions?: string;
+  tools: UpstreamTool[];
+  /** Returns the result of tools/call. What it throws becomes a JSON-RPC error with its text. */
+  call?(name: string, args: Record<string, unknown>): unknown;
+}
+
+/** A running upstream server. */
+export interface Upstream {
+  url: string;
+  /** The script; what is changed in it holds from the next request on. */
+  script: Script;
+  stop(): Promise<void>;
+}
+
+/** Starts an MCP server on this machine that answers as the script says. */
+export async function startUpstream(script: Script): Promise<Upstream> {
+  const running = { ...script };
+  const server = createServer((request, response) => void serve(running, request, response));
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const { port } = server.address() as AddressInfo;
+  const stop = () =>
+    new Promise<void>((done) => {
+      server.close(() => done());
+      server.closeAllConnections();
+    });
+  return { url: `http://127.0.0.1:${port}/mcp`, script: running, stop };
+}
+
+async function serve(script: Script, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (request.method !== "POST") {
+    response.writeHead(405).end();
+    return;
+  }
+  let body = "";
+  for await (const piece of request) body += piece;
+  const { id, method, params } = JSON.parse(body);
+  if (id === undefined) {
+    response.writeHead(202).end();
+    return;
+  }
+  let answer: object;
+  try {
+    answer = { jsonrpc: "2.0", id, result: resultOf(script, method, params) };
+  } catch (failure) {
+    answer = { jsonrpc: "2.0", id, error: { code: method === "tools/call" ? -32000 : -32601, message: (failure as Error).message } };
+  }
+  response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify(answer));
+}
+
+function resultOf(script: Script, method: string, params: { name: string; arguments: Record<string, unknown> }): unknown {
+  switch (method) {
+    case "initialize":
+      return {
+        protocolVersion: "2025-06-18",
+        capabilities: { tools: {} },
+        serverInfo: { name: script.name ?? "scripted", title: script.title, version: "1" },
+        instructions: script.instructions,
+      };
+    case "ping":
+      return {};
+    case "tools/list":
+      return { tools: script.tools };
+    case "tools/call":
+      if (!script.call) return { content: [{ type: "text", text: JSON.stringify(params.arguments) }] };
+      return script.call(params.name, params.arguments);
+    default:
+      throw new Error(`no method ${method}`);
+  }
+}
