@@ -15,7 +15,7 @@ export default defineConfig({
   retries: 0,
   forbidOnly: !!process.env.CI,
   timeout: 20_000,
-  globalTimeout: 300_000,
+  globalTimeout: 720_000,
   expect: {
     timeout: 5_000,
     toHaveScreenshot: {
