@@ -10,6 +10,10 @@ type Tool struct {
 	Definition     string // the raw JSON object of tools/list, byte for byte
 	DefinitionHash string // SHA-256 of Definition, hex
 	ApprovedHash   string // hash an admin last approved; empty when none was
-	FirstSeenAt    time.Time
-	ChangedAt      time.Time
+	// PreviousDefinition is what the present definition is to be compared with:
+	// the approved one while an approval is due, else the one before the last
+	// change. It is empty when there was none.
+	PreviousDefinition string
+	FirstSeenAt        time.Time
+	ChangedAt          time.Time
 }

@@ -17,6 +17,7 @@ import (
 	"mcpgateway/services/toolset"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
 
@@ -164,6 +165,12 @@ func (a *Tools) page(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool
 	var indented bytes.Buffer
 	if json.Indent(&indented, tool.Definition, "", "  ") == nil {
 		p.Definition = beginning(indented.String(), maxShownJSON)
+	}
+	if tool.Previous != nil {
+		lines, _ := toolset.DiffDefinitions(tool.Previous, tool.Raw) // too long ones are shown without
+		for _, line := range lines {
+			p.Changes = append(p.Changes, ui.DiffLine{Op: line.Op, Text: line.Text})
+		}
 	}
 	return web.Render(c, admin.Tool(p))
 }

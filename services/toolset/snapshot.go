@@ -46,6 +46,10 @@ type Tool struct {
 	// Broken is why the tool cannot be listed, in words; empty when it can.
 	Broken string
 
+	// Raw is the definition as the upstream sent it, Previous the one to
+	// compare it with; nil when there was none.
+	Raw, Previous []byte
+
 	// Definition is the object of tools/list with the exported name: the
 	// upstream's bytes but for what Inspect mends.
 	Definition []byte
@@ -141,7 +145,10 @@ func (s *Snapshot) add(server *Server, filter Filter, switchedOff map[string]boo
 	full := JoinName(server.Config.Alias, row.Name)
 	t := &Tool{
 		Name: ShortenName(full, s.Project.ToolNameLimit), FullName: full, Upstream: row.Name,
-		Server: server, Hash: row.DefinitionHash, Repairs: inspection.Repairs, Broken: inspection.Broken,
+		Server: server, Hash: row.DefinitionHash, Repairs: inspection.Repairs, Broken: inspection.Broken, Raw: []byte(row.Definition),
+	}
+	if row.PreviousDefinition != "" {
+		t.Previous = []byte(row.PreviousDefinition)
 	}
 	switch {
 	case !server.Config.Enabled:

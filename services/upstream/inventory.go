@@ -123,7 +123,7 @@ func (s *Syncer) storeTools(tx *gorm.DB, result *SyncResult, tools [][]byte, d *
 		delete(stored, name)
 		next := models.Tool{
 			ServerID: serverID, Name: name, Position: position, Definition: string(raw), DefinitionHash: s.definitions.Hash(raw),
-			ApprovedHash: row.ApprovedHash, FirstSeenAt: row.FirstSeenAt, ChangedAt: row.ChangedAt,
+			ApprovedHash: row.ApprovedHash, PreviousDefinition: row.PreviousDefinition, FirstSeenAt: row.FirstSeenAt, ChangedAt: row.ChangedAt,
 		}
 		switch {
 		case !known:
@@ -131,6 +131,11 @@ func (s *Syncer) storeTools(tx *gorm.DB, result *SyncResult, tools [][]byte, d *
 			result.Added = append(result.Added, name)
 		case row.DefinitionHash != next.DefinitionHash:
 			next.ChangedAt = now
+			// What an admin approved stays what a change is compared with,
+			// however often the definition changes before the next approval.
+			if kept := row.PreviousDefinition; kept == "" || s.definitions.Hash([]byte(kept)) != row.ApprovedHash || row.DefinitionHash == row.ApprovedHash {
+				next.PreviousDefinition = row.Definition
+			}
 			result.Changed = append(result.Changed, name)
 		case row.Position == position:
 			continue

@@ -64,6 +64,42 @@ func TestSyncWarnsOfToolsThatClientsGetDifferently(t *testing.T) {
 	})
 }
 
+func TestSyncKeepsWhatAChangeIsComparedWith(t *testing.T) {
+	eachSyncWorld(t, upstreamtest.Options{Tools: plainTools("a")}, func(t *testing.T, w *syncWorld) {
+		w.mustSync(t)
+		first := w.tools(t)[0]
+		change := func(title string) models.Tool {
+			t.Helper()
+			w.up.SetTools(plainTool("a", `,"title":"`+title+`"`))
+			w.mustSync(t)
+			return w.tools(t)[0]
+		}
+		approve := func() {
+			t.Helper()
+			tool := w.tools(t)[0]
+			if err := w.db.Model(&tool).Update("approved_hash", tool.DefinitionHash).Error; err != nil {
+				t.Fatal(err)
+			}
+		}
+		if first.PreviousDefinition != "" {
+			t.Errorf("a new tool is compared with %q", first.PreviousDefinition)
+		}
+		second := change("second")
+		if second.PreviousDefinition != first.Definition {
+			t.Errorf("compared with %q", second.PreviousDefinition)
+		}
+		if third := change("third"); third.PreviousDefinition != second.Definition {
+			t.Errorf("without approval it is compared with %q", third.PreviousDefinition)
+		}
+		approve()
+		approved := w.tools(t)[0]
+		change("fourth")
+		if fifth := change("fifth"); fifth.PreviousDefinition != approved.Definition {
+			t.Errorf("while an approval is due it is compared with %q", fifth.PreviousDefinition)
+		}
+	})
+}
+
 func TestSyncThatFindsNothingNewTouchesNothing(t *testing.T) {
 	eachSyncWorld(t, upstreamtest.Options{Tools: plainTools("a", "b")}, func(t *testing.T, w *syncWorld) {
 		w.mustSync(t)

@@ -147,8 +147,19 @@ func ActivityCall(p ActivityCallProps) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<p>")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = ui.Time(p.At, p.At.UTC().Format("2 January 2006, 15:04:05.000 UTC")).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</p>")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
 				templ_7745c5c3_Err = ui.Facts([]ui.Fact{
-					{Label: "When", Value: p.At.UTC().Format("2 January 2006, 15:04:05.000 UTC")},
 					{Label: "Tool", Value: ui.Clean(p.Tool), URL: p.ToolURL, Mono: true},
 					{Label: "Server", Value: serverWords(p.Server), URL: p.ServerURL},
 					{Label: "Caller", Value: ui.Clean(p.Caller)},
@@ -160,15 +171,11 @@ func ActivityCall(p ActivityCallProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, " ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, " <p class=\"muted small\">The gateway's log knows this call by its request id. Neither arguments nor answers are kept.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Err = ui.Copy("Request id", p.RequestID).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, " <p class=\"muted small\">The gateway's log knows this call by its request id. Neither arguments nor answers are kept.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

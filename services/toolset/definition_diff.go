@@ -1,0 +1,65 @@
+package toolset
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// maxDiffLines bounds what is compared: two definitions of so many lines each.
+const maxDiffLines = 1_500
+
+// DiffLine is a line of a comparison: ' ' is in both, '-' was there before, '+'
+// is new.
+type DiffLine struct {
+	Op   byte
+	Text string
+}
+
+// DiffDefinitions compares two raw definitions as indented JSON, line by line.
+// ok is false when one of them is no JSON or too long to be compared.
+func DiffDefinitions(before, after []byte) (lines []DiffLine, ok bool) {
+	a, okA := indentedLines(before)
+	b, okB := indentedLines(after)
+	if !okA || !okB {
+		return nil, false
+	}
+	// common[i][j] is the length of the longest common part of a[i:] and b[j:].
+	common := make([][]int32, len(a)+1)
+	for i := range common {
+		common[i] = make([]int32, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] {
+				common[i][j] = common[i+1][j+1] + 1
+			} else {
+				common[i][j] = max(common[i+1][j], common[i][j+1])
+			}
+		}
+	}
+	i, j := 0, 0
+	for i < len(a) || j < len(b) {
+		switch {
+		case i < len(a) && j < len(b) && a[i] == b[j]:
+			lines = append(lines, DiffLine{' ', a[i]})
+			i, j = i+1, j+1
+		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
+			lines = append(lines, DiffLine{'-', a[i]})
+			i++
+		default:
+			lines = append(lines, DiffLine{'+', b[j]})
+			j++
+		}
+	}
+	return lines, true
+}
+
+func indentedLines(raw []byte) ([]string, bool) {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return nil, false
+	}
+	lines := strings.Split(b.String(), "\n")
+	return lines, len(lines) <= maxDiffLines
+}
