@@ -23,6 +23,9 @@ import (
 // activityRows is how many calls one page lists.
 const activityRows = 40
 
+// activityTime is how long a page may look for calls.
+const activityTime = 15 * time.Second
+
 // ActivityKeys finds the keys that called; access.Keys says how.
 type ActivityKeys interface {
 	Get(ctx context.Context, id string) (models.Key, error)
@@ -97,7 +100,12 @@ func (a *Activity) Page(c *fiber.Ctx) error {
 		}
 		props.LiveURL, props.Pager.FirstURL = "", asked.address()
 	}
-	if err := a.fill(c.UserContext(), &props, asked, before); err != nil {
+	ctx, cancel := context.WithTimeout(c.UserContext(), activityTime)
+	defer cancel()
+	if err := a.fill(ctx, &props, asked, before); err != nil {
+		if ctx.Err() != nil {
+			return fault.New(fault.KindUnavailable, fault.CodeUnavailable, "looking through the calls took too long: choose a shorter period").Because(err)
+		}
 		return err
 	}
 	return web.Render(c, views.Activity(props))

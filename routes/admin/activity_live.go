@@ -98,8 +98,15 @@ func (t *tail) begin(ctx context.Context, seen string) (err error) {
 		t.last = id.String()
 		return nil
 	}
-	_, t.last, err = t.calls.After(ctx, t.question.filter, "", 1)
+	t.last, err = t.newest(ctx)
 	return err
+}
+
+// newest returns the id of the project's newest call, whether or not it is one
+// of those that are followed.
+func (t *tail) newest(ctx context.Context) (string, error) {
+	_, id, err := t.calls.After(ctx, activity.CallFilter{ProjectID: t.question.filter.ProjectID}, "", 1)
+	return id, err
 }
 
 // follow looks for new calls until the stream ends. A look that fails ends the
@@ -129,7 +136,7 @@ func (t *tail) look(ctx context.Context) error {
 	}
 	if len(calls) == callsPerLook {
 		// They come faster than anybody reads: the next look is at the newest.
-		if _, last, err = t.calls.After(ctx, t.question.filter, "", 1); err != nil {
+		if last, err = t.newest(ctx); err != nil {
 			return err
 		}
 	}
