@@ -44,7 +44,8 @@ export async function setUp(gateway: Gateway, who: Account = ada): Promise<State
 
 /** Signs somebody in and returns their cookies. */
 export async function signIn(gateway: Gateway, who: Account): Promise<State> {
-  const client = await request.newContext({ baseURL: gateway.url });
+  // Without the cookies of the test's page, whose session a sign-in would end.
+  const client = await request.newContext({ baseURL: gateway.url, storageState: { cookies: [], origins: [] } });
   const answer = await client.post("/login", { form: { email: who.email, password: who.password }, headers: ownPage, maxRedirects: 0 });
   expect(answer.status(), await answer.text()).toBe(303);
   return stateOf(client);
