@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"mcpgateway/services/fault"
@@ -89,14 +91,21 @@ func TestAQuestionEndsWithItsContextAndItsStream(t *testing.T) {
 	t.Run("stream", func(t *testing.T) {
 		asked := make(chan error, 1)
 		s := serve(t, openProject, func(c *call) (string, error) {
-			go func() {
+			var writing sync.WaitGroup
+			var enough atomic.Bool
+			writing.Go(func() {
 				// What is written shows that nobody reads.
 				big := []byte(`"` + strings.Repeat("x", 512<<10) + `"`)
 				for range 100 {
+					if enough.Load() {
+						return
+					}
 					c.Notify("notifications/message", big)
 				}
-			}()
+			})
 			_, _, err := c.Ask(c, "roots/list", nil)
+			enough.Store(true)
+			writing.Wait()
 			asked <- err
 			return okResult, nil
 		})
