@@ -211,7 +211,7 @@ func (s *Services) Run(ctx context.Context, ready func()) error {
 	defer running.Wait()
 	feedEnd := make(chan error, 1)
 	running.Go(func() { feedEnd <- s.feed.Run(ctx) })
-	for _, load := range []func(context.Context) error{s.Directory.Load, s.keyIndex.Load, s.Waiting.Load, s.EndedSessions.Load, s.CatalogStore.LoadDefaults, s.Catalog.Load, s.Syncer.Plan} {
+	for _, load := range []func(context.Context) error{s.Directory.Load, s.keyIndex.Load, s.Waiting.Load, s.EndedSessions.Load, s.loadBuiltinCatalog, s.Catalog.Load, s.Syncer.Plan} {
 		if err := load(ctx); err != nil {
 			cancel()
 			return err
@@ -234,6 +234,15 @@ func (s *Services) Run(ctx context.Context, ready func()) error {
 		}
 		return fmt.Errorf("the change feed ended: %w", err)
 	}
+}
+
+// loadBuiltinCatalog puts the catalog that comes along into the database, where
+// it is wanted and not there yet.
+func (s *Services) loadBuiltinCatalog(ctx context.Context) error {
+	if !s.Config.BuiltinCatalog {
+		return nil
+	}
+	return s.CatalogStore.LoadDefaults(ctx)
 }
 
 // forget ends the upstream sessions of servers that are off and drops the

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 
 func newApp(t *testing.T, settings ...string) *routestest.App {
 	t.Helper()
-	return routestest.New(t, modelstest.SQLite(t), append(settings, "GATEWAY_TRUSTED_PROXIES=0.0.0.0/32")...)
+	return routestest.New(t, modelstest.SQLite(t), append(settings, "GATEWAY_TRUSTED_PROXIES=0.0.0.0/32", "GATEWAY_BUILTIN_CATALOG=true")...)
 }
 
 // get asks for a page and fails the test unless it answers with the status.

@@ -57,6 +57,7 @@ func New(t testing.TB, dsn string, settings ...string) *App {
 	t.Helper()
 	environ := append([]string{
 		"GATEWAY_DATABASE_URL=" + dsn, "GATEWAY_ADMIN_TOKEN=" + AdminToken, "GATEWAY_ADDR=127.0.0.1:8080",
+		"GATEWAY_BUILTIN_CATALOG=false", // most tests are about something else, and it takes its time
 		"GATEWAY_SECRETS_KEYS=test:" + "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
 	}, settings...)
 	c, err := config.Load(environ, "")

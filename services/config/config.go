@@ -39,6 +39,7 @@ type variables struct {
 	AllowedHosts   string        `env:"GATEWAY_ALLOWED_HOSTS"`
 	AllowedOrigins string        `env:"GATEWAY_ALLOWED_ORIGINS"`
 	AllowHTTP      bool          `env:"GATEWAY_ALLOW_HTTP"`
+	BuiltinCatalog bool          `env:"GATEWAY_BUILTIN_CATALOG" envDefault:"true"`
 	MaxStreams     int           `env:"GATEWAY_MAX_STREAMS" envDefault:"5000"`
 	MaxStaleness   time.Duration `env:"GATEWAY_MAX_STALENESS" envDefault:"5m"`
 	TSC            string        `env:"GATEWAY_TSC"`
@@ -65,6 +66,7 @@ type Config struct {
 	AllowedOrigins   []string
 	MaxStreams       int // open at once, of all clients
 	MaxStaleness     time.Duration
+	BuiltinCatalog   bool   // whether the catalog that comes along is loaded
 	TSC              string // path of the native TypeScript compiler, or empty
 	TrustedProxies   []netip.Prefix
 	SingleSignOn     SingleSignOn
@@ -102,7 +104,7 @@ func Load(environ []string, addr string) (*Config, error) {
 			r.mistake("GATEWAY_ALLOWED_ORIGINS: %q is not an origin such as https://app.example.com", o)
 		}
 	}
-	c.TSC = vars.TSC
+	c.TSC, c.BuiltinCatalog = vars.TSC, vars.BuiltinCatalog
 	if c.TSC != "" {
 		if info, err := os.Stat(c.TSC); err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
 			r.mistake("GATEWAY_TSC: %q is not a program that can be started", c.TSC)

@@ -75,12 +75,23 @@ func NewSyncer(db *gorm.DB, pool *Pool, target func(models.Server) *Target, defi
 }
 
 // Sync reads what the server with the id offers and stores it: tools, prompts,
-// resources and resource templates. Callers at the same time share one run. A
-// list other than that of the tools may fail; what is stored of it then stays,
-// and a warning says so. It returns NOT_FOUND for an unknown server and
-// UPSTREAM_ faults when the upstream fails, in which case the stored tools
-// stay and the failure is recorded. Once Run has ended it returns UNAVAILABLE.
+// resources and resource templates. Callers at the same time share runs, and
+// each gets one that began after it asked. A list other than that of the tools
+// may fail; what is stored of it then stays, and a warning says so. It returns
+// NOT_FOUND for an unknown server and UPSTREAM_ faults when the upstream fails,
+// in which case the stored tools stay and the failure is recorded. Once Run has
+// ended it returns UNAVAILABLE.
 func (s *Syncer) Sync(ctx context.Context, serverID string) (SyncResult, error) {
+	for asked := time.Now(); ; {
+		result, err := s.share(ctx, serverID)
+		if ctx.Err() != nil || result.began.IsZero() || !result.began.Before(asked) {
+			return result, err
+		}
+	}
+}
+
+// share returns the result of a run that is under way, or begins one.
+func (s *Syncer) share(ctx context.Context, serverID string) (SyncResult, error) {
 	// The shared run outlives the caller who happened to start it.
 	run := s.flight.DoChan(serverID, func() (any, error) {
 		ctx, done, ok := s.begin(ctx)

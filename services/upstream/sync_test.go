@@ -3,8 +3,10 @@ package upstream_test
 import (
 	"context"
 	"errors"
+	"mcpgateway/models/modelstest"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,6 +64,41 @@ func TestSyncWarnsOfToolsThatClientsGetDifferently(t *testing.T) {
 			t.Errorf("stored (-want +got):\n%s", d)
 		}
 	})
+}
+
+// TestSyncBeginsAfterItWasAsked shows that a change is seen by whoever asks
+// after it, also while an earlier run is under way.
+func TestSyncBeginsAfterItWasAsked(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	var lists atomic.Int64
+	opts := upstreamtest.Options{Methods: map[string]upstreamtest.Handler{
+		"tools/list": func(ctx context.Context, _ *upstreamtest.Call) upstreamtest.Result {
+			if lists.Add(1) > 1 {
+				return upstreamtest.JSON(`{"tools":[{"name":"new","inputSchema":{"type":"object"}}]}`)
+			}
+			close(entered)
+			select {
+			case <-release:
+			case <-ctx.Done():
+			}
+			return upstreamtest.JSON(`{"tools":[]}`)
+		},
+	}}
+	w := newSyncWorld(t, modelstest.Open(t, modelstest.SQLite(t)), opts)
+	first := make(chan error, 1)
+	go func() {
+		_, err := w.Sync(t.Context(), "s")
+		first <- err
+	}()
+	<-entered
+	time.AfterFunc(50*time.Millisecond, func() { close(release) }) // while the second one waits
+	r, err := w.Sync(t.Context(), "s")
+	if err != nil || r.Total != 1 {
+		t.Errorf("the second found %d tools, %v", r.Total, err)
+	}
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
 }
 
 func TestSyncKeepsWhatAChangeIsComparedWith(t *testing.T) {
