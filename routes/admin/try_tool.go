@@ -121,10 +121,12 @@ func (a *Tools) call(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool
 		Principal: access.Administrator(web.PersonOf(c).ID, project.Project.ID), Version: gateway.VersionLatestHandshake, RequestID: request,
 	}
 	params := append([]byte(`{"name":`), rawjson.Quote(tool.Name)...)
-	params = append(append(append(params, `,"arguments":`...), arguments...), '}')
+	params = append(append(append(params, `,"arguments":`...), arguments...), `,"_meta":{"progressToken":"playground"}}`...)
 	start := time.Now()
+	heard := &heardProgress{start: start}
+	client.Notify = heard.notify
 	raw, err := a.gateway.Handle(ctx, project, client, "tools/call", params, nil)
-	result := &admin.TryResult{MS: time.Since(start).Milliseconds(), RequestID: request}
+	result := &admin.TryResult{MS: time.Since(start).Milliseconds(), RequestID: request, Progress: heard.take()}
 	if err != nil {
 		failedCall(result, err)
 		return result

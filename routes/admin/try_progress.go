@@ -1,0 +1,54 @@
+package admin
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"mcpgateway/services/rawjson"
+	"mcpgateway/views/admin"
+)
+
+// maxProgress is how many steps of a call the Playground shows, and
+// maxProgressText how much of each, in bytes.
+const (
+	maxProgress     = 50
+	maxProgressText = 500
+)
+
+// heardProgress keeps what a tool says of its progress while the Playground
+// calls it (MCP 2025-11-25, "Progress").
+type heardProgress struct {
+	start time.Time
+
+	mu    sync.Mutex
+	steps []admin.TryProgress
+}
+
+func (h *heardProgress) notify(method string, params []byte) {
+	if method != "notifications/progress" {
+		return
+	}
+	o, err := rawjson.ParseObject(params, rawjson.Lenient)
+	if err != nil {
+		return
+	}
+	text := strings.TrimSpace(string(o.Get("progress")))
+	if total := strings.TrimSpace(string(o.Get("total"))); total != "" {
+		text += " of " + total
+	}
+	if message, _ := o.String("message"); message != "" {
+		text = strings.TrimSpace(text + " " + message)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.steps) < maxProgress {
+		h.steps = append(h.steps, admin.TryProgress{MS: time.Since(h.start).Milliseconds(), Text: beginning(text, maxProgressText)})
+	}
+}
+
+func (h *heardProgress) take() []admin.TryProgress {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.steps
+}
