@@ -1,3 +1,5 @@
+import AxeBuilder from "@axe-core/playwright";
+
 import { ada, expect, setUp, startEmptyGateway, test, vera } from "../support/signed-in.ts";
 
 test.describe("somebody who is not signed in", () => {
@@ -107,3 +109,35 @@ test("a forgotten browser can be signed out from another one", async ({ browser 
     await gateway.stop();
   }
 });
+
+for (const look of [
+  { name: "in light", colorScheme: "light", width: 1280 },
+  { name: "in dark", colorScheme: "dark", width: 1280 },
+  { name: "on a phone", colorScheme: "light", width: 390 },
+] as const) {
+  test(`${look.name} the pages before the sign-in are accessible and keep to the window`, async ({ page: _, browser }) => {
+    test.setTimeout(60_000);
+    const gateway = await startEmptyGateway();
+    const context = await browser.newContext({
+      baseURL: gateway.url, colorScheme: look.colorScheme, viewport: { width: look.width, height: 844 }, reducedMotion: "reduce",
+    });
+    try {
+      const page = await context.newPage();
+      const check = async (path: string, heading: RegExp) => {
+        await page.goto(path);
+        await expect(page.getByRole("heading", { level: 1 }), path).toHaveText(heading);
+        const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        expect(width, `pixels of ${path} that stand out of the window sideways`).toBe(0);
+        const { violations } = await new AxeBuilder({ page }).analyze();
+        expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) })), path).toEqual([]);
+      };
+      await check("/setup", /administrator/i);
+      await check(gateway.setupURL, /administrator/i);
+      await setUp(gateway);
+      await check("/login", /Sign in/);
+    } finally {
+      await context.close();
+      await gateway.stop();
+    }
+  });
+}
