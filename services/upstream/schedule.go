@@ -108,6 +108,14 @@ func (s *schedule) done(serverID string, version int64, ok bool) {
 	e.plan(s.now(), ok)
 }
 
+// isDue reports whether nobody synced a server since it became due.
+func (s *schedule) isDue(serverID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.entries[serverID]
+	return e != nil && !e.next.After(s.now())
+}
+
 // failed plans a retry of a server whose configuration could not be read.
 func (s *schedule) failed(serverID string) {
 	s.mu.Lock()
@@ -129,31 +137,38 @@ func (e *scheduled) plan(now time.Time, ok bool) {
 	e.next = now.Add(time.Duration(float64(wait) * (1 + syncJitter*(2*rand.Float64()-1))))
 }
 
+// planned is a server whose sync is due.
+type planned struct {
+	serverID  string
+	announced bool // the server said that something changed
+}
+
 // take returns the servers that are due and marks them as running, and how
 // long to wait for the next one.
-func (s *schedule) take(max int) (ids []string, wait time.Duration) {
+func (s *schedule) take(max int) (due []planned, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
 	wait = SyncInterval
 	for id, e := range s.entries {
-		due := e.next
-		if !e.soon.IsZero() && e.soon.Before(due) {
-			due = e.soon
+		at := e.next
+		if !e.soon.IsZero() && e.soon.Before(at) {
+			at = e.soon
 		}
-		switch left := due.Sub(now); {
+		switch left := at.Sub(now); {
 		case e.running:
 		case left > 0:
 			wait = min(wait, left)
-		case len(ids) < max: // the others go when a sync ends
+		case len(due) < max: // the others go when a sync ends
 			e.running = true
-			if !e.soon.IsZero() {
+			announced := !e.soon.IsZero()
+			if announced {
 				e.soon, e.announced = time.Time{}, now
 			}
-			ids = append(ids, id)
+			due = append(due, planned{id, announced})
 		}
 	}
-	return ids, wait
+	return due, wait
 }
 
 // announce makes a server due soon, because it said that something changed.
@@ -270,12 +285,12 @@ func (s *Syncer) Run(ctx context.Context) {
 	slots := make(chan struct{}, syncParallel)
 	for ctx.Err() == nil {
 		watches.follow(ctx, s.schedule.watched())
-		ids, wait := s.schedule.take(syncParallel - len(slots))
-		for _, id := range ids {
+		due, wait := s.schedule.take(syncParallel - len(slots))
+		for _, p := range due {
 			slots <- struct{}{}
 			running.Go(func() {
-				defer func() { <-slots; s.schedule.finished(id) }()
-				s.syncPlanned(ctx, id)
+				defer func() { <-slots; s.schedule.finished(p.serverID) }()
+				s.syncPlanned(ctx, p)
 			})
 		}
 		timer := time.NewTimer(max(wait, time.Millisecond))

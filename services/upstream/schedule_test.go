@@ -3,6 +3,7 @@ package upstream
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -21,10 +22,18 @@ func newTimetable() *timetable {
 
 // taken returns what is due, in order, and gives it back.
 func (p *timetable) taken(max int) []string {
-	ids, _ := p.take(max)
+	due, _ := p.take(max)
+	ids := idsOf(due)
 	slices.Sort(ids)
 	for _, id := range ids {
 		p.finished(id)
+	}
+	return ids
+}
+
+func idsOf(due []planned) (ids []string) {
+	for _, p := range due {
+		ids = append(ids, p.serverID)
 	}
 	return ids
 }
@@ -41,7 +50,13 @@ func TestNewConfigurationIsDueAtOnce(t *testing.T) {
 	p.wantDue(t)
 	p.want("a", 1)
 	p.wantDue(t, "a")
+	if !p.isDue("a") || p.isDue("b") {
+		t.Error("of a and b not only a is due")
+	}
 	p.done("a", 1, true)
+	if p.isDue("a") {
+		t.Error("a is due although it was synced")
+	}
 	p.wantDue(t)
 	p.want("a", 1) // the same configuration changes nothing
 	p.wantDue(t)
@@ -60,6 +75,18 @@ func TestOutdatedSyncDoesNotPutOffTheNewConfiguration(t *testing.T) {
 	p.done("a", 3, true) // one that another call synced before the plan knew it
 	p.want("a", 3)
 	p.wantDue(t)
+}
+
+func TestOnlyAnnouncedChangesAreTakenAsAnnounced(t *testing.T) {
+	p := newTimetable()
+	p.want("a", 1)
+	p.want("b", 1)
+	p.announce("a", 0)
+	due, _ := p.take(100)
+	slices.SortFunc(due, func(x, y planned) int { return strings.Compare(x.serverID, y.serverID) })
+	if want := []planned{{"a", true}, {"b", false}}; !slices.Equal(due, want) {
+		t.Errorf("due are %v, want %v", due, want)
+	}
 }
 
 func TestHealthyServerIsDueAfterTheInterval(t *testing.T) {
@@ -159,7 +186,7 @@ func TestTakeGivesNoMoreThanAsked(t *testing.T) {
 			t.Errorf("%v are taken while they run", again)
 		}
 		p.finished("0")
-		if again, _ := p.take(100); !slices.Equal(again, []string{"0"}) {
+		if again, _ := p.take(100); !slices.Equal(idsOf(again), []string{"0"}) {
 			t.Errorf("%v are due after one ended", again)
 		}
 	}
@@ -176,8 +203,8 @@ func TestTakeTellsWhenToAskAgain(t *testing.T) {
 		t.Errorf("to wait %s, want %s", wait, want)
 	}
 	p.at = p.at.Add(wait)
-	if ids, _ := p.take(10); !slices.Equal(ids, []string{"b"}) {
-		t.Errorf("then %v are due", ids)
+	if due, _ := p.take(10); !slices.Equal(idsOf(due), []string{"b"}) {
+		t.Errorf("then %v are due", due)
 	}
 }
 

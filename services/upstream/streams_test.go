@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -287,33 +288,26 @@ func TestAHangingUpstreamDelaysNoOther(t *testing.T) {
 			hung.SetFault(upstreamtest.Fault{On: on, Kind: upstreamtest.Hang})
 			well := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1)})
 			p := newPool(t)
-			bad := target(hung.Start(t), within(400*time.Millisecond), func(t *upstream.Target) { t.ServerID = "hung" })
+			bad := target(hung.Start(t), within(time.Second), func(t *upstream.Target) { t.ServerID = "hung" })
 			good := target(well.Start(t))
 			var all sync.WaitGroup
+			var ended atomic.Int64
 			for range 10 {
 				all.Go(func() {
-					began := time.Now()
 					_, err := p.Call(testContext(t), bad, echo("x"))
-					wantFault(t, err, fault.CodeUpstreamTimeout, "400ms")
-					if took := time.Since(began); took > 3*time.Second {
-						t.Errorf("the time-out took %s", took)
-					}
+					ended.Add(1)
+					wantFault(t, err, fault.CodeUpstreamTimeout, "1s")
 				})
 			}
-			began := time.Now()
 			for range 20 {
 				mustCall(t, p, good, echo("y"))
 			}
-			if took := time.Since(began); took > 300*time.Millisecond {
-				t.Errorf("20 calls to another upstream took %s", took)
+			if n := ended.Load(); n > 0 {
+				t.Errorf("%d calls to the hanging upstream ended before 20 to another", n)
 			}
 			if on != upstreamtest.OnCall {
-				began := time.Now()
 				_, err := p.Describe(testContext(t), bad)
 				wantFault(t, err, fault.CodeUpstreamTimeout)
-				if took := time.Since(began); took < 300*time.Millisecond || took > 3*time.Second {
-					t.Errorf("Describe took %s", took)
-				}
 			}
 			all.Wait()
 			hung.SetFault() // and when it is well again, the next call succeeds

@@ -20,21 +20,6 @@ type Publisher interface {
 	Published(ctx context.Context, topics ...notify.Topic) error
 }
 
-// SyncResult is what one sync changed. The lists hold the upstream's own tool
-// names, in its order.
-type SyncResult struct {
-	Server   models.Server
-	Added    []string
-	Changed  []string
-	Removed  []string
-	Total    int
-	Duration time.Duration
-	Warnings []string
-
-	began   time.Time
-	touched bool // something changed that clients or pages see
-}
-
 // Syncer reads what upstream servers offer into the database, and hears from
 // them when that changed.
 type Syncer struct {
@@ -77,16 +62,20 @@ func NewSyncer(db *gorm.DB, pool *Pool, target func(models.Server) *Target, defi
 // Sync reads what the server with the id offers and stores it: tools, prompts,
 // resources and resource templates. Callers at the same time share runs, and
 // each gets one that began after it asked. A list other than that of the tools
-// may fail; what is stored of it then stays, and a warning says so. It returns
+// may fail; what is stored of it then stays, and a warning says so. The result
+// tells of what a run found that was under way, too. It returns
 // NOT_FOUND for an unknown server and UPSTREAM_ faults when the upstream fails,
 // in which case the stored tools stay and the failure is recorded. Once Run has
 // ended it returns UNAVAILABLE.
 func (s *Syncer) Sync(ctx context.Context, serverID string) (SyncResult, error) {
-	for asked := time.Now(); ; {
+	asked := time.Now()
+	var earlier SyncResult
+	for {
 		result, err := s.share(ctx, serverID)
 		if ctx.Err() != nil || result.began.IsZero() || !result.began.Before(asked) {
-			return result, err
+			return result.since(earlier), err
 		}
+		earlier = result.since(earlier)
 	}
 }
 

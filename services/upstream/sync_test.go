@@ -67,37 +67,50 @@ func TestSyncWarnsOfToolsThatClientsGetDifferently(t *testing.T) {
 }
 
 // TestSyncBeginsAfterItWasAsked shows that a change is seen by whoever asks
-// after it, also while an earlier run is under way.
+// after it, also while an earlier run is under way, and together with what
+// that one finds.
 func TestSyncBeginsAfterItWasAsked(t *testing.T) {
+	tool := func(name, title string) string {
+		return `{"name":"` + name + `","title":"` + title + `","inputSchema":{"type":"object"}}`
+	}
+	lists := [][]string{
+		{tool("stays", ""), tool("changes", ""), tool("goes", ""), tool("returns", ""), tool("returns as it was", "")},
+		{tool("stays", ""), tool("changes", "1"), tool("new", ""), tool("new and changed", ""), tool("a moment", "")},
+		{tool("stays", ""), tool("changes", "2"), tool("new", ""), tool("new and changed", "2"), tool("newer", ""), tool("returns", "2"), tool("returns as it was", "")},
+	}
 	entered, release := make(chan struct{}), make(chan struct{})
-	var lists atomic.Int64
+	var listed atomic.Int64
 	opts := upstreamtest.Options{Methods: map[string]upstreamtest.Handler{
 		"tools/list": func(ctx context.Context, _ *upstreamtest.Call) upstreamtest.Result {
-			if lists.Add(1) > 1 {
-				return upstreamtest.JSON(`{"tools":[{"name":"new","inputSchema":{"type":"object"}}]}`)
+			n := listed.Add(1)
+			if n == 2 {
+				close(entered)
+				select {
+				case <-release:
+				case <-ctx.Done():
+				}
 			}
-			close(entered)
-			select {
-			case <-release:
-			case <-ctx.Done():
-			}
-			return upstreamtest.JSON(`{"tools":[]}`)
+			return upstreamtest.JSON(`{"tools":[` + strings.Join(lists[min(n, 3)-1], ",") + `]}`)
 		},
 	}}
 	w := newSyncWorld(t, modelstest.Open(t, modelstest.SQLite(t)), opts)
-	first := make(chan error, 1)
+	w.mustSync(t)
+	first := make(chan upstream.SyncResult, 1)
 	go func() {
-		_, err := w.Sync(t.Context(), "s")
-		first <- err
+		r, err := w.Sync(t.Context(), "s")
+		if err != nil {
+			t.Error(err)
+		}
+		first <- r
 	}()
 	<-entered
 	time.AfterFunc(50*time.Millisecond, func() { close(release) }) // while the second one waits
-	r, err := w.Sync(t.Context(), "s")
-	if err != nil || r.Total != 1 {
-		t.Errorf("the second found %d tools, %v", r.Total, err)
+	r := w.mustSync(t)
+	if want := "+[newer new and changed new] ~[returns returns as it was changes] -[goes] =7"; changed(r) != want {
+		t.Errorf("the second found %s, want %s", changed(r), want)
 	}
-	if err := <-first; err != nil {
-		t.Error(err)
+	if r, want := <-first, "+[new new and changed a moment] ~[changes] -[goes returns returns as it was] =5"; changed(r) != want {
+		t.Errorf("the first found %s, want %s", changed(r), want)
 	}
 }
 

@@ -14,19 +14,20 @@ import (
 // updated must not block. Set it before Run.
 func (s *Syncer) OnResourceUpdated(updated func(serverID, uri string)) { s.updated = updated }
 
-// syncPlanned syncs a server that is due. A run that others had begun before
-// may have read the lists too early for what made it due.
-func (s *Syncer) syncPlanned(ctx context.Context, serverID string) {
-	taken := time.Now()
-	r, err := s.Sync(ctx, serverID) // the outcome is stored and logged
-	if ctx.Err() != nil {
-		return
+// syncPlanned syncs a server that is due. For what the server announced the
+// lists have to be read anew; otherwise a run that others began will do.
+func (s *Syncer) syncPlanned(ctx context.Context, p planned) {
+	sync := s.Sync
+	if !p.announced {
+		if !s.schedule.isDue(p.serverID) {
+			return
+		}
+		sync = s.share
 	}
-	if r.began.Before(taken) {
-		s.schedule.announce(serverID, soonDelay)
-		return
+	r, err := sync(ctx, p.serverID) // the outcome is stored and logged
+	if ctx.Err() == nil {
+		s.schedule.heeded(p.serverID, err == nil && r.touched)
 	}
-	s.schedule.heeded(serverID, err == nil && r.touched)
 }
 
 // watches are the servers that are being watched. They belong to the goroutine
