@@ -61,7 +61,7 @@ func WithFetchTo(allow []netip.Prefix, ports ...uint16) Option {
 // of connections and the guard's rules. They ignore proxy settings of the
 // environment, because a proxy would connect where the guard cannot see.
 type Clients struct {
-	transport *http.Transport
+	transport *plainTransport
 	mcp       *http.Client
 	catalog   *http.Client
 	fetching  *http.Transport
@@ -74,7 +74,8 @@ func NewClients(guard *Guard, options ...Option) *Clients {
 	for _, option := range options {
 		option(&chosen)
 	}
-	transport := newTransport(guard.control, &chosen)
+	standard := newTransport(guard.control, &chosen)
+	transport := &plainTransport{dial: standard.DialContext, other: newLiveTransport(standard)}
 	fetching := newFetchTransport(&chosen)
 	return &Clients{
 		transport: transport,

@@ -60,7 +60,7 @@ func openLegacySSE(ctx, life context.Context, p poster, header http.Header, key 
 	posts, endPosts := context.WithCancel(life)
 	l := &legacySSE{
 		posts: posts, endPosts: endPosts,
-		poster: poster{http: p.http, trace: p.trace, place: p.place, url: endpoint, refused: p.refused},
+		poster: poster{http: p.http, place: p.place, url: endpoint, refused: p.refused},
 		cancel: cancel, done: make(chan struct{}), replies: make(chan struct{}, maxReplies), inFlight: newInFlight(key),
 		heard: heard,
 	}

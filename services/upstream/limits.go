@@ -46,9 +46,6 @@ const (
 	// maxResumeFailures is how often in a row a broken stream may fail to
 	// resume.
 	maxResumeFailures = 3
-	// maxSendAttempts is how often a request is sent anew because the kept
-	// connection it was to take had ended.
-	maxSendAttempts = 3
 	// maxSubscribed is the number of resources of one server that are watched
 	// for clients.
 	maxSubscribed = 1_000

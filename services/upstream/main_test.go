@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"mcpgateway/models"
+	"mcpgateway/services/egress"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/upstream"
 )
@@ -24,14 +25,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // as the gateway's: no redirects, no compression.
 func newPool(t testing.TB) *upstream.Pool {
 	t.Helper()
-	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64}
-	p := upstream.NewPool(&http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}, "1.2.3")
+	clients := egress.NewClients(egress.NewGuard(egress.DefaultAllow(true)))
+	p := upstream.NewPool(clients.MCP(), "1.2.3")
 	t.Cleanup(func() {
 		p.Close()
-		transport.CloseIdleConnections()
+		clients.Close()
 	})
 	return p
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -22,7 +21,6 @@ import (
 // use.
 type Pool struct {
 	http       *http.Client
-	trace      *httptrace.ClientTrace
 	clientInfo []byte
 	userAgent  string
 	ids        atomic.Int64
@@ -48,7 +46,7 @@ func NewPool(h *http.Client, clientVersion string) *Pool {
 	info := rawjson.AppendString([]byte(`{"name":"gateway","version":`), clientVersion)
 	life, end := context.WithCancel(context.Background())
 	p := &Pool{
-		http: h, trace: liveness(), clientInfo: append(info, '}'), userAgent: headerValue("gateway/" + clientVersion),
+		http: h, clientInfo: append(info, '}'), userAgent: headerValue("gateway/" + clientVersion),
 		life: life, endLife: end, ending: make(chan struct{}, maxEnding),
 	}
 	p.start(p.sweep)

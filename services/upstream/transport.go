@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
 
@@ -52,7 +51,6 @@ type reply struct {
 // poster sends JSON-RPC messages by HTTP POST to one URL.
 type poster struct {
 	http    *http.Client
-	trace   *httptrace.ClientTrace
 	place   place
 	url     *url.URL
 	refused func(ctx context.Context, sent http.Header, c *Challenge) (http.Header, error) // of the target
@@ -70,7 +68,7 @@ func (p *poster) request(ctx context.Context, method string, header http.Header,
 		req.Body = io.NopCloser(bytes.NewReader(body))
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	}
-	return req.WithContext(httptrace.WithClientTrace(ctx, p.trace))
+	return req.WithContext(ctx)
 }
 
 // do sends a request, once more with other credentials when the upstream
@@ -101,23 +99,14 @@ func (p *poster) do(req *http.Request) (*http.Response, error) {
 
 // send sends a request. Its error is the context's or a fault.
 func (p *poster) send(req *http.Request) (*http.Response, error) {
-	for attempt := 1; ; attempt++ {
-		resp, err := p.http.Do(req)
-		if err == nil {
-			return resp, nil
-		}
-		if ctxErr := req.Context().Err(); ctxErr != nil {
-			return nil, ctxErr
-		}
-		if attempt == maxSendAttempts || !wasClosedBefore(err) {
-			return nil, p.place.broken(err)
-		}
-		if req.GetBody != nil {
-			if req.Body, err = req.GetBody(); err != nil {
-				return nil, fault.Internal(err)
-			}
-		}
+	resp, err := p.http.Do(req)
+	if err == nil {
+		return resp, nil
 	}
+	if ctxErr := req.Context().Err(); ctxErr != nil {
+		return nil, ctxErr
+	}
+	return nil, p.place.broken(err)
 }
 
 // post sends a message that has no answer in the HTTP response.
