@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"crypto/rand"
+	"hash/maphash"
 	"sync"
 
 	"mcpgateway/services/fault"
@@ -12,17 +13,33 @@ import (
 
 // liveSessions hold what is going on in this process for sessions: open
 // streams, running requests and questions to the client. A session without
-// any of them takes no room.
+// any of them takes no room. They are spread over shards, so that calls of
+// different sessions seldom wait for each other.
 type liveSessions struct {
+	seed   maphash.Seed
+	shards [64]liveShard
+}
+
+type liveShard struct {
 	mu   sync.Mutex
 	live map[string]*liveSession // by the session's key
 }
 
-func newLiveSessions() *liveSessions { return &liveSessions{live: map[string]*liveSession{}} }
+func newLiveSessions() *liveSessions {
+	l := &liveSessions{seed: maphash.MakeSeed()}
+	for i := range l.shards {
+		l.shards[i].live = map[string]*liveSession{}
+	}
+	return l
+}
+
+func (l *liveSessions) shard(key string) *liveShard {
+	return &l.shards[maphash.String(l.seed, key)%uint64(len(l.shards))]
+}
 
 // liveSession is a session while something goes on for it.
 type liveSession struct {
-	owner *liveSessions
+	owner *liveShard
 	key   string
 	users int // guarded by owner.mu
 
@@ -46,12 +63,13 @@ type runningCall struct {
 
 // enter returns the session with the key and keeps it until leave.
 func (l *liveSessions) enter(key string) *liveSession {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s := l.live[key]
+	shard := l.shard(key)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	s := shard.live[key]
 	if s == nil {
-		s = &liveSession{owner: l, key: key, asks: map[string]chan *message{}, running: map[string]*runningCall{}}
-		l.live[key] = s
+		s = &liveSession{owner: shard, key: key}
+		shard.live[key] = s
 	}
 	s.users++
 	return s
@@ -59,9 +77,10 @@ func (l *liveSessions) enter(key string) *liveSession {
 
 // find returns the session with the key, or nil when nothing goes on for it.
 func (l *liveSessions) find(key string) *liveSession {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.live[key]
+	shard := l.shard(key)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	return shard.live[key]
 }
 
 func (s *liveSession) leave() {
@@ -84,6 +103,9 @@ func (s *liveSession) begin(id []byte, cancel context.CancelFunc) (call *running
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.running == nil {
+		s.running = map[string]*runningCall{}
+	}
 	s.running[string(id)] = call
 	return call
 }
@@ -168,6 +190,9 @@ func (s *liveSession) expect() (id []byte, answer <-chan *message, err error) {
 	}
 	id = rawjson.Quote(rand.Text()) // so that an answer to an earlier question is never taken for this one's
 	c := make(chan *message, 1)
+	if s.asks == nil {
+		s.asks = map[string]chan *message{}
+	}
 	s.asks[string(id)] = c
 	return id, c, nil
 }

@@ -36,7 +36,7 @@ func newPool(t testing.TB) *upstream.Pool {
 
 // target returns a target for url; edits change it.
 func target(url string, edits ...func(*upstream.Target)) *upstream.Target {
-	t := &upstream.Target{ServerID: "srv", Alias: "jira", URL: url, Version: 1, Transport: models.TransportAuto, Timeout: 10 * time.Second}
+	t := &upstream.Target{ServerID: "srv", Alias: "jira", URL: url, Version: 1, Transport: models.TransportAuto, Timeout: 30 * time.Second}
 	for _, edit := range edits {
 		edit(t)
 	}

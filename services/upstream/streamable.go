@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"mcpgateway/services/rawjson"
@@ -16,8 +17,9 @@ import (
 // events. A session, where there is one, is a header of every request.
 type streamable struct {
 	poster
-	session bool       // the upstream gave a session id, which is to be ended
-	asks    *askStream // nil when the upstream has nobody to ask
+	session bool        // the upstream gave a session id, which is to be ended
+	asks    *askStream  // nil when the upstream has nobody to ask
+	streams atomic.Bool // it has answered a call with a stream
 }
 
 func (s *streamable) closed() bool { return s.asks != nil && s.asks.strayed() }
@@ -54,8 +56,25 @@ func (s *streamable) call(ctx context.Context, x *exchange) (r reply, err error)
 // roundTrip sends a request and returns its answer together with the header
 // of the HTTP answer.
 func (s *streamable) roundTrip(ctx context.Context, x *exchange) (reply, http.Header, error) {
-	// Behind an answer in an event stream the connection is read on for a
-	// moment, so the HTTP request may outlive the call.
+	if s.streams.Load() {
+		return s.roundTripOfStream(ctx, x)
+	}
+	resp, err := s.do(s.request(ctx, http.MethodPost, x.header, x.body))
+	if err != nil {
+		return reply{}, nil, endedOr(ctx, err)
+	}
+	r, drain, err := s.answer(ctx, x, resp)
+	if drain {
+		s.streams.Store(true)
+	}
+	_ = resp.Body.Close()
+	return r, resp.Header, endedOr(ctx, err)
+}
+
+// roundTripOfStream is roundTrip for upstreams that answer with streams.
+// Behind an answer in an event stream the connection is read on for a moment,
+// so the HTTP request may outlive the call.
+func (s *streamable) roundTripOfStream(ctx context.Context, x *exchange) (reply, http.Header, error) {
 	reqCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, cancel)
 	resp, err := s.do(s.request(reqCtx, http.MethodPost, x.header, x.body))

@@ -97,16 +97,45 @@ func (p *poster) do(req *http.Request) (*http.Response, error) {
 	return p.send(again)
 }
 
-// send sends a request. Its error is the context's or a fault.
+// send sends a request. Its error is the context's or a fault. Only to follow
+// a redirect the request goes through the whole of the client, which prepares
+// for redirects what every request would pay for.
 func (p *poster) send(req *http.Request) (*http.Response, error) {
-	resp, err := p.http.Do(req)
-	if err == nil {
+	if p.url.User != nil { // the client makes credentials of it
+		return p.follow(req)
+	}
+	resp, err := p.http.Transport.RoundTrip(req)
+	if err != nil {
+		return nil, p.failed(req, err)
+	}
+	switch resp.StatusCode {
+	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	default:
 		return resp, nil
 	}
-	if ctxErr := req.Context().Err(); ctxErr != nil {
-		return nil, ctxErr
+	_ = resp.Body.Close()
+	if req.GetBody != nil {
+		if req.Body, err = req.GetBody(); err != nil {
+			return nil, fault.Internal(err)
+		}
 	}
-	return nil, p.place.broken(err)
+	return p.follow(req)
+}
+
+func (p *poster) follow(req *http.Request) (*http.Response, error) {
+	resp, err := p.http.Do(req)
+	if err != nil {
+		return nil, p.failed(req, err)
+	}
+	return resp, nil
+}
+
+// failed returns the error for a failed exchange: the context's or a fault.
+func (p *poster) failed(req *http.Request, err error) error {
+	if ctxErr := req.Context().Err(); ctxErr != nil {
+		return ctxErr
+	}
+	return p.place.broken(err)
 }
 
 // post sends a message that has no answer in the HTTP response.
