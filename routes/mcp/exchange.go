@@ -66,13 +66,13 @@ func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client 
 		client.Ask = x.ask
 	}
 	x.call = x.session.begin(m.id, cancel)
-	go func() {
+	e.workers.do(func() {
 		defer cancel()
 		defer x.session.leave()
 		var o outcome
 		o.result, o.err = e.handle(ctx, project, client, m, &o.trace)
 		x.done <- o
-	}()
+	})
 
 	o, answered := x.wait(e.Hold, only)
 	if !answered {

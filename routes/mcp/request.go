@@ -71,10 +71,11 @@ type Options struct {
 // Endpoint serves the endpoints of every project.
 type Endpoint struct {
 	Options
-	slots  *slots
-	live   *liveSessions
-	levels *logLevels
-	posted *postedSessions
+	slots   *slots
+	live    *liveSessions
+	levels  *logLevels
+	posted  *postedSessions
+	workers *workers
 }
 
 // NewEndpoint returns the endpoint.
@@ -82,7 +83,7 @@ func NewEndpoint(o Options) *Endpoint {
 	if o.Hold == 0 {
 		o.Hold = hold
 	}
-	return &Endpoint{Options: o, slots: newSlots(o.MaxStreams), live: newLiveSessions(), levels: newLogLevels(), posted: newPostedSessions()}
+	return &Endpoint{Options: o, slots: newSlots(o.MaxStreams), live: newLiveSessions(), levels: newLogLevels(), posted: newPostedSessions(), workers: newWorkers()}
 }
 
 // Methods of the endpoint, for Allow headers.

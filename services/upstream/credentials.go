@@ -30,7 +30,7 @@ func NewTarget(row models.Server, resolver SecretResolver, rows SecretRows) *Tar
 	return &Target{
 		ServerID: row.ID, Alias: row.Alias, URL: row.URL, Version: row.ConfigVersion,
 		Transport: row.Transport, Timeout: time.Duration(row.TimeoutMS) * time.Millisecond, SessionMode: row.SessionMode,
-		Headers: func(context.Context) (http.Header, error) { return credentials(row, resolver, rows) },
+		Headers: func(context.Context) (http.Header, error) { return credentials(&row, resolver, rows) },
 	}
 }
 
@@ -43,7 +43,7 @@ func NewConnectedTarget(row models.Server, resolver SecretResolver, rows SecretR
 		return t
 	}
 	t.Headers = func(ctx context.Context) (http.Header, error) {
-		h, err := extraHeaders(row, resolver, rows)
+		h, err := extraHeaders(&row, resolver, rows)
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func NewConnectedTarget(row models.Server, resolver SecretResolver, rows SecretR
 // credentials returns the headers that prove the gateway to the server. It
 // returns UPSTREAM_UNAUTHORIZED when a credential is configured but cannot be
 // had, so that no request goes out without it.
-func credentials(row models.Server, resolver SecretResolver, rows SecretRows) (http.Header, error) {
+func credentials(row *models.Server, resolver SecretResolver, rows SecretRows) (http.Header, error) {
 	h, err := extraHeaders(row, resolver, rows)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func credentials(row models.Server, resolver SecretResolver, rows SecretRows) (h
 }
 
 // extraHeaders returns the headers that were configured for the server.
-func extraHeaders(row models.Server, resolver SecretResolver, rows SecretRows) (http.Header, error) {
+func extraHeaders(row *models.Server, resolver SecretResolver, rows SecretRows) (http.Header, error) {
 	h := http.Header{}
 	for name, stored := range row.Headers {
 		v, err := resolver.Resolve(stored, rows.Header(row.ID, name))
