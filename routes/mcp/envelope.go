@@ -3,7 +3,6 @@ package mcp
 import (
 	"encoding/json"
 	"strconv"
-	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -192,7 +191,7 @@ func parseError(text string) *rpcAnswer {
 }
 
 func brokenJSON(err error) *rpcAnswer {
-	return parseError("the body is not valid JSON: " + strings.TrimPrefix(err.Error(), "jsontext: "))
+	return parseError("the body is not valid JSON: " + err.Error())
 }
 
 func invalidRequest(id []byte, text string) *rpcAnswer {

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"strings"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
@@ -87,7 +86,7 @@ func bridgeQuery(query *fasthttp.Args) ([]byte, *rpcAnswer) {
 	if query.Has(queryArguments) {
 		arguments := query.Peek(queryArguments)
 		if err := rawjson.Valid(arguments, rawjson.Strict); err != nil {
-			return nil, parseError("arguments is not valid JSON: " + strings.TrimPrefix(err.Error(), "jsontext: "))
+			return nil, parseError("arguments is not valid JSON: " + err.Error())
 		}
 		body = append(append(body, `,"arguments":`...), arguments...)
 	}

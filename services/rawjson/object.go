@@ -6,11 +6,7 @@ package rawjson
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"io"
-	"sync"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"iter"
 )
 
 // Mode says how duplicate member names are met.
@@ -47,136 +43,92 @@ type Object struct {
 	members []member
 	added   []member
 	changed bool
-}
-
-// pooledDecoder keeps a decoder together with the buffer it reads from, so
-// that parsing small messages allocates neither.
-type pooledDecoder struct {
-	jsontext.Decoder
-	source bytes.Buffer
-}
-
-var decoders = sync.Pool{New: func() any { return new(pooledDecoder) }}
-
-// withDecoder runs read over a pooled decoder of raw.
-func withDecoder(raw []byte, mode Mode, read func(*jsontext.Decoder) error) error {
-	p := decoders.Get().(*pooledDecoder)
-	defer decoders.Put(p)
-	p.source = *bytes.NewBuffer(raw)
-	p.Reset(&p.source, jsontext.AllowDuplicateNames(mode == Lenient))
-	err := read(&p.Decoder)
-	// The pool must not keep the caller's bytes alive.
-	p.source = bytes.Buffer{}
-	p.Reset(&p.source)
-	return err
-}
-
-// decodeName returns the decoded text of a quoted name.
-func decodeName(quoted []byte) ([]byte, error) {
-	if bytes.IndexByte(quoted, '\\') < 0 {
-		return quoted[1 : len(quoted)-1 : len(quoted)-1], nil
-	}
-	return jsontext.AppendUnquote(nil, quoted)
+	few     [5]member // the members, when they are so few
 }
 
 // ParseObject splits raw, which must hold exactly one valid JSON object in
-// UTF-8. The object keeps raw; the caller must not change it afterwards.
+// UTF-8. The object keeps raw; the caller must not change it afterwards. It
+// returns ErrTooDeep beyond 10,000 levels, and for everything else that is
+// wrong an error that says where.
 func ParseObject(raw []byte, mode Mode) (*Object, error) {
-	o := &Object{raw: raw, members: make([]member, 0, 8)}
-	err := withDecoder(raw, mode, func(d *jsontext.Decoder) error {
-		if k := d.PeekKind(); k != '{' {
-			if _, err := d.ReadToken(); err != nil {
-				return err
-			}
-			return fmt.Errorf("expected a JSON object, found %s", kindName(k))
-		}
-		if _, err := d.ReadToken(); err != nil {
-			return err
-		}
-		prev := int(d.InputOffset())
-		for d.PeekKind() != '}' {
-			quoted, err := d.ReadValue()
-			if err != nil {
-				return err
-			}
-			end := int(d.InputOffset())
-			m := member{start: prev}
-			if m.name, err = decodeName(raw[end-len(quoted) : end]); err != nil {
-				return err
-			}
-			v, err := d.ReadValue()
-			if err != nil {
-				return err
-			}
-			m.end = int(d.InputOffset())
-			m.valueStart = m.end - len(v)
-			m.value = raw[m.valueStart:m.end:m.end]
-			prev = m.end
-			o.members = append(o.members, m)
-		}
-		if _, err := d.ReadToken(); err != nil {
-			return err
-		}
-		return expectEnd(d)
-	})
+	s := scan(raw, mode)
+	defer s.release()
+	i, empty, err := s.into('{')
 	if err != nil {
+		return nil, err
+	}
+	o := &Object{raw: raw}
+	o.members = o.few[:0]
+	for behind, more := i, !empty; more; {
+		m := member{start: behind}
+		quoted, next, err := s.name(s.space(i))
+		if err != nil {
+			return nil, err
+		}
+		m.name = unquotedName(quoted)
+		m.valueStart = s.space(next)
+		if m.end, err = s.value(m.valueStart); err != nil {
+			return nil, err
+		}
+		m.value = raw[m.valueStart:m.end:m.end]
+		o.members = append(o.members, m)
+		behind = m.end
+		if more, i, err = s.more(m.end, '{'); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.end(i); err != nil {
 		return nil, err
 	}
 	return o, nil
 }
 
 // Elements returns the raw elements of raw, which must hold exactly one valid
-// JSON array in UTF-8.
+// JSON array in UTF-8. It returns the errors of ParseObject.
 func Elements(raw []byte, mode Mode) ([][]byte, error) {
+	s := scan(raw, mode)
+	defer s.release()
+	i, empty, err := s.into('[')
+	if err != nil {
+		return nil, err
+	}
 	var out [][]byte
-	err := withDecoder(raw, mode, func(d *jsontext.Decoder) error {
-		if k := d.PeekKind(); k != '[' {
-			if _, err := d.ReadToken(); err != nil {
-				return err
-			}
-			return fmt.Errorf("expected a JSON array, found %s", kindName(k))
+	for more := !empty; more; {
+		start := s.space(i)
+		end, err := s.value(start)
+		if err != nil {
+			return nil, err
 		}
-		if _, err := d.ReadToken(); err != nil {
-			return err
+		out = append(out, raw[start:end:end])
+		if more, i, err = s.more(end, '['); err != nil {
+			return nil, err
 		}
-		for d.PeekKind() != ']' {
-			v, err := d.ReadValue()
-			if err != nil {
-				return err
-			}
-			end := int(d.InputOffset())
-			out = append(out, raw[end-len(v):end:end])
-		}
-		if _, err := d.ReadToken(); err != nil {
-			return err
-		}
-		return expectEnd(d)
-	})
-	return out, err
+	}
+	if err := s.end(i); err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
-// Valid reports with a nil error that raw holds exactly one JSON value.
+// Valid reports with a nil error that raw holds exactly one JSON value. It
+// returns the errors of ParseObject.
 func Valid(raw []byte, mode Mode) error {
-	return withDecoder(raw, mode, func(d *jsontext.Decoder) error {
-		if err := d.SkipValue(); err != nil {
-			return err
-		}
-		return expectEnd(d)
-	})
-}
-
-func expectEnd(d *jsontext.Decoder) error {
-	if _, err := d.ReadToken(); err == nil {
-		return errors.New("unexpected data after the JSON value")
-	} else if !errors.Is(err, io.EOF) {
+	s := scan(raw, mode)
+	defer s.release()
+	end, err := s.value(0)
+	if err != nil {
 		return err
 	}
-	return nil
+	return s.end(end)
 }
 
 // CheckDepth returns ErrTooDeep when raw nests arrays and objects beyond max
 // levels. It does not need raw to be valid.
 func CheckDepth(raw []byte, max int) error {
+	// What has few brackets in all needs no closer look.
+	if bytes.Count(raw, []byte{'{'})+bytes.Count(raw, []byte{'['}) <= max {
+		return nil
+	}
 	depth, inString := 0, false
 	for i := 0; i < len(raw); i++ {
 		switch c := raw[i]; {
@@ -251,6 +203,26 @@ func (o *Object) Names() []string {
 		names = append(names, string(o.added[i].name))
 	}
 	return names
+}
+
+// All yields the members, their decoded names and raw values, in their order
+// of appearance.
+func (o *Object) All() iter.Seq2[string, []byte] {
+	return func(yield func(name string, value []byte) bool) {
+		if o == nil {
+			return
+		}
+		for i := range o.members {
+			if m := &o.members[i]; !m.deleted && !yield(string(m.name), m.value) {
+				return
+			}
+		}
+		for i := range o.added {
+			if !yield(string(o.added[i].name), o.added[i].value) {
+				return
+			}
+		}
+	}
 }
 
 // Set gives the member called name the raw value; a new member stands last.
@@ -369,35 +341,4 @@ func Kind(raw []byte) byte {
 func IsNumber(raw []byte) bool {
 	k := Kind(raw)
 	return k == '-' || '0' <= k && k <= '9'
-}
-
-// String returns the decoded JSON string raw; ok is false for any other value.
-func String(raw []byte) (s string, ok bool) {
-	if Kind(raw) != '"' {
-		return "", false
-	}
-	b, err := jsontext.AppendUnquote(nil, bytes.TrimSpace(raw))
-	if err != nil {
-		return "", false
-	}
-	return string(b), true
-}
-
-// AppendString appends s as a JSON string; invalid UTF-8 becomes U+FFFD.
-func AppendString(dst []byte, s string) []byte {
-	out, err := jsontext.AppendQuote(dst, s)
-	if err != nil { // only invalid UTF-8 fails, and it is replaced in out
-		out, _ = jsontext.AppendQuote(dst, string(bytes.ToValidUTF8([]byte(s), []byte("\uFFFD"))))
-	}
-	return out
-}
-
-// Quote returns s as a JSON string.
-func Quote(s string) []byte { return AppendString(nil, s) }
-
-func kindName(k jsontext.Kind) string {
-	if k == 0 {
-		return "nothing"
-	}
-	return k.String()
 }

@@ -122,32 +122,3 @@ func TestEditedObjectIsAlwaysValidJSON(t *testing.T) {
 		}
 	})
 }
-
-func FuzzParseObject(f *testing.F) {
-	for _, s := range []string{`{"a":1}`, `{"a":{"b":[1,2]},"c":"\ud83d\ude00"}`, `{`, `{"a":1,"a":2}`} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		o, err := ParseObject(raw, Strict)
-		if err != nil {
-			return
-		}
-		if !json.Valid(raw) {
-			t.Fatalf("accepted invalid JSON %q", raw)
-		}
-		o.Set("added", []byte("1"))
-		if !json.Valid(o.Bytes()) {
-			t.Fatalf("edit of %q gave invalid JSON %q", raw, o.Bytes())
-		}
-	})
-}
-
-func BenchmarkParseObject(b *testing.B) {
-	raw := []byte(`{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"mock__echo","arguments":{"text":"0123456789012345678901234567890123456789"}}}`)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := ParseObject(raw, Strict); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -1,0 +1,90 @@
+package rawjson
+
+import (
+	"bytes"
+	"fmt"
+	"hash/maphash"
+)
+
+// fewNames is up to how many names of an object are compared one by one; the
+// names of larger objects are found by their hash, so that no text makes this
+// slow.
+const fewNames = 16
+
+// distinct takes note of a name of the innermost object. It returns an error
+// when the object already has one like it.
+func (s *scanner) distinct(name []byte) error {
+	object := &s.open[len(s.open)-1]
+	names := s.names[object.first:]
+	duplicate := false
+	if len(names) < fewNames {
+		for _, other := range names {
+			duplicate = duplicate || bytes.Equal(other, name)
+		}
+	} else {
+		if object.index == nil {
+			object.index = newNameIndex(names)
+		}
+		duplicate = !object.index.add(names, name)
+	}
+	if duplicate {
+		return fmt.Errorf("duplicate member name %.64q", name)
+	}
+	s.names = append(s.names, name)
+	return nil
+}
+
+// nameIndex finds names of one object by their hash: an open-addressed table
+// of their places in the list of names. Nobody outside knows the seed, and so
+// nobody can make names that collide.
+type nameIndex struct {
+	seed  maphash.Seed
+	slots []int32 // place + 1; 0 is free; a power of two, at most half full
+	used  int
+}
+
+func newNameIndex(names [][]byte) *nameIndex {
+	x := &nameIndex{seed: maphash.MakeSeed(), slots: make([]int32, 8*fewNames)}
+	for i := range names {
+		x.add(names[:i], names[i])
+	}
+	return x
+}
+
+// add adds the name that will follow names. It returns false when it is one of
+// them.
+func (x *nameIndex) add(names [][]byte, name []byte) bool {
+	slot, found := x.find(names, name)
+	if found {
+		return false
+	}
+	x.slots[slot] = int32(len(names)) + 1
+	if x.used++; 2*x.used > len(x.slots) {
+		x.grow(names, name)
+	}
+	return true
+}
+
+// find returns the slot of the name, or the free one where it belongs.
+func (x *nameIndex) find(names [][]byte, name []byte) (slot int, found bool) {
+	mask := len(x.slots) - 1
+	slot = int(maphash.Bytes(x.seed, name)) & mask
+	for x.slots[slot] != 0 {
+		if bytes.Equal(names[x.slots[slot]-1], name) {
+			return slot, true
+		}
+		slot = (slot + 1) & mask
+	}
+	return slot, false
+}
+
+// grow doubles the table of names and the one that follows them.
+func (x *nameIndex) grow(names [][]byte, last []byte) {
+	x.slots = make([]int32, 2*len(x.slots))
+	for i, name := range names {
+		slot, _ := x.find(names, name)
+		x.slots[slot] = int32(i) + 1
+	}
+	slot, _ := x.find(names, last)
+	x.slots[slot] = int32(len(names)) + 1
+}

@@ -1,0 +1,412 @@
+package rawjson
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+	"sync"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// maxNesting is how deep arrays and objects may be nested in what is read at
+// all. Callers who want less ask CheckDepth first.
+const maxNesting = 10_000
+
+// scanner walks over JSON text (RFC 8259) in one pass and finds where values
+// begin and end. It decodes nothing but names with escapes.
+type scanner struct {
+	raw    []byte
+	strict bool     // duplicate names are refused
+	open   []level  // the arrays and objects around the present place
+	names  [][]byte // of the open objects, decoded; only when strict
+}
+
+// level is an open array or object.
+type level struct {
+	kind  byte // '[' or '{'
+	first int  // where its names begin in scanner.names
+	index *nameIndex
+}
+
+// What a scanner keeps room for between two texts. It is more than most
+// requests need.
+const (
+	keptLevels = 64
+	keptNames  = 64
+)
+
+// scanners are kept, so that scanning a text allocates nothing.
+var scanners = sync.Pool{New: func() any {
+	return &scanner{open: make([]level, 0, keptLevels), names: make([][]byte, 0, keptNames)}
+}}
+
+// scan returns a scanner of raw, which release takes back.
+func scan(raw []byte, mode Mode) *scanner {
+	s := scanners.Get().(*scanner)
+	s.raw, s.strict = raw, mode == Strict
+	return s
+}
+
+// release must not keep the caller's bytes alive, nor the room that a large
+// text took.
+func (s *scanner) release() {
+	if cap(s.open) > keptLevels || cap(s.names) > keptNames {
+		return
+	}
+	clear(s.open[:keptLevels])
+	clear(s.names[:keptNames])
+	s.raw, s.open, s.names = nil, s.open[:0], s.names[:0]
+	scanners.Put(s)
+}
+
+// value returns the index behind the value that begins at i or behind the
+// white space there.
+func (s *scanner) value(i int) (end int, err error) {
+	raw, around := s.raw, len(s.open)
+	for {
+		i = s.space(i)
+		if i >= len(raw) {
+			return i, s.unexpected(i, "a value")
+		}
+		switch c := raw[i]; {
+		case c == '"':
+			if i, err = s.text(i); err != nil {
+				return i, err
+			}
+		case c == '{' || c == '[':
+			if err = s.enter(c); err != nil {
+				return i, err
+			}
+			i = s.space(i + 1)
+			if i < len(raw) && raw[i] == closing(c) {
+				s.leave()
+				i++
+				break
+			}
+			if c == '{' {
+				if _, i, err = s.name(i); err != nil {
+					return i, err
+				}
+			}
+			continue
+		case c == '-' || '0' <= c && c <= '9':
+			if i, err = s.number(i); err != nil {
+				return i, err
+			}
+		default:
+			if i, err = s.literal(i); err != nil {
+				return i, err
+			}
+		}
+		// A value ended, and perhaps what is around it with it.
+		for {
+			if len(s.open) == around {
+				return i, nil
+			}
+			kind := s.open[len(s.open)-1].kind
+			more, next, err := s.more(i, kind)
+			if err != nil {
+				return next, err
+			}
+			i = next
+			if !more {
+				s.leave()
+				continue
+			}
+			if kind == '{' {
+				if _, i, err = s.name(s.space(i)); err != nil {
+					return i, err
+				}
+			}
+			break
+		}
+	}
+}
+
+// into enters the array or object that the text must be, and returns the index
+// behind its first byte; when it is empty, behind the whole.
+func (s *scanner) into(kind byte) (i int, empty bool, err error) {
+	if i = s.space(0); i >= len(s.raw) || s.raw[i] != kind {
+		what := "a JSON object"
+		if kind == '[' {
+			what = "a JSON array"
+		}
+		return i, false, s.unexpected(i, what)
+	}
+	if err := s.enter(kind); err != nil {
+		return i, false, err
+	}
+	i++
+	if next := s.space(i); next < len(s.raw) && s.raw[next] == closing(kind) {
+		return next + 1, true, nil
+	}
+	return i, false, nil
+}
+
+// more looks behind a member or an element: next is behind the comma that
+// announces another one, or behind the end of the object or array.
+func (s *scanner) more(i int, kind byte) (more bool, next int, err error) {
+	i = s.space(i)
+	if i < len(s.raw) {
+		switch s.raw[i] {
+		case ',':
+			return true, i + 1, nil
+		case closing(kind):
+			return false, i + 1, nil
+		}
+	}
+	if kind == '{' {
+		return false, i, s.unexpected(i, "a comma or the end of the object")
+	}
+	return false, i, s.unexpected(i, "a comma or the end of the array")
+}
+
+// name returns the quoted name of the member that begins at i and the index
+// behind its colon.
+func (s *scanner) name(i int) (quoted []byte, next int, err error) {
+	if i >= len(s.raw) || s.raw[i] != '"' {
+		return nil, i, s.unexpected(i, "a member's name in quotes")
+	}
+	end, err := s.text(i)
+	if err != nil {
+		return nil, end, err
+	}
+	quoted = s.raw[i:end:end]
+	if s.strict {
+		if err := s.distinct(unquotedName(quoted)); err != nil {
+			return nil, i, err
+		}
+	}
+	if end = s.space(end); end >= len(s.raw) || s.raw[end] != ':' {
+		return nil, end, s.unexpected(end, "a colon")
+	}
+	return quoted, end + 1, nil
+}
+
+// enter begins an array or an object. It returns ErrTooDeep.
+func (s *scanner) enter(kind byte) error {
+	if len(s.open) == maxNesting {
+		return ErrTooDeep
+	}
+	s.open = append(s.open, level{kind: kind, first: len(s.names)})
+	return nil
+}
+
+// leave ends the innermost array or object.
+func (s *scanner) leave() {
+	last := len(s.open) - 1
+	s.names = s.names[:s.open[last].first]
+	s.open = s.open[:last]
+}
+
+// closing returns what closes '{' or '[': in ASCII each stands two behind.
+func closing(kind byte) byte { return kind + 2 }
+
+// end returns an error when anything but white space is behind i.
+func (s *scanner) end(i int) error {
+	if i = s.space(i); i < len(s.raw) {
+		return errors.New("unexpected data after the JSON value")
+	}
+	return nil
+}
+
+// space returns the index of what is not white space, from i on.
+func (s *scanner) space(i int) int {
+	for i < len(s.raw) && s.raw[i] <= ' ' && isSpace(s.raw[i]) {
+		i++
+	}
+	return i
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+
+// text returns the index behind the string that begins at i. What it holds is
+// valid UTF-8, also once its escapes are decoded.
+func (s *scanner) text(i int) (end int, err error) {
+	raw := s.raw
+	for i++; ; {
+		i = plainEnd(raw, i)
+		if i >= len(raw) {
+			return i, s.unexpected(i, "the end of a string")
+		}
+		switch c := raw[i]; {
+		case c == '"':
+			return i + 1, nil
+		case c == '\\':
+			if i, err = s.escape(i); err != nil {
+				return i, err
+			}
+		case c < ' ':
+			return i, s.unexpected(i, "an escape sequence in its place")
+		default:
+			for i < len(raw) && raw[i] >= utf8.RuneSelf {
+				r, size := utf8.DecodeRune(raw[i:])
+				if r == utf8.RuneError && size == 1 {
+					return i, fmt.Errorf("invalid UTF-8 at byte %d", i)
+				}
+				i += size
+			}
+		}
+	}
+}
+
+// plainEnd returns the index of the first byte from i on that is not printable
+// ASCII, or is a quote or a backslash; len(raw) when there is none.
+func plainEnd(raw []byte, i int) int {
+	const (
+		ones   = 0x0101010101010101
+		high   = 0x80 * ones
+		spaces = ' ' * ones
+		quotes = '"' * ones
+		slants = '\\' * ones
+	)
+	// Eight bytes at a time: a byte's high bit gets set when the byte is not
+	// ASCII, when the subtraction of a space borrows, or when that of one does
+	// after the byte sought was made zero. A borrow reaches only bytes above
+	// one whose bit is set, so the lowest bit set is always right.
+	for ; i+8 <= len(raw); i += 8 {
+		w := binary.LittleEndian.Uint64(raw[i:])
+		if found := (w | (w - spaces) | ((w ^ quotes) - ones) | ((w ^ slants) - ones)) & high; found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	for ; i < len(raw); i++ {
+		if c := raw[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			break
+		}
+	}
+	return i
+}
+
+// escape returns the index behind the escape sequence at i; both of the two
+// that make a surrogate pair.
+func (s *scanner) escape(i int) (end int, err error) {
+	if i+1 >= len(s.raw) {
+		return len(s.raw), s.unexpected(len(s.raw), "an escape sequence")
+	}
+	if c := s.raw[i+1]; c != 'u' {
+		if unescaped(c) == 0 {
+			return i, fmt.Errorf("invalid escape sequence at byte %d", i)
+		}
+		return i + 2, nil
+	}
+	if _, size := escapedRune(s.raw[i:]); size > 0 {
+		return i + size, nil
+	}
+	return i, fmt.Errorf("invalid escape sequence at byte %d", i)
+}
+
+// number returns the index behind the number that begins at i.
+func (s *scanner) number(i int) (end int, err error) {
+	raw := s.raw
+	if raw[i] == '-' {
+		i++
+	}
+	if i < len(raw) && raw[i] == '0' {
+		i++
+	} else if i, err = s.digits(i); err != nil {
+		return i, err
+	}
+	if i < len(raw) && raw[i] == '.' {
+		if i, err = s.digits(i + 1); err != nil {
+			return i, err
+		}
+	}
+	if i < len(raw) && (raw[i] == 'e' || raw[i] == 'E') {
+		if i++; i < len(raw) && (raw[i] == '+' || raw[i] == '-') {
+			i++
+		}
+		return s.digits(i)
+	}
+	return i, nil
+}
+
+// digits returns the index behind the digits at i, of which there must be one.
+func (s *scanner) digits(i int) (end int, err error) {
+	if i >= len(s.raw) || s.raw[i] < '0' || s.raw[i] > '9' {
+		return i, s.unexpected(i, "a digit")
+	}
+	for i < len(s.raw) && '0' <= s.raw[i] && s.raw[i] <= '9' {
+		i++
+	}
+	return i, nil
+}
+
+// literal returns the index behind true, false or null.
+func (s *scanner) literal(i int) (end int, err error) {
+	for _, literal := range [...]string{"true", "false", "null"} {
+		if end := i + len(literal); end <= len(s.raw) && string(s.raw[i:end]) == literal {
+			return end, nil
+		}
+	}
+	return i, s.unexpected(i, "a value")
+}
+
+// unexpected returns the error of a text that goes on at i with something else
+// than it should.
+func (s *scanner) unexpected(i int, wanted string) error {
+	if i >= len(s.raw) {
+		return fmt.Errorf("it ends where %s should be", wanted)
+	}
+	r, _ := utf8.DecodeRune(s.raw[i:])
+	return fmt.Errorf("invalid character %q at byte %d, where %s should be", r, i, wanted)
+}
+
+// unescaped returns what \c stands for, or 0 when that is no escape sequence
+// of one letter.
+func unescaped(c byte) byte {
+	switch c {
+	case '"', '\\', '/':
+		return c
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 't':
+		return '\t'
+	}
+	return 0
+}
+
+// escapedRune returns the character that the \u sequence at the begin of b
+// stands for, and how long that is: twelve bytes for a surrogate pair. The
+// length is 0 when b begins with none, or with half a pair.
+func escapedRune(b []byte) (r rune, size int) {
+	first, ok := escapedUnit(b)
+	if !ok {
+		return 0, 0
+	}
+	if !utf16.IsSurrogate(first) {
+		return first, 6
+	}
+	second, ok := escapedUnit(b[6:])
+	if r = utf16.DecodeRune(first, second); !ok || r == utf8.RuneError {
+		return 0, 0
+	}
+	return r, 12
+}
+
+// escapedUnit reads \uXXXX.
+func escapedUnit(b []byte) (unit rune, ok bool) {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return 0, false
+	}
+	for _, c := range b[2:6] {
+		unit <<= 4
+		switch {
+		case '0' <= c && c <= '9':
+			unit |= rune(c - '0')
+		case 'a' <= c|0x20 && c|0x20 <= 'f':
+			unit |= rune(c|0x20-'a') + 10
+		default:
+			return 0, false
+		}
+	}
+	return unit, true
+}

@@ -1,0 +1,93 @@
+package rawjson
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// String returns the decoded JSON string raw; ok is false for any other value.
+func String(raw []byte) (s string, ok bool) {
+	if Kind(raw) != '"' {
+		return "", false
+	}
+	sc := scanner{raw: raw}
+	start := sc.space(0)
+	end, err := sc.text(start)
+	if err != nil || sc.end(end) != nil {
+		return "", false
+	}
+	inner := raw[start+1 : end-1]
+	if bytes.IndexByte(inner, '\\') >= 0 {
+		inner = appendUnescaped(make([]byte, 0, len(inner)), inner)
+	}
+	return string(inner), true
+}
+
+// unquotedName returns the decoded text of a valid quoted name: a range of it
+// when nothing in it is escaped.
+func unquotedName(quoted []byte) []byte {
+	inner := quoted[1 : len(quoted)-1 : len(quoted)-1]
+	if bytes.IndexByte(inner, '\\') < 0 {
+		return inner
+	}
+	return appendUnescaped(make([]byte, 0, len(inner)), inner)
+}
+
+// appendUnescaped appends the decoded form of what stands between the quotes
+// of a valid string.
+func appendUnescaped(dst, inner []byte) []byte {
+	for {
+		i := bytes.IndexByte(inner, '\\')
+		if i < 0 {
+			return append(dst, inner...)
+		}
+		dst = append(dst, inner[:i]...)
+		inner = inner[i:]
+		if inner[1] == 'u' {
+			r, size := escapedRune(inner)
+			dst = utf8.AppendRune(dst, r)
+			inner = inner[size:]
+		} else {
+			dst = append(dst, unescaped(inner[1]))
+			inner = inner[2:]
+		}
+	}
+}
+
+// AppendString appends s as a JSON string; invalid UTF-8 becomes U+FFFD.
+func AppendString(dst []byte, s string) []byte {
+	if !utf8.ValidString(s) {
+		s = string(bytes.ToValidUTF8([]byte(s), []byte("\uFFFD")))
+	}
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		dst = append(append(dst, s[start:i]...), '\\')
+		start = i + 1
+		switch c {
+		case '"', '\\':
+			dst = append(dst, c)
+		case '\b':
+			dst = append(dst, 'b')
+		case '\f':
+			dst = append(dst, 'f')
+		case '\n':
+			dst = append(dst, 'n')
+		case '\r':
+			dst = append(dst, 'r')
+		case '\t':
+			dst = append(dst, 't')
+		default:
+			const hex = "0123456789abcdef"
+			dst = append(dst, 'u', '0', '0', hex[c>>4], hex[c&0xf])
+		}
+	}
+	return append(append(dst, s[start:]...), '"')
+}
+
+// Quote returns s as a JSON string.
+func Quote(s string) []byte { return AppendString(nil, s) }
