@@ -188,9 +188,9 @@ func (s *PastedServer) entry(r *reader, o *rawjson.Object) {
 			d.Enabled = &on
 		}
 	}
-	for _, name := range o.Names() {
+	for name, value := range o.All() {
 		if read := readers[name]; read != nil {
-			read(name, o.Get(name))
+			read(name, value)
 			continue
 		}
 		s.Notes = append(s.Notes, fmt.Sprintf("%.64s is left out", name))

@@ -35,13 +35,13 @@ func (r *reader) object(path string, raw []byte, readers fieldReaders) {
 }
 
 func (r *reader) fields(path string, o *rawjson.Object, readers fieldReaders) {
-	for _, name := range o.Names() {
+	for name, value := range o.All() {
 		read, known := readers[name]
 		if !known {
 			r.problem(join(path, name), "this key is unknown: "+nearest(name, slices.Sorted(maps.Keys(readers))))
 			continue
 		}
-		read(join(path, name), o.Get(name))
+		read(join(path, name), value)
 	}
 }
 
@@ -51,8 +51,8 @@ func (r *reader) each(path string, raw []byte, read func(name, path string, raw 
 		r.problem(path, "use an object")
 		return
 	}
-	for _, name := range o.Names() {
-		read(name, join(path, name), o.Get(name))
+	for name, value := range o.All() {
+		read(name, join(path, name), value)
 	}
 }
 

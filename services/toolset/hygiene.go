@@ -251,8 +251,7 @@ func (i *inspector) referenceIn(raw []byte) string {
 		if err != nil {
 			return ""
 		}
-		for _, name := range o.Names() {
-			value := o.Get(name)
+		for name, value := range o.All() {
 			if name == "$ref" || name == "$dynamicRef" {
 				if ref, ok := rawjson.String(value); ok && leadsOut(ref) {
 					return ref

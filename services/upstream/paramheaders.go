@@ -69,8 +69,7 @@ func (c *headerCollector) schema(raw []byte, path []string, reachable bool) erro
 			return err
 		}
 	}
-	for _, keyword := range o.Names() {
-		value := o.Get(keyword)
+	for keyword, value := range o.All() {
 		switch keyword {
 		case annotation, "const", "default", "enum", "example", "examples": // values, not schemas
 		case "properties":
@@ -99,8 +98,8 @@ func (c *headerCollector) properties(raw []byte, path []string, reachable bool) 
 	if err != nil {
 		return err
 	}
-	for _, name := range o.Names() {
-		if value := o.Get(name); rawjson.Kind(value) == '{' {
+	for name, value := range o.All() {
+		if rawjson.Kind(value) == '{' {
 			if err := c.schema(value, append(path[:len(path):len(path)], name), reachable); err != nil {
 				return err
 			}
