@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 )
 
 // The notifications with which an upstream says that something changed (MCP,
@@ -87,6 +88,7 @@ func (s *server) unwatch(w *watcher) {
 
 // heard tells the watchers of a notification that concerns more than a call.
 func (s *server) heard(method string, params []byte) {
+	s.lastHeard.Store(time.Now().UnixNano())
 	switch method {
 	case ToolsListChanged, PromptsListChanged, ResourcesListChanged, ResourceUpdated:
 	default:

@@ -77,12 +77,25 @@ func (p place) broken(err error) error {
 	if errors.As(err, &u) {
 		err = u.Err
 	}
+	var op *net.OpError
+	lost := &lostConnection{err: err, unsent: errors.As(err, &op) && op.Op == "dial"}
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {
-		return fault.Upstream(fault.CodeUpstreamTimeout, "%s could not be reached in time", p).Because(err)
+		return fault.Upstream(fault.CodeUpstreamTimeout, "%s could not be reached in time", p).Because(lost)
 	}
-	return p.unavailable("cannot be reached: %s", reason(err)).Because(err)
+	return p.unavailable("cannot be reached: %s", reason(err)).Because(lost)
 }
+
+// lostConnection is the cause of the fault for an exchange that failed on the
+// way, so that no answer came.
+type lostConnection struct {
+	err    error
+	unsent bool // no byte of the request was written
+}
+
+func (l *lostConnection) Error() string { return l.err.Error() }
+
+func (l *lostConnection) Unwrap() error { return l.err }
 
 // reason says briefly why a connection failed.
 func reason(err error) string {

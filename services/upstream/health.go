@@ -16,6 +16,7 @@ type Health struct {
 	LastFailure         time.Time
 	LastCode            fault.Code // of the last failure; stays after a success
 	LastMessage         string     // of the last failure; stays after a success
+	Breaker             Breaker    // whether calls are sent
 }
 
 // OK reports whether the last exchange succeeded.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"mcpgateway/models"
-	"mcpgateway/services/fault"
 	"mcpgateway/services/upstream"
 	"mcpgateway/services/upstream/upstreamtest"
 )
@@ -134,7 +133,7 @@ func TestSessionsOfOneServerAreBounded(t *testing.T) {
 }
 
 func TestSessionsInUseAreNotEndedForOthers(t *testing.T) {
-	const limit = 1000
+	const limit, busy = 1000, 63
 	synctest.Test(t, func(t *testing.T) {
 		c, proceed := &counting{seen: map[string]int{}}, make(chan struct{})
 		upstreamOf := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -163,20 +162,33 @@ func TestSessionsInUseAreNotEndedForOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		var busy sync.WaitGroup
-		for i := range limit {
-			busy.Go(func() {
+		var all sync.WaitGroup
+		for i := range busy {
+			all.Go(func() {
 				if err := call(slow, i); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		synctest.Wait()
-		wantFault(t, call(quick, limit), fault.CodeUpstreamUnavailable, "1000 sessions")
+		for i := range limit - busy { // each ends the session that was idle for longest
+			if err := call(quick, limit+i); err != nil {
+				t.Fatal(err)
+			}
+		}
 		close(proceed)
-		busy.Wait()
-		if err := call(quick, limit); err != nil {
-			t.Error(err)
+		all.Wait()
+		synctest.Wait()
+		if seen := c.now(); seen["initialize"] != 2*limit-busy || seen["DELETE"] != limit-busy {
+			t.Errorf("with %d sessions in use: %v", busy, seen)
+		}
+		for i := range busy {
+			if err := call(quick, i); err != nil {
+				t.Error(err)
+			}
+		}
+		if seen := c.now(); seen["initialize"] != 2*limit-busy {
+			t.Errorf("a session in use was ended: %v", seen)
 		}
 	})
 }

@@ -105,7 +105,7 @@ func (p place) streamBroken(err error) *fault.Fault {
 	case errors.Is(err, io.EOF):
 		return p.unavailable("ended its event stream")
 	}
-	return p.unavailable("broke its event stream: %s", reason(err)).Because(err)
+	return p.unavailable("broke its event stream: %s", reason(err)).Because(&lostConnection{err: err})
 }
 
 func (l *legacySSE) closed() bool {
@@ -188,11 +188,10 @@ func (l *legacySSE) answered(m *message) {
 // notified hands a progress notification to the call whose token it carries.
 // Which call others belong to cannot be told on a shared stream.
 func (l *legacySSE) notified(m message) {
-	if m.method != "notifications/progress" {
-		l.heard(m.method, m.params)
-		return
+	l.heard(m.method, m.params)
+	if m.method == "notifications/progress" {
+		l.progress(m)
 	}
-	l.progress(m)
 }
 
 // requested answers a request of the upstream.

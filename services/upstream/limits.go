@@ -32,6 +32,14 @@ const (
 	// maxSchemaDepth is how deep header annotations are looked for.
 	maxSchemaDepth = 64
 
+	// maxCalls is the number of calls to one server that this process has
+	// under way at once, and maxWaiting that of those that wait for a turn.
+	maxCalls   = 64
+	maxWaiting = 256
+	// maxFailures is how many exchanges in a row fail on the way before calls
+	// are kept away from a server.
+	maxFailures = 5
+
 	// maxSessions is the number of sessions with one server. Beyond it the
 	// session that was idle for longest makes room.
 	maxSessions = 1_000
@@ -84,6 +92,16 @@ const (
 	// maxDescriptionAge is how old the description of an upstream without
 	// sessions may be when its tools are listed.
 	maxDescriptionAge = time.Minute
+
+	// crowdedRetry is when a call that found no room should come again.
+	crowdedRetry = time.Second
+	// minProbeWait and maxProbeBackOff bound how long a server that does not
+	// answer is left alone; the time doubles.
+	minProbeWait    = time.Second
+	maxProbeBackOff = 30 * time.Second
+	// maxProbeWait is how long a call waits for another one to find out
+	// whether the server can be reached again.
+	maxProbeWait = time.Second
 
 	// steadyTime is how long a stream without events must hold to count as
 	// one that works.

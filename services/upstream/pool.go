@@ -65,7 +65,7 @@ func NewPool(h *http.Client, clientVersion string) *Pool {
 // is given up is cancelled at the upstream.
 func (p *Pool) Call(ctx context.Context, t *Target, r *Request) (*Response, error) {
 	var out *Response
-	err := p.with(ctx, t, func(ctx context.Context, s *server) (err error) {
+	err := p.with(ctx, t, clientCall, func(ctx context.Context, s *server) (err error) {
 		out, _, err = p.call(ctx, s, t, keyOf(t, r.Client), r)
 		return err
 	})
@@ -80,7 +80,7 @@ func (p *Pool) Call(ctx context.Context, t *Target, r *Request) (*Response, erro
 // Call.
 func (p *Pool) Describe(ctx context.Context, t *Target) (*Description, error) {
 	var out *Description
-	err := p.with(ctx, t, func(ctx context.Context, s *server) error {
+	err := p.with(ctx, t, ownWork, func(ctx context.Context, s *server) error {
 		ss, err := s.acquire(ctx, t, own())
 		if err != nil {
 			return err
@@ -120,7 +120,9 @@ func (p *Pool) Health(serverID string) Health {
 	s := v.(*server)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.health
+	h := s.health
+	h.Breaker = s.breaker.shown()
+	return h
 }
 
 // Close ends all sessions and streams, telling upstreams for at most two
@@ -150,8 +152,19 @@ func (p *Pool) Close() {
 	p.work.Wait()
 }
 
+// purpose says what a use of a target is for.
+type purpose uint8
+
+const (
+	// ownWork is the gateway's: it has a pace of its own and also finds out
+	// whether an upstream is back, so nothing holds it up.
+	ownWork purpose = iota
+	// clientCall is one of any number of calls of clients.
+	clientCall
+)
+
 // with runs one use of a target within its time-out and explains its failure.
-func (p *Pool) with(parent context.Context, t *Target, use func(context.Context, *server) error) error {
+func (p *Pool) with(parent context.Context, t *Target, f purpose, use func(context.Context, *server) error) error {
 	started := time.Now()
 	ctx, cancel := context.WithTimeout(parent, t.timeout())
 	defer cancel()
@@ -159,20 +172,27 @@ func (p *Pool) with(parent context.Context, t *Target, use func(context.Context,
 		return explain(parent, t, started, err)
 	}
 	s := p.server(t)
-	err := errDropped
+	try, err := false, errDropped
 	if s != nil {
+		if f == clientCall {
+			if try, err = s.enter(ctx, t); err != nil {
+				return explain(parent, t, started, err)
+			}
+			defer s.admission.leave()
+		}
 		err = use(ctx, s)
+		explained := explain(parent, t, started, err)
+		s.note(parent, t, try, started, err, explained)
+		if !errors.Is(err, errOutdated) && !errors.Is(err, errDropped) {
+			return explained
+		}
 	}
-	if errors.Is(err, errOutdated) || errors.Is(err, errDropped) {
-		// A call that began under an older configuration ends under it, apart
-		// from the sessions of the new one.
-		s = newServer(p, t.Version)
-		err = use(ctx, s)
-		s.drop()
-	}
-	err = explain(parent, t, started, err)
-	s.note(err)
-	return err
+	// A call that began under an older configuration ends under it, apart
+	// from the sessions of the new one.
+	s = newServer(p, t.Version)
+	err = use(ctx, s)
+	s.drop()
+	return explain(parent, t, started, err)
 }
 
 // server returns what the pool holds of the target's server, or nil when the

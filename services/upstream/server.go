@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -11,7 +12,10 @@ import (
 // sessions and its health. Nothing of it is shared with other servers, so one
 // that hangs delays no other.
 type server struct {
-	pool *Pool
+	pool      *Pool
+	admission admission
+	breaker   breaker
+	lastHeard atomic.Int64 // when a notification came, in Unix nanoseconds
 
 	mu        sync.Mutex
 	version   int64 // of the configuration that the sessions belong to
@@ -46,7 +50,7 @@ var (
 
 func newServer(p *Pool, version int64) *server {
 	return &server{
-		pool: p, version: version, sessions: map[sessionKey]*session{}, flights: map[sessionKey]*flight{},
+		pool: p, version: version, admission: newAdmission(), sessions: map[sessionKey]*session{}, flights: map[sessionKey]*flight{},
 		watchers: map[*watcher]bool{}, resources: map[string]*resource{}, settling: map[string]bool{},
 	}
 }
@@ -63,11 +67,8 @@ func (s *server) acquire(ctx context.Context, t *Target, key sessionKey) (*sessi
 	case t.Version < s.version:
 		s.mu.Unlock()
 		return nil, errOutdated
-	case t.Version > s.version:
-		s.version = t.Version
-		s.retireAll()
-		s.wakeWatchers()
 	}
+	s.adopt(t)
 	s.target = t
 	if ss := s.find(key); ss != nil {
 		ss.inflight++
@@ -92,6 +93,18 @@ func (s *server) acquire(ctx context.Context, t *Target, key sessionKey) (*sessi
 		s.leave(f, key)
 		return nil, ctx.Err()
 	}
+}
+
+// adopt makes a newer configuration the present one: what is held of the older
+// one ends. The caller holds the mutex.
+func (s *server) adopt(t *Target) {
+	if t.Version <= s.version {
+		return
+	}
+	s.version = t.Version
+	s.breaker.reset()
+	s.retireAll()
+	s.wakeWatchers()
 }
 
 // find returns a usable session, or nil.
@@ -329,8 +342,45 @@ func (s *server) takeAll() []*session {
 	return all
 }
 
-func (s *server) note(err error) {
+// enter lets a call of a client pass. Its end is told by note, and it gives
+// back its part of the admission. The error is a fault or the context's; then
+// there is nothing to give back.
+func (s *server) enter(ctx context.Context, t *Target) (try bool, err error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.health.note(err)
+	if !s.dropped {
+		s.adopt(t)
+	}
+	s.mu.Unlock()
+	// Those that cannot be sent do not wait for a slot first.
+	if err := s.breaker.refuses(); err != nil {
+		return false, err
+	}
+	switch err := s.admission.enter(ctx); {
+	case errors.Is(err, errCrowded):
+		return false, t.place().crowded()
+	case errors.Is(err, context.DeadlineExceeded):
+		return false, t.place().neverCame()
+	case err != nil:
+		return false, err
+	}
+	if try, err = s.breaker.enter(ctx); err != nil {
+		s.admission.leave()
+	}
+	return try, err
+}
+
+// note takes the outcome of an exchange in that began at the time started: err
+// is what happened and explained what callers are told.
+func (s *server) note(parent context.Context, t *Target, try bool, started time.Time, err, explained error) {
+	o := outcomeOf(parent, err)
+	s.mu.Lock()
+	s.health.note(explained)
+	if t.Version != s.version {
+		o = outcomeNone
+	}
+	s.mu.Unlock()
+	if o == outcomeSilent && s.lastHeard.Load() > started.UnixNano() {
+		o = outcomeNone // it works and says so, only not fast enough
+	}
+	s.breaker.exited(try, o, explained)
 }

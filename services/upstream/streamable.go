@@ -174,7 +174,7 @@ func (s *streamable) follow(ctx context.Context, x *exchange, body io.Reader) (r
 			}
 		}
 		if x.stateless || lastID == "" || failures == maxResumeFailures {
-			return reply{}, false, s.place.unavailable("ended its answer before the result came").Because(err)
+			return reply{}, false, s.place.unavailable("ended its answer before the result came").Because(&lostConnection{err: err})
 		}
 		failures++
 		select {

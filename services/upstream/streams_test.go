@@ -319,8 +319,10 @@ func TestAHangingUpstreamDelaysNoOther(t *testing.T) {
 				_, err := p.Describe(testContext(t), &short)
 				wantFault(t, err, fault.CodeUpstreamTimeout, "400ms")
 			}
-			hung.SetFault() // and when it is well again, the next call succeeds
-			mustCall(t, p, bad, echo("z"))
+			hung.SetFault() // and when it is well again, it is found by itself
+			if err := retry(func() error { _, err := p.Call(testContext(t), bad, echo("z")); return err }); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }

@@ -235,7 +235,7 @@ func (p *poster) cutOff(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return p.place.unavailable("broke the connection in the middle of its answer").Because(err)
+	return p.place.unavailable("broke the connection in the middle of its answer").Because(&lostConnection{err: err})
 }
 
 func (p *poster) checkEncoding(resp *http.Response) error {

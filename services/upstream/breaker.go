@@ -1,0 +1,268 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mcpgateway/services/fault"
+)
+
+// BreakerState says whether calls are sent to an upstream.
+type BreakerState string
+
+// The states of a breaker.
+const (
+	BreakerClosed   BreakerState = "closed"    // calls are sent
+	BreakerOpen     BreakerState = "open"      // calls fail at once
+	BreakerHalfOpen BreakerState = "half-open" // one call finds out whether the upstream is back; others fail at once
+)
+
+// Breaker is what keeps calls away from an upstream that cannot be reached.
+// The zero value is a closed one.
+type Breaker struct {
+	State     BreakerState // closed when empty
+	Since     time.Time    // of the state; zero when it was never left
+	Reason    string       // why it is not closed
+	NextProbe time.Time    // when a call is sent again; zero when the next call is
+}
+
+// breaker opens after several exchanges in a row that failed on the way, which
+// tool errors and JSON-RPC errors are not. Then one call at a time finds out
+// whether the upstream is back. An upstream that lets calls wait for nothing
+// is tried after a back-off, because trying costs somebody the whole time-out.
+// One whose connections fail is tried by the next call, because that costs
+// nobody anything: so the first call behind a restart succeeds. Calls that come
+// during such a try wait for it a moment and share its outcome.
+type breaker struct {
+	open atomic.Bool // as below, to be read without the mutex
+
+	mu       sync.Mutex
+	failures int // in a row
+	since    time.Time
+	reason   *fault.Fault
+	silent   bool          // the upstream does not answer, rather than cannot be reached
+	openings int           // back-offs so far; 0 once closed
+	next     time.Time     // of a silent one, when to try
+	probe    chan struct{} // closed when the try under way ends; nil without one
+	probedAt time.Time
+	tried    int // tries that had an outcome
+}
+
+// outcome is what the end of an exchange tells about the way to an upstream.
+type outcome uint8
+
+const (
+	outcomeNone     outcome = iota // nothing
+	outcomeAnswered                // it is there, whatever it said
+	outcomeBroken                  // it cannot be reached, or broke the connection
+	outcomeSilent                  // it let the time-out pass and said nothing
+)
+
+// outcomeOf judges the error of an exchange, which parent may have ended.
+func outcomeOf(parent context.Context, err error) outcome {
+	var (
+		away *refusal
+		lost *lostConnection
+		f    *fault.Fault
+		says *AnswerError
+	)
+	switch {
+	case err == nil, errors.As(err, &says):
+		return outcomeAnswered
+	case errors.As(err, &away):
+		switch away.status { // with these a proxy says that nothing is behind it
+		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+			return outcomeBroken
+		}
+		return outcomeAnswered
+	case errors.As(err, &lost):
+		if fault.Is(err, fault.CodeUpstreamTimeout) {
+			return outcomeSilent
+		}
+		return outcomeBroken
+	case fault.Is(err, fault.CodeUpstreamInvalidResponse):
+		return outcomeAnswered
+	case errors.As(err, &f):
+		var c *Challenge
+		if errors.As(err, &c) {
+			return outcomeAnswered
+		}
+		return outcomeNone // ours, such as missing credentials
+	case errors.Is(err, context.DeadlineExceeded) && parent.Err() == nil:
+		return outcomeSilent
+	}
+	return outcomeNone
+}
+
+// refuses returns why a call cannot be sent now, without waiting, or nil.
+func (b *breaker) refuses() error {
+	if !b.open.Load() {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.since.IsZero() || !b.silent || b.probe == nil && !time.Now().Before(b.next) {
+		return nil
+	}
+	return b.fault()
+}
+
+// enter lets a call pass. With try it is the one that finds out whether the
+// upstream is back, and has to end that by tried. The error is a fault or the
+// context's.
+func (b *breaker) enter(ctx context.Context) (try bool, err error) {
+	if !b.open.Load() {
+		return false, nil
+	}
+	var patience <-chan time.Time
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for seen := b.tried; !b.since.IsZero(); {
+		switch {
+		case b.tried != seen:
+			return false, b.fault() // another found out for this call
+		case b.probe == nil && b.silent && time.Now().Before(b.next):
+			return false, b.fault()
+		case b.probe == nil:
+			b.probe, b.probedAt = make(chan struct{}), time.Now()
+			return true, nil
+		case b.silent:
+			return false, b.fault()
+		}
+		if patience == nil {
+			timer := time.NewTimer(maxProbeWait)
+			defer timer.Stop()
+			patience = timer.C
+		}
+		ended := b.probe
+		b.mu.Unlock()
+		select {
+		case <-ended:
+		case <-patience:
+			err = errPatience
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		b.mu.Lock()
+		if errors.Is(err, errPatience) {
+			if b.since.IsZero() {
+				return false, nil
+			}
+			return false, b.fault()
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+var errPatience = errors.New("the try took too long")
+
+// exited ends what a try, or another exchange, found out.
+func (b *breaker) exited(try bool, o outcome, err error) {
+	if o == outcomeAnswered && !try && !b.open.Load() {
+		// The common case; a failure that is counted at the same moment is as
+		// old as this success.
+		b.mu.Lock()
+		b.failures = 0
+		b.mu.Unlock()
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if o == outcomeAnswered {
+		b.close()
+	}
+	if o == outcomeBroken || o == outcomeSilent {
+		b.fail(try, o == outcomeSilent, fault.From(err))
+	}
+	if try && b.probe != nil {
+		if o != outcomeNone {
+			b.tried++
+		}
+		close(b.probe)
+		b.probe = nil
+	}
+}
+
+// fail takes a failure in. Behind the opening only tries decide, and calls
+// whose connection broke, because then an upstream that hung may have ended.
+func (b *breaker) fail(try, silent bool, why *fault.Fault) {
+	b.failures++
+	switch {
+	case b.since.IsZero() && b.failures < maxFailures:
+		return
+	case b.since.IsZero():
+		b.since = time.Now()
+		b.open.Store(true)
+	case !try && silent:
+		return
+	}
+	b.silent, b.reason = silent, why
+	if silent {
+		b.openings++
+		b.next = time.Now().Add(probeBackOff(b.openings))
+	}
+}
+
+// close lets all calls pass again.
+func (b *breaker) close() {
+	b.failures = 0
+	if b.since.IsZero() {
+		return
+	}
+	b.since, b.reason, b.silent, b.openings, b.next = time.Time{}, nil, false, 0, time.Time{}
+	b.open.Store(false)
+	if b.probe != nil {
+		close(b.probe)
+		b.probe = nil
+	}
+}
+
+// reset forgets everything, because the configuration is another.
+func (b *breaker) reset() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.close()
+}
+
+// probeBackOff returns how long to wait before the nth try in a row: 1, 2, 4 …
+// 30 s, a fifth more or less so that processes do not try together.
+func probeBackOff(n int) time.Duration {
+	wait := min(minProbeWait<<min(n-1, 10), maxProbeBackOff)
+	return time.Duration(float64(wait) * (0.8 + 0.4*rand.Float64()))
+}
+
+// fault is what a call gets that is not sent. The caller holds the mutex.
+func (b *breaker) fault() *fault.Fault {
+	when, after := "the next call tries it again", time.Duration(0)
+	switch {
+	case b.probe != nil:
+		when, after = "another call is finding out whether it is back", crowdedRetry
+	case b.silent:
+		after = max(time.Until(b.next), 0)
+		when = "it is tried again in " + after.Round(100*time.Millisecond).String()
+	}
+	f := fault.Upstream(fault.CodeUpstreamUnavailable, "%s (%d times in a row; nothing was sent: %s)", b.reason.Message, b.failures, when)
+	f.RetryAfter = after
+	return f
+}
+
+// shown returns what pages show of the breaker.
+func (b *breaker) shown() Breaker {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.since.IsZero():
+		return Breaker{State: BreakerClosed}
+	case b.probe != nil:
+		return Breaker{State: BreakerHalfOpen, Since: b.probedAt, Reason: b.reason.Message}
+	}
+	return Breaker{State: BreakerOpen, Since: b.since, Reason: b.reason.Message, NextProbe: b.next}
+}
