@@ -55,8 +55,12 @@ func NewPool(h *http.Client, clientVersion string) *Pool {
 
 // Call sends a request to an upstream and returns its answer; a JSON-RPC error
 // is an answer. It connects when needed, and repeats the request once when the
-// upstream turned it away because the session or the protocol revision is over.
-// All of it takes at most the target's time-out.
+// upstream turned it away because the session or the protocol revision is over,
+// and when the connection failed and either no byte of the request was written
+// or the method only reads. All of it takes at most the target's time-out.
+// Beyond 64 calls to a server at once, 256 wait for their turn and further ones
+// are UPSTREAM_UNAVAILABLE; so are calls to a server that did not answer
+// several times in a row, until it is tried again. Both name a RetryAfter.
 //
 // Faults: UPSTREAM_UNAVAILABLE, UPSTREAM_TIMEOUT, UPSTREAM_UNAUTHORIZED (with a
 // *Challenge as cause when the upstream refused), UPSTREAM_INVALID_RESPONSE,
@@ -212,7 +216,11 @@ func (p *Pool) server(t *Target) *server {
 func (p *Pool) call(ctx context.Context, s *server, t *Target, key sessionKey, r *Request) (*Response, *session, error) {
 	for repeated := false; ; repeated = true {
 		ss, err := s.acquire(ctx, t, key)
-		if err != nil {
+		switch {
+		case err == nil:
+		case !repeated && mayConnectAgain(err):
+			continue
+		default:
 			return nil, nil, err
 		}
 		resp, err := ss.call(ctx, p, t, r)
@@ -221,7 +229,7 @@ func (p *Pool) call(ctx context.Context, s *server, t *Target, key sessionKey, r
 			s.discard(ss, v)
 		}
 		s.release(ss)
-		if v == sessionGood || repeated {
+		if repeated || v == sessionGood && !mayAskAgain(r.Method, err) {
 			return resp, ss, err
 		}
 	}
