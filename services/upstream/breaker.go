@@ -39,19 +39,25 @@ type Breaker struct {
 // nobody anything: so the first call behind a restart succeeds. Calls that come
 // during such a try wait for it a moment and share its outcome.
 type breaker struct {
-	open atomic.Bool // as below, to be read without the mutex
+	// To be read without the mutex: whether it is open, and whether there are
+	// failures that a success has to forget.
+	open, failing atomic.Bool
 
 	mu       sync.Mutex
 	failures int // in a row
 	since    time.Time
 	reason   *fault.Fault
-	silent   bool          // the upstream does not answer, rather than cannot be reached
-	openings int           // back-offs so far; 0 once closed
-	next     time.Time     // of a silent one, when to try
-	probe    chan struct{} // closed when the try under way ends; nil without one
+	silent   bool      // the upstream does not answer, rather than cannot be reached
+	openings int       // back-offs so far; 0 once closed
+	next     time.Time // of a silent one, when to try
+	probe    try       // under way; nil without one
 	probedAt time.Time
 	tried    int // tries that had an outcome
 }
+
+// try is a call that finds out whether the upstream is back. It is closed when
+// that is known; nil is any other call.
+type try chan struct{}
 
 // outcome is what the end of an exchange tells about the way to an upstream.
 type outcome uint8
@@ -112,12 +118,11 @@ func (b *breaker) refuses() error {
 	return b.fault()
 }
 
-// enter lets a call pass. With try it is the one that finds out whether the
-// upstream is back, and has to end that by tried. The error is a fault or the
-// context's.
-func (b *breaker) enter(ctx context.Context) (try bool, err error) {
+// enter lets a call pass. When it is a try, exited has to end that. The error
+// is a fault or the context's.
+func (b *breaker) enter(ctx context.Context) (t try, err error) {
 	if !b.open.Load() {
-		return false, nil
+		return nil, nil
 	}
 	var patience <-chan time.Time
 	b.mu.Lock()
@@ -125,14 +130,14 @@ func (b *breaker) enter(ctx context.Context) (try bool, err error) {
 	for seen := b.tried; !b.since.IsZero(); {
 		switch {
 		case b.tried != seen:
-			return false, b.fault() // another found out for this call
+			return nil, b.fault() // another found out for this call
 		case b.probe == nil && b.silent && time.Now().Before(b.next):
-			return false, b.fault()
+			return nil, b.fault()
 		case b.probe == nil:
-			b.probe, b.probedAt = make(chan struct{}), time.Now()
-			return true, nil
+			b.probe, b.probedAt = make(try), time.Now()
+			return b.probe, nil
 		case b.silent:
-			return false, b.fault()
+			return nil, b.fault()
 		}
 		if patience == nil {
 			timer := time.NewTimer(maxProbeWait)
@@ -151,38 +156,36 @@ func (b *breaker) enter(ctx context.Context) (try bool, err error) {
 		b.mu.Lock()
 		if errors.Is(err, errPatience) {
 			if b.since.IsZero() {
-				return false, nil
+				return nil, nil
 			}
-			return false, b.fault()
+			return nil, b.fault()
 		}
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 	}
-	return false, nil
+	return nil, nil
 }
 
 var errPatience = errors.New("the try took too long")
 
-// exited ends what a try, or another exchange, found out.
-func (b *breaker) exited(try bool, o outcome, err error) {
-	if o == outcomeAnswered && !try && !b.open.Load() {
-		// The common case; a failure that is counted at the same moment is as
-		// old as this success.
-		b.mu.Lock()
-		b.failures = 0
-		b.mu.Unlock()
-		return
+// exited takes in how an exchange ended, and ends it when it was a try.
+func (b *breaker) exited(t try, o outcome, err error) {
+	if o == outcomeAnswered && t == nil && !b.failing.Load() {
+		return // the common case; a failure of the same moment is as old as this
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if o == outcomeAnswered {
+	current := t != nil && t == b.probe // otherwise the breaker was closed meanwhile
+	switch o {
+	case outcomeAnswered:
 		b.close()
+	case outcomeBroken, outcomeSilent:
+		// One that fails after long costs as much as one that says nothing.
+		slow := current && time.Since(b.probedAt) > maxProbeWait
+		b.fail(current, o == outcomeSilent || slow, fault.From(err))
 	}
-	if o == outcomeBroken || o == outcomeSilent {
-		b.fail(try, o == outcomeSilent, fault.From(err))
-	}
-	if try && b.probe != nil {
+	if current && b.probe != nil {
 		if o != outcomeNone {
 			b.tried++
 		}
@@ -195,6 +198,7 @@ func (b *breaker) exited(try bool, o outcome, err error) {
 // whose connection broke, because then an upstream that hung may have ended.
 func (b *breaker) fail(try, silent bool, why *fault.Fault) {
 	b.failures++
+	b.failing.Store(true)
 	switch {
 	case b.since.IsZero() && b.failures < maxFailures:
 		return
@@ -214,6 +218,7 @@ func (b *breaker) fail(try, silent bool, why *fault.Fault) {
 // close lets all calls pass again.
 func (b *breaker) close() {
 	b.failures = 0
+	b.failing.Store(false)
 	if b.since.IsZero() {
 		return
 	}

@@ -375,6 +375,62 @@ func TestATryIsWaitedForASecondAtMost(t *testing.T) {
 	})
 }
 
+func TestATryThatFailsAfterLongHasABackOff(t *testing.T) {
+	for took, waits := range map[time.Duration]bool{time.Second: false, time.Second + time.Millisecond: true} {
+		synctest.Test(t, func(t *testing.T) {
+			w, p, to, end := newWay()
+			defer end()
+			mustCall(t, p, to, echo("well"))
+			w.breaks(reset)
+			for range 5 {
+				_, _ = p.Call(t.Context(), to, echo("x"))
+			}
+			w.breaks(func(r *http.Request) error {
+				time.Sleep(took)
+				return reset(r)
+			})
+			_, err := p.Call(t.Context(), to, echo("try"))
+			wantFault(t, err, fault.CodeUpstreamUnavailable, "reset by peer")
+			if b := wantState(t, p, upstream.BreakerOpen); b.NextProbe.IsZero() == waits {
+				t.Errorf("after a try of %s the next is at %v", took, b.NextProbe)
+			}
+		})
+	}
+}
+
+func TestATryThatAnotherConfigurationOvertookDecidesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, p, to, end := newWay()
+		defer end()
+		mustCall(t, p, to, echo("well"))
+		w.breaks(reset)
+		fail := func() {
+			for range 5 {
+				_, _ = p.Call(t.Context(), to, echo("x"))
+			}
+			wantState(t, p, upstream.BreakerOpen)
+		}
+		fail()
+		older, proceed := *to, make(chan struct{})
+		w.breaks(func(r *http.Request) error { <-proceed; return reset(r) })
+		var all sync.WaitGroup
+		all.Go(func() { _, _ = p.Call(t.Context(), &older, echo("try")) })
+		synctest.Wait()
+		wantState(t, p, upstream.BreakerHalfOpen)
+		to.Version++
+		w.breaks(reset)
+		fail()
+		w.breaks(hangs)
+		all.Go(func() { _, _ = p.Call(t.Context(), to, echo("the next try")) })
+		synctest.Wait()
+		close(proceed)
+		synctest.Wait()
+		wantState(t, p, upstream.BreakerHalfOpen)
+		all.Wait()
+		wantState(t, p, upstream.BreakerOpen)
+	})
+}
+
 func TestATryThatItsCallerEndsIsLeftToTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, p, to, end := newWay()

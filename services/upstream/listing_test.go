@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"mcpgateway/services/fault"
 	"mcpgateway/services/upstream/upstreamtest"
@@ -167,7 +168,7 @@ func TestListsAreBounded(t *testing.T) {
 		{"32 MiB + 1", heavy(1), 4, "32 MiB"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			tools, _, warnings, err := newPool(t).ListTools(testContext(t), target(listing(t, "2025-11-25", tc.page)))
+			tools, _, warnings, err := newPool(t).ListTools(testContext(t), target(listing(t, "2025-11-25", tc.page), within(time.Minute)))
 			if err != nil || len(tools) != tc.want || !strings.Contains(strings.Join(warnings, "\n"), tc.warning) || tc.warning == "" && len(warnings) > 0 {
 				t.Errorf("got %d tools, warnings %q, %v", len(tools), warnings, err)
 			}

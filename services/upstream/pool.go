@@ -176,17 +176,18 @@ func (p *Pool) with(parent context.Context, t *Target, f purpose, use func(conte
 		return explain(parent, t, started, err)
 	}
 	s := p.server(t)
-	try, err := false, errDropped
+	var tried try
+	err := errDropped
 	if s != nil {
 		if f == clientCall {
-			if try, err = s.enter(ctx, t); err != nil {
+			if tried, err = s.enter(ctx, t); err != nil {
 				return explain(parent, t, started, err)
 			}
 			defer s.admission.leave()
 		}
 		err = use(ctx, s)
 		explained := explain(parent, t, started, err)
-		s.note(parent, t, try, started, err, explained)
+		s.note(parent, t, tried, started, err, explained)
 		if !errors.Is(err, errOutdated) && !errors.Is(err, errDropped) {
 			return explained
 		}

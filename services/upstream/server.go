@@ -345,7 +345,7 @@ func (s *server) takeAll() []*session {
 // enter lets a call of a client pass. Its end is told by note, and it gives
 // back its part of the admission. The error is a fault or the context's; then
 // there is nothing to give back.
-func (s *server) enter(ctx context.Context, t *Target) (try bool, err error) {
+func (s *server) enter(ctx context.Context, t *Target) (tried try, err error) {
 	s.mu.Lock()
 	if !s.dropped {
 		s.adopt(t)
@@ -353,25 +353,25 @@ func (s *server) enter(ctx context.Context, t *Target) (try bool, err error) {
 	s.mu.Unlock()
 	// Those that cannot be sent do not wait for a slot first.
 	if err := s.breaker.refuses(); err != nil {
-		return false, err
+		return nil, err
 	}
 	switch err := s.admission.enter(ctx); {
 	case errors.Is(err, errCrowded):
-		return false, t.place().crowded()
+		return nil, t.place().crowded()
 	case errors.Is(err, context.DeadlineExceeded):
-		return false, t.place().neverCame()
+		return nil, t.place().neverCame()
 	case err != nil:
-		return false, err
+		return nil, err
 	}
-	if try, err = s.breaker.enter(ctx); err != nil {
+	if tried, err = s.breaker.enter(ctx); err != nil {
 		s.admission.leave()
 	}
-	return try, err
+	return tried, err
 }
 
-// note takes the outcome of an exchange in that began at the time started: err
+// note takes in the outcome of an exchange that began at the time started: err
 // is what happened and explained what callers are told.
-func (s *server) note(parent context.Context, t *Target, try bool, started time.Time, err, explained error) {
+func (s *server) note(parent context.Context, t *Target, tried try, started time.Time, err, explained error) {
 	o := outcomeOf(parent, err)
 	s.mu.Lock()
 	s.health.note(explained)
@@ -382,5 +382,5 @@ func (s *server) note(parent context.Context, t *Target, try bool, started time.
 	if o == outcomeSilent && s.lastHeard.Load() > started.UnixNano() {
 		o = outcomeNone // it works and says so, only not fast enough
 	}
-	s.breaker.exited(try, o, explained)
+	s.breaker.exited(tried, o, explained)
 }

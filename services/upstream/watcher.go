@@ -114,7 +114,7 @@ func (d *Description) same(other *Description) bool {
 // is told again.
 func (w *watcher) open() {
 	w.opened = true
-	w.server.breaker.exited(false, outcomeAnswered, nil)
+	w.server.breaker.exited(nil, outcomeAnswered, nil)
 	w.tell(Event{})
 	if w.everOpen {
 		for _, uri := range w.server.subscribedURIs() {
