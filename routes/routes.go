@@ -75,7 +75,7 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 	health := api.NewHealth(s.Ready)
 	registry, templates, registryV01 := api.NewRegistry(s.Catalog), api.NewTemplates(s.Catalog), api.NewRegistryV01(s.Catalog)
 	projects := api.NewProjects(s.Projects)
-	servers := api.NewServers(s.Projects)
+	servers := api.NewServers(s.Projects, s.Syncer)
 	sync := api.NewServerSync(s.Syncer, servers)
 	tools := api.NewTools(s.Directory, s.Projects)
 	keys := api.NewKeys(s.Keys, s.Projects)

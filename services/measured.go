@@ -1,6 +1,9 @@
 package services
 
-import "mcpgateway/services/metrics"
+import (
+	"mcpgateway/services/metrics"
+	"mcpgateway/services/upstream"
+)
 
 // newMetrics returns the metrics of what was wired so far.
 func (s *Services) newMetrics(version string) *metrics.Metrics {
@@ -22,8 +25,9 @@ func (s *Services) measured() []metrics.Project {
 			health := s.pool.Health(server.Config.ID)
 			state := metrics.Server{
 				Alias: server.Config.Alias, Up: health.OK(), Failures: health.ConsecutiveFailures,
-				Tried: health.OK() || health.ConsecutiveFailures > 0,
+				Tried: health.OK() || health.ConsecutiveFailures > 0, Active: health.Active, Waiting: health.Waiting,
 			}
+			state.Open = health.Breaker.State == upstream.BreakerOpen || health.Breaker.State == upstream.BreakerHalfOpen
 			if i := server.Inventory; i != nil {
 				state.SyncedAt, state.SyncOK = i.SyncedAt, i.SyncedAt != nil && i.ErrorCode == ""
 			}

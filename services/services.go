@@ -149,7 +149,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.Syncer = upstream.NewSyncer(db, s.pool, target, upstream.Definitions{Hash: toolset.HashDefinition, Problems: toolset.DefinitionProblems}, feed, now, log)
 	s.Calls = activity.NewCalls(db, now, log)
 	s.search = toolsearch.NewSearcher(page.NewCursors(c.Keys), log)
-	s.search.Explain(s.Waiting)
+	s.search.Explain(s.Waiting, s.pool)
 	s.Subscriptions = gateway.NewSubscriptions(s.Directory, s.pool, sessions.NewResources(db, feed, now))
 	s.Syncer.OnResourceUpdated(s.Subscriptions.ResourceUpdated)
 	s.EndedSessions = sessions.NewEnded(db, feed, sessions.MaxEnded, now)
@@ -162,7 +162,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.Metrics = s.newMetrics(version)
 	s.Gateway = gateway.New(gateway.Options{
 		Upstreams: s.pool, Projects: s.Directory, Search: s.search, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits,
-		Calls: s.Metrics.Calls(s.Calls), Waiting: s.Waiting, Tokens: c.Keys, Version: version, Log: log,
+		Calls: s.Metrics.Calls(s.Calls), Waiting: s.Waiting, Outages: s.pool, Tokens: c.Keys, Version: version, Log: log,
 	})
 	return s, nil
 }

@@ -133,11 +133,15 @@ func (a *Servers) latency(ctx context.Context, p *toolset.Snapshot, alias string
 
 func (a *Servers) row(p *toolset.Snapshot, server *toolset.Server, latency map[string]time.Duration) views.ServerRow {
 	config := server.Config
-	state, problem := stateOf(server, a.reader.Health(config.ID))
+	health := a.reader.Health(config.ID)
+	state, problem := stateOf(server, health)
 	shown, known := toolsOf(p, config.ID)
 	row := views.ServerRow{
 		ID: config.ID, Alias: config.Alias, URL: config.URL, OAuth: config.AuthType == models.UpstreamAuthOAuth, Enabled: config.Enabled,
 		State: state, Error: problem, Tools: shown, Known: known,
+	}
+	if word, since, reason := health.State(); word == upstream.StateOpen || word == upstream.StateHalfOpen {
+		row.Outage = &views.Outage{Since: since, NextProbe: health.Breaker.NextProbe, Reason: reason}
 	}
 	if d := latency[config.Alias]; d > 0 {
 		row.MS = max(d.Milliseconds(), 1)

@@ -11,14 +11,25 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
+	"mcpgateway/services/upstream"
 	"mcpgateway/web"
 )
 
+// HealthSource tells what the latest exchanges with a server showed.
+type HealthSource interface {
+	Health(serverID string) upstream.Health
+}
+
 // Servers serves the records of upstream servers.
-type Servers struct{ store *projects.Store }
+type Servers struct {
+	store  *projects.Store
+	health HealthSource
+}
 
 // NewServers returns the handlers over the store.
-func NewServers(store *projects.Store) *Servers { return &Servers{store: store} }
+func NewServers(store *projects.Store, health HealthSource) *Servers {
+	return &Servers{store: store, health: health}
+}
 
 // serverRecord never holds a secret, only whether there is one.
 type serverRecord struct {
@@ -38,6 +49,7 @@ type serverRecord struct {
 	DefinitionPolicy models.DefinitionPolicy `json:"definitionPolicy"`
 	OAuth            oauthRecord             `json:"oauth"`
 	LastSync         *syncRecord             `json:"lastSync"`
+	Health           healthRecord            `json:"health"`
 	CreatedAt        time.Time               `json:"createdAt"`
 	UpdatedAt        time.Time               `json:"updatedAt"`
 	Warnings         []fault.Warning         `json:"warnings,omitzero"` // in the answer to a change
@@ -61,12 +73,48 @@ type syncRecord struct {
 	Transport       models.Transport `json:"transport,omitempty"`
 }
 
-func serverOf(slug string, row models.Server, inventory *models.Inventory) serverRecord {
+// healthRecord tells what this replica's latest exchanges with the server
+// showed, those of calls included.
+type healthRecord struct {
+	State               upstream.State `json:"state"`
+	Since               *time.Time     `json:"since"`
+	Code                fault.Code     `json:"code,omitempty"`
+	Reason              string         `json:"reason,omitempty"`
+	ConsecutiveFailures int            `json:"consecutiveFailures"`
+	LastSuccessAt       *time.Time     `json:"lastSuccessAt"`
+	LastFailureAt       *time.Time     `json:"lastFailureAt"`
+	NextProbeAt         *time.Time     `json:"nextProbeAt"` // null when the next call is one
+	ActiveCalls         int            `json:"activeCalls"`
+	WaitingCalls        int            `json:"waitingCalls"`
+}
+
+func healthOf(h upstream.Health) healthRecord {
+	state, since, reason := h.State()
+	r := healthRecord{
+		State: state, Since: moment(since), Reason: reason, ConsecutiveFailures: h.ConsecutiveFailures, LastSuccessAt: moment(h.LastSuccess),
+		LastFailureAt: moment(h.LastFailure), NextProbeAt: moment(h.Breaker.NextProbe), ActiveCalls: h.Active, WaitingCalls: h.Waiting,
+	}
+	if reason != "" {
+		r.Code = h.LastCode
+	}
+	return r
+}
+
+// moment returns a time as records show it, nil for the zero time.
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC().Truncate(time.Millisecond)
+	return &t
+}
+
+func serverOf(slug string, row models.Server, inventory *models.Inventory, health upstream.Health) serverRecord {
 	r := serverRecord{
 		ID: row.ID, ProjectSlug: slug, Alias: row.Alias, URL: row.URL, Transport: row.Transport, AuthType: row.AuthType,
 		HasAuthBearer: row.AuthBearer != "", HeaderNames: slices.Sorted(maps.Keys(row.Headers)),
 		AllowedTools: nonNil(row.AllowedTools), DenyTools: nonNil(row.DenyTools), Enabled: row.Enabled, Timeout: row.TimeoutMS,
-		SessionMode: row.SessionMode, DefinitionPolicy: row.DefinitionPolicy, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
+		SessionMode: row.SessionMode, DefinitionPolicy: row.DefinitionPolicy, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, Health: healthOf(health),
 		OAuth: oauthRecord{ClientID: row.OAuthClientID, HasClientSecret: row.OAuthClientSecret != "", Scopes: nonNil(row.OAuthScopes)},
 	}
 	if r.HeaderNames == nil {
@@ -96,7 +144,9 @@ func (s *Servers) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return answerList(c, rows, func(row models.Server) serverRecord { return serverOf(project.Slug, row, inventories[row.ID]) })
+	return answerList(c, rows, func(row models.Server) serverRecord {
+		return serverOf(project.Slug, row, inventories[row.ID], s.health.Health(row.ID))
+	})
 }
 
 // Get serves GET /api/servers/:id.
@@ -170,7 +220,7 @@ func (s *Servers) answer(c *fiber.Ctx, saved projects.SavedServer) error {
 	return c.JSON(record)
 }
 
-// record returns the record of one server with its last sync.
+// record returns the record of one server with its last sync and its health.
 func (s *Servers) record(ctx context.Context, row models.Server) (serverRecord, error) {
 	project, err := s.store.ProjectByID(ctx, row.ProjectID)
 	if err != nil {
@@ -180,5 +230,5 @@ func (s *Servers) record(ctx context.Context, row models.Server) (serverRecord, 
 	if err != nil {
 		return serverRecord{}, err
 	}
-	return serverOf(project.Slug, row, inventories[row.ID]), nil
+	return serverOf(project.Slug, row, inventories[row.ID], s.health.Health(row.ID)), nil
 }

@@ -206,10 +206,18 @@ func TestSyncThroughTheAPI(t *testing.T) {
 					Code, Message string
 					SyncedAt      *string
 				}
+				Health struct {
+					State, Code, Reason string
+					ConsecutiveFailures int
+					Since, NextProbeAt  *string
+				}
 			}
 			a.admin(t, "GET", "/api/servers/"+id, "", 200, &server)
 			if server.LastSync.OK || server.LastSync.Code != code || server.LastSync.Message == "" || server.LastSync.SyncedAt == nil {
 				t.Errorf("recorded %+v", server.LastSync)
+			}
+			if h := server.Health; h.State != "failing" || h.Code != code || h.Reason != server.LastSync.Message || h.Since == nil || h.NextProbeAt != nil || h.ConsecutiveFailures == 0 {
+				t.Errorf("the health is %+v", h)
 			}
 		}
 		a.up.SetFault()

@@ -67,4 +67,16 @@ func TestBadUpstreamsCostTheOthersNothing(t *testing.T) {
 	if after.Body != list.Body {
 		t.Error("a failed sync changed the list")
 	}
+
+	for range 4 { // with the call and the sync before, that is more than enough to keep calls away
+		webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"code":-32603`, `"code":"UPSTREAM_`}}, webtest.Send(t, app.App, call("dead__echo")))
+	}
+	told := webtest.Send(t, app.App, webtest.Case{Path: "/v1/mcp/p/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`})
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"dead__echo"`, `"gateway/coverage":{"kind":"complete","warnings":[{"code":"SERVER_UNAVAILABLE","message":"calling the tools of server dead fails at present: `}}, told)
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"state":"open"`, `"reason":"upstream \"dead\" at `, `"nextProbeAt":null`}}, webtest.Send(t, app.App, webtest.Case{
+		Method: "GET", Path: "/api/servers/" + app.ServerID(t, "p", "dead"), Header: map[string]string{"Authorization": "Bearer " + routestest.AdminToken},
+	}))
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"SERVER_UNAVAILABLE"`}}, webtest.Send(t, app.App, webtest.Case{
+		Path: "/v1/mcp/p/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"gateway_searchMcpForTask","arguments":{"task":"echo a text"}}}`,
+	}))
 }

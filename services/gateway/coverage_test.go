@@ -9,6 +9,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/toolset"
 )
 
 // waiting are the servers that wait, by id.
@@ -16,26 +17,41 @@ type waiting map[string]string
 
 func (w waiting) Why(serverID string) string { return w[serverID] }
 
-// TestAListTellsOfServersThatNeedAPerson asks for the tools of a project with a
-// server that was synced and one that never was.
-func TestAListTellsOfServersThatNeedAPerson(t *testing.T) {
+// down are the servers that calls are kept away from, by id.
+type down map[string]string
+
+func (d down) Outage(serverID string) string { return d[serverID] }
+
+// TestAListTellsOfServersThatAreNotWell asks for the tools of a project with a
+// server that was synced, one that could not be read and one that never was.
+func TestAListTellsOfServersThatAreNotWell(t *testing.T) {
+	whole := source("a")
 	src := source("a")
-	src.Servers = append(src.Servers,
-		models.Server{ID: "new", ProjectID: "p", Alias: "new", Enabled: true}, models.Server{ID: "off", ProjectID: "p", Alias: "off"})
+	src.Servers = append(src.Servers, models.Server{ID: "new", ProjectID: "p", Alias: "new", Enabled: true}, models.Server{ID: "off", ProjectID: "p", Alias: "off"})
+	failed := source("a")
+	failed.Servers = append(failed.Servers, models.Server{ID: "new", ProjectID: "p", Alias: "new", Enabled: true})
+	failed.Inventories["new"] = &models.Inventory{ServerID: "new", ErrorCode: "UPSTREAM_UNAVAILABLE", ErrorMessage: "connection refused"}
 	synced := src.Servers[0]
+	const unread = `"unavailable":[{"server":"new","reason":"never synced"}]`
 	for name, c := range map[string]struct {
+		of    toolset.Source
 		waits waiting
+		down  down
 		want  string // of _meta["gateway/coverage"]; empty for none
 	}{
-		"nobody":     {waiting{}, ""},
-		"only off":   {waiting{"off": "why"}, ""},
-		"never read": {waiting{"new": "connect it"}, `{"kind":"partial","unavailable":[{"server":"new","reason":"never synced: connect it"}]}`},
-		"read": {waiting{synced.ID: "connect it"}, `{"kind":"complete","warnings":[{"code":"SERVER_NEEDS_CONNECTION","message":"calling the tools of server ` +
+		"well":       {whole, nil, nil, ""},
+		"only off":   {whole, waiting{"off": "why"}, down{"off": "why"}, ""},
+		"unread":     {src, nil, nil, `{"kind":"partial",` + unread + `}`},
+		"unreadable": {failed, nil, down{"new": "it is gone"}, `{"kind":"partial","unavailable":[{"server":"new","reason":"never synced: connection refused"}]}`},
+		"waits":      {failed, waiting{"new": "connect it"}, nil, `{"kind":"partial","unavailable":[{"server":"new","reason":"never synced: connect it"}]}`},
+		"read": {whole, waiting{synced.ID: "connect it"}, down{synced.ID: "it is gone"}, `{"kind":"complete","warnings":[{"code":"SERVER_NEEDS_CONNECTION","message":"calling the tools of server ` +
 			synced.Alias + ` may fail: connect it"}]}`},
+		"out": {src, nil, down{synced.ID: "it is gone"}, `{"kind":"partial",` + unread + `,"warnings":[{"code":"SERVER_UNAVAILABLE","message":"calling the tools of server ` +
+			synced.Alias + ` fails at present: it is gone"}]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := gateway.New(gateway.Options{Upstreams: &caller{}, Calls: &calls{}, Waiting: c.waits, Tokens: keyRing(t), Version: "test", Log: slog.New(slog.DiscardHandler)})
-			project := build(src)
+			g := gateway.New(gateway.Options{Upstreams: &caller{}, Calls: &calls{}, Waiting: c.waits, Outages: c.down, Tokens: keyRing(t), Version: "test", Log: slog.New(slog.DiscardHandler)})
+			project := build(c.of)
 			for _, version := range []string{v2503, v2026} {
 				raw, err := g.Handle(t.Context(), project, client(version), "tools/list", []byte(`{}`), nil)
 				if err != nil {

@@ -36,6 +36,12 @@ type Waiting interface {
 	Why(serverID string) string
 }
 
+// Outages knows from which servers calls are kept away at present.
+type Outages interface {
+	// Outage returns why, or "". It is asked for every list.
+	Outage(serverID string) string
+}
+
 // Options are what a Gateway works with. All must be set but where it says so.
 type Options struct {
 	Upstreams    Caller
@@ -46,6 +52,7 @@ type Options struct {
 	Limits       CallLimits // of the calls that code makes
 	Calls        CallLog
 	Waiting      Waiting          // may be nil: then no server waits for a person
+	Outages      Outages          // may be nil: then none
 	Tokens       *secrets.KeyRing // seals cursors and request states
 	Version      string           // what serverInfo reports
 	Log          *slog.Logger

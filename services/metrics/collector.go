@@ -44,6 +44,9 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 func (c collector) servers(projects []Project, gauge func(*prometheus.Desc, float64, ...string)) {
 	up := describe("upstream_up", "1 when the upstream server answered last time, 0 when it did not; absent when it was not asked yet.", "project", "server")
 	failures := describe("upstream_consecutive_failures", "Exchanges that failed since the upstream server answered last.", "project", "server")
+	open := describe("upstream_breaker_open", "1 while calls are kept away from the upstream server because it could not be reached several times in a row, else 0.", "project", "server")
+	active := describe("upstream_active_calls", "Calls to the upstream server that are under way.", "project", "server")
+	waiting := describe("upstream_waiting_calls", "Calls to the upstream server that wait for their turn.", "project", "server")
 	synced := describe("upstream_last_sync_timestamp_seconds", "When the upstream server was last read successfully.", "project", "server")
 	ok := describe("upstream_last_sync_success", "1 when the last sync of the upstream server succeeded, else 0.", "project", "server")
 	for _, p := range projects {
@@ -51,6 +54,9 @@ func (c collector) servers(projects []Project, gauge func(*prometheus.Desc, floa
 			if s.Tried {
 				gauge(up, number(s.Up), p.Slug, s.Alias)
 				gauge(failures, float64(s.Failures), p.Slug, s.Alias)
+				gauge(open, number(s.Open), p.Slug, s.Alias)
+				gauge(active, float64(s.Active), p.Slug, s.Alias)
+				gauge(waiting, float64(s.Waiting), p.Slug, s.Alias)
 			}
 			if s.SyncedAt != nil {
 				gauge(synced, float64(s.SyncedAt.UnixMilli())/1000, p.Slug, s.Alias)

@@ -58,6 +58,9 @@ type Server struct {
 	// that it answered the last time.
 	Tried, Up bool
 	Failures  int        // without an answer in between
+	Open      bool       // calls are kept away from it
+	Active    int        // calls that are under way
+	Waiting   int        // calls that wait for their turn
 	SyncedAt  *time.Time // nil when it never was
 	SyncOK    bool       // the last one
 }

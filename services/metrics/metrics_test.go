@@ -52,7 +52,7 @@ func TestMetricsTellTheState(t *testing.T) {
 	at := time.Date(2026, 1, 2, 12, 0, 0, 500_000_000, time.UTC)
 	w := &world{projects: []metrics.Project{{ID: "p1", Slug: "work", Servers: []metrics.Server{
 		{Alias: "up", Tried: true, Up: true, SyncedAt: &at, SyncOK: true},
-		{Alias: "down", Tried: true, Failures: 3, SyncedAt: &at},
+		{Alias: "down", Tried: true, Failures: 3, Open: true, Active: 64, Waiting: 7, SyncedAt: &at},
 		{Alias: "new"},
 	}}}}
 	m := w.metrics()
@@ -66,6 +66,10 @@ func TestMetricsTellTheState(t *testing.T) {
 		`open_streams{kind="mcp"} 4`,
 		`syncs_total{result="error"} 2`,
 		`syncs_total{result="ok"} 7`,
+		`upstream_active_calls{project="work",server="down"} 64`,
+		`upstream_active_calls{project="work",server="up"} 0`,
+		`upstream_breaker_open{project="work",server="down"} 1`,
+		`upstream_breaker_open{project="work",server="up"} 0`,
 		`upstream_consecutive_failures{project="work",server="down"} 3`,
 		`upstream_consecutive_failures{project="work",server="up"} 0`,
 		`upstream_last_sync_success{project="work",server="down"} 0`,
@@ -75,6 +79,8 @@ func TestMetricsTellTheState(t *testing.T) {
 		`upstream_last_sync_timestamp_seconds{project="work",server="up"} 1.7673552005e+09`,
 		`upstream_up{project="work",server="down"} 0`,
 		`upstream_up{project="work",server="up"} 1`,
+		`upstream_waiting_calls{project="work",server="down"} 7`,
+		`upstream_waiting_calls{project="work",server="up"} 0`,
 	}
 	if diff := cmp.Diff(want, text(t, m, "")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -34,7 +34,7 @@ func ParseServer(raw []byte) (alias *string, d *ServerDeclaration, err error) {
 		}
 		readers := r.serverFields(d)
 		readers["alias"] = r.text(&alias, 64)
-		r.readOnly(readers, "id", "projectSlug", "hasAuthBearer", "headerNames", "lastSync", "createdAt", "updatedAt", "warnings")
+		r.readOnly(readers, "id", "projectSlug", "hasAuthBearer", "headerNames", "lastSync", "health", "createdAt", "updatedAt", "warnings")
 		r.fields("", o, readers)
 	})
 	return alias, d, err

@@ -14,6 +14,7 @@ const (
 	WarningNeverSynced    = "SERVER_NEVER_SYNCED"
 	WarningSyncFailed     = "SERVER_SYNC_FAILED"
 	WarningWaiting        = "SERVER_NEEDS_CONNECTION"
+	WarningServerDown     = "SERVER_UNAVAILABLE"
 	WarningServerUnknown  = "SERVER_UNKNOWN"
 	WarningServerDisabled = "SERVER_DISABLED"
 )
@@ -37,6 +38,8 @@ func (s *Searcher) coverage(project *toolset.Snapshot, alias string) (unavailabl
 			unavailable = append(unavailable, page.Unavailable{Server: config.Alias, Reason: "never synced"})
 		case inventory.SyncedAt == nil:
 			unavailable = append(unavailable, page.Unavailable{Server: config.Alias, Reason: "never synced: " + inventory.ErrorMessage})
+		case s.outage(config.ID) != "":
+			warnings = append(warnings, fault.Warning{Code: WarningServerDown, Message: fmt.Sprintf("the tools of server %s were found, but calling them fails at present: %s", config.Alias, s.outage(config.ID))})
 		case inventory.ErrorCode != "":
 			warnings = append(warnings, fault.Warning{Code: WarningSyncFailed, Message: fmt.Sprintf(
 				"the tools of server %s are as of %s, because its last sync failed: %s", config.Alias, inventory.SyncedAt.UTC().Format("2006-01-02 15:04 UTC"), inventory.ErrorMessage)})
@@ -51,6 +54,14 @@ func (s *Searcher) whyWaiting(serverID string) string {
 		return ""
 	}
 	return s.waiting.Why(serverID)
+}
+
+// outage returns why calls are kept away from a server, or "".
+func (s *Searcher) outage(serverID string) string {
+	if s.outages == nil {
+		return ""
+	}
+	return s.outages.Outage(serverID)
 }
 
 // explainServer returns the warning for a search among the tools of an alias

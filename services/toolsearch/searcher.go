@@ -23,6 +23,7 @@ type Searcher struct {
 	log     *slog.Logger
 	places  chan struct{} // one for every index that may be built at a time
 	waiting Waiting       // nil when no server can wait for a person
+	outages Outages       // nil when calls are kept away from no server
 
 	mu       sync.Mutex
 	projects map[string]*indexed // by project id
@@ -64,9 +65,15 @@ type Waiting interface {
 	Why(serverID string) string
 }
 
-// Explain has searches warn of servers that wait for a person. It must be
-// called before the first search.
-func (s *Searcher) Explain(waiting Waiting) { s.waiting = waiting }
+// Outages knows from which servers calls are kept away at present.
+type Outages interface {
+	// Outage returns why, or "".
+	Outage(serverID string) string
+}
+
+// Explain has searches warn of servers that wait for a person, and of those
+// that cannot be called at present. It must be called before the first search.
+func (s *Searcher) Explain(waiting Waiting, outages Outages) { s.waiting, s.outages = waiting, outages }
 
 // indexes returns the indexes of a snapshot. Searches that need the same one
 // wait for one build; those of other projects wait for nothing but a place.

@@ -40,6 +40,11 @@ func (a *admission) enter(ctx context.Context) error {
 
 func (a *admission) leave() { <-a.slots }
 
+// load returns how many calls are under way, and how many wait.
+func (a *admission) load() (active, waiting int) {
+	return len(a.slots), int(min(a.waiting.Load(), maxWaiting))
+}
+
 // errCrowded says that as many calls wait for an upstream as may.
 var errCrowded = errors.New("too many calls wait for the upstream")
 

@@ -126,7 +126,18 @@ func (p *Pool) Health(serverID string) Health {
 	defer s.mu.Unlock()
 	h := s.health
 	h.Breaker = s.breaker.shown()
+	h.Active, h.Waiting = s.admission.load()
 	return h
+}
+
+// Outage returns why calls are kept away from a server at present, or "". It
+// takes no lock while they are not, so that every list can tell.
+func (p *Pool) Outage(serverID string) string {
+	v, ok := p.servers.Load(serverID)
+	if !ok || !v.(*server).breaker.open.Load() {
+		return ""
+	}
+	return v.(*server).breaker.shown().Reason
 }
 
 // Close ends all sessions and streams, telling upstreams for at most two
