@@ -1,0 +1,229 @@
+package locks_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"gorm.io/gorm"
+
+	"mcpgateway/models/modelstest"
+	"mcpgateway/services/locks"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// replicas returns the locks of some processes that share a database, and the
+// database. A SQLite database has one process.
+func replicas(t *testing.T, dsn string, n int) ([]*locks.Locks, *gorm.DB) {
+	t.Helper()
+	db := modelstest.Open(t, dsn)
+	if strings.HasPrefix(dsn, "sqlite:") {
+		n = 1
+	}
+	all := make([]*locks.Locks, n)
+	for i := range all {
+		l, err := locks.Open(t.Context(), db, dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.OwnEvery(time.Millisecond)
+		t.Cleanup(func() {
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		all[i] = l
+	}
+	return all, db
+}
+
+func within(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// holder holds a lock until it is let go.
+type holder struct {
+	letGo context.CancelFunc
+	ended chan error
+}
+
+func hold(t *testing.T, l *locks.Locks, name string) holder {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	h := holder{cancel, make(chan error, 1)}
+	holds := make(chan struct{})
+	go func() {
+		_, err := l.Hold(within(t), name, true, func(context.Context) error { close(holds); <-ctx.Done(); return nil })
+		h.ended <- err
+	}()
+	select {
+	case <-holds:
+	case err := <-h.ended:
+		t.Fatalf("it is not held: %v", err)
+	}
+	return h
+}
+
+func (h holder) end(t *testing.T) {
+	t.Helper()
+	h.letGo()
+	if err := <-h.ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOneHoldsALockAtATime(t *testing.T) {
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		all, _ := replicas(t, dsn, 3)
+		var inside, done atomic.Int64
+		var group sync.WaitGroup
+		for i := range 30 {
+			group.Go(func() {
+				held, err := all[i%len(all)].Hold(within(t), "one", true, func(context.Context) error {
+					if n := inside.Add(1); n != 1 {
+						t.Errorf("%d hold it", n)
+					}
+					done.Add(1)
+					inside.Add(-1)
+					return nil
+				})
+				if !held || err != nil {
+					t.Errorf("held %v: %v", held, err)
+				}
+			})
+		}
+		group.Wait()
+		if n := done.Load(); n != 30 {
+			t.Errorf("%d held it, want 30", n)
+		}
+	})
+}
+
+func TestATakenLockIsLeftOrWaitedFor(t *testing.T) {
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		all, _ := replicas(t, dsn, 2)
+		one, other := all[0], all[len(all)-1]
+		h := hold(t, one, "taken")
+		never := func(context.Context) error { t.Error("it was held twice"); return nil }
+		for _, l := range all {
+			if held, err := l.Hold(within(t), "taken", false, never); held || err != nil {
+				t.Errorf("without waiting: held %v: %v", held, err)
+			}
+		}
+		ended, cancel := context.WithCancel(within(t))
+		cancel()
+		if held, err := other.Hold(ended, "taken", true, never); held || !errors.Is(err, context.Canceled) {
+			t.Errorf("with an ended context: held %v: %v", held, err)
+		}
+		if held, err := other.Hold(within(t), "another", false, func(context.Context) error { return nil }); !held || err != nil {
+			t.Errorf("another lock: held %v: %v", held, err)
+		}
+		waited := make(chan error, 1)
+		go func() {
+			_, err := other.Hold(within(t), "taken", true, func(context.Context) error { return errors.New("what work returns") })
+			waited <- err
+		}()
+		h.end(t)
+		if err := <-waited; err == nil || err.Error() != "what work returns" {
+			t.Errorf("the one that waited got %v", err)
+		}
+		hold(t, one, "taken").end(t) // whatever work returned, the lock is given back
+	})
+}
+
+// endConnections ends the connections of every lock, as a restart of the database
+// does.
+func endConnections(t *testing.T, db *gorm.DB) {
+	t.Helper()
+	var ended []bool
+	err := db.Raw("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())").Scan(&ended).Error
+	if err != nil || len(ended) == 0 {
+		t.Fatalf("%d connections were ended: %v", len(ended), err)
+	}
+}
+
+func TestALockEndsWithTheConnectionOfItsHolder(t *testing.T) {
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		all, db := replicas(t, dsn, 2)
+		if len(all) == 1 {
+			return // locks in memory have no connection
+		}
+		h := hold(t, all[0], "lost")
+		endConnections(t, db)
+		hold(t, all[1], "lost").end(t)
+		h.end(t)
+		hold(t, all[0], "lost").end(t) // on a new connection
+	})
+}
+
+func TestManyLocksAreHeldOnOneConnection(t *testing.T) {
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		all, db := replicas(t, dsn, 1)
+		for i := range 100 {
+			defer hold(t, all[0], fmt.Sprint(i)).end(t)
+		}
+		if db.Name() != "postgres" {
+			return
+		}
+		var held, connections int64
+		if err := db.Raw("SELECT count(*), count(DISTINCT pid) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())").Row().Scan(&held, &connections); err != nil {
+			t.Fatal(err)
+		}
+		if held != 100 || connections != 1 {
+			t.Errorf("%d locks are held on %d connections", held, connections)
+		}
+	})
+}
+
+func TestWorkHasOneOwner(t *testing.T) {
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		all, db := replicas(t, dsn, 2)
+		one, other := all[0], all[len(all)-1]
+		owners := make(chan int, 10)
+		own := func(l *locks.Locks, number int) (end func()) {
+			ctx, cancel := context.WithCancel(context.Background())
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				l.Own(ctx, "work", func(ctx context.Context) { owners <- number; <-ctx.Done() })
+			}()
+			return func() { cancel(); <-ended }
+		}
+		want := func(number int) {
+			t.Helper()
+			select {
+			case got := <-owners:
+				if got != number && number != 0 {
+					t.Errorf("%d became the owner, want %d", got, number)
+				}
+			case <-within(t).Done():
+				t.Fatalf("%d did not become the owner", number)
+			}
+		}
+		endOne := own(one, 1)
+		want(1)
+		endOther := own(other, 2)
+		defer func() { endOther() }()
+		// Whoever waits asks for the lock all the time, and does not get it.
+		if held, err := other.Hold(within(t), "work", false, func(context.Context) error { return nil }); held || err != nil || len(owners) != 0 {
+			t.Errorf("held %v, %d further owners: %v", held, len(owners), err)
+		}
+		endOne()
+		want(2)
+		if len(all) == 2 { // and it ends with the connection, for any of the two
+			endOne = own(one, 1)
+			endConnections(t, db)
+			want(0)
+			endOne()
+		}
+	})
+}
