@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"mcpgateway/models"
+	"mcpgateway/services/locks"
 	"mcpgateway/services/oauthclient"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/secrets"
@@ -11,12 +12,12 @@ import (
 
 // connect wires the gateway's connections to upstream servers that want OAuth.
 func (s *Services) connect(ctx context.Context, resolver *secrets.Resolver) (err error) {
-	if s.locks, err = oauthclient.OpenLocks(ctx, s.DB, s.Config.DatabaseURL, now); err != nil {
+	if s.locks, err = locks.Open(ctx, s.DB, s.Config.DatabaseURL); err != nil {
 		return err
 	}
 	s.ClientDocument = oauthclient.NewClientDocument(s.Config.PublicURL, nil, now)
 	s.Connections = oauthclient.New(oauthclient.Settings{
-		DB: s.DB, Locks: s.locks, HTTP: s.clients.MCP(), Keys: s.Config.Keys, Audit: s.Audit, Feed: s.feed,
+		DB: s.DB, Locks: oauthclient.NewLocks(s.DB, s.locks, now), HTTP: s.clients.MCP(), Keys: s.Config.Keys, Audit: s.Audit, Feed: s.feed,
 		Document: s.ClientDocument, PublicURL: s.Config.PublicURL, Now: now, Log: s.log,
 		ClientSecret: func(server models.Server) (secrets.Value, error) {
 			return resolver.Resolve(server.OAuthClientSecret, projects.ClientSecretRow(server.ID))

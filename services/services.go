@@ -26,6 +26,7 @@ import (
 	"mcpgateway/services/egress"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/locks"
 	"mcpgateway/services/metrics"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/oauthclient"
@@ -81,7 +82,7 @@ type Services struct {
 	CodeRuns     *codemode.Traces
 
 	tokenIndex *oauthserver.TokenIndex
-	locks      *oauthclient.Locks
+	locks      *locks.Locks
 	keyIndex   *access.KeyIndex
 	clients    *egress.Clients
 	search     *toolsearch.Searcher

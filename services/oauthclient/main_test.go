@@ -20,6 +20,7 @@ import (
 	"mcpgateway/services/activity"
 	"mcpgateway/services/egress"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/locks"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/oauthclient"
 	"mcpgateway/services/secrets"
@@ -132,7 +133,7 @@ func open(ctx context.Context, dsn string, o options) (w *world, closed func() e
 	if w.feed, err = notify.NewFeed(w.db, dsn, log); err != nil {
 		return nil, nil, err
 	}
-	locks, err := oauthclient.OpenLocks(ctx, w.db, dsn, o.now)
+	advisory, err := locks.Open(ctx, w.db, dsn)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -149,7 +150,7 @@ func open(ctx context.Context, dsn string, o options) (w *world, closed func() e
 		return nil, nil, err
 	}
 	w.Connections = oauthclient.New(oauthclient.Settings{
-		DB: w.db, Locks: locks, HTTP: clients.MCP(), Keys: ring, Audit: activity.NewAudit(w.db, o.now), Feed: w.feed, Document: o.document, PublicURL: public,
+		DB: w.db, Locks: oauthclient.NewLocks(w.db, advisory, o.now), HTTP: clients.MCP(), Keys: ring, Audit: activity.NewAudit(w.db, o.now), Feed: w.feed, Document: o.document, PublicURL: public,
 		ClientSecret: func(models.Server) (secrets.Value, error) { return secrets.NewValue(o.secret), nil },
 		Now:          o.now, Log: log, RequestTimeout: o.timeout,
 	})
@@ -157,7 +158,7 @@ func open(ctx context.Context, dsn string, o options) (w *world, closed func() e
 	return w, func() error {
 		w.Close()
 		clients.Close()
-		return errors.Join(locks.Close(), pool.Close())
+		return errors.Join(advisory.Close(), pool.Close())
 	}, nil
 }
 

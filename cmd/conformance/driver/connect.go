@@ -20,6 +20,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/locks"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/oauthclient"
 	"mcpgateway/services/secrets"
@@ -98,7 +99,7 @@ func newPerson(ctx context.Context, job Job, client *http.Client, log io.Writer)
 	if err != nil {
 		return nil, nil, err
 	}
-	locks, err := oauthclient.OpenLocks(ctx, db, dsn, time.Now)
+	advisory, err := locks.Open(ctx, db, dsn)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -112,7 +113,7 @@ func newPerson(ctx context.Context, job Job, client *http.Client, log io.Writer)
 	}
 	now := func() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 	p.connections = oauthclient.New(oauthclient.Settings{
-		DB: db, Locks: locks, HTTP: client, Keys: keys, Audit: activity.NewAudit(db, now), Feed: feed, Document: document{}, PublicURL: public,
+		DB: db, Locks: oauthclient.NewLocks(db, advisory, time.Now), HTTP: client, Keys: keys, Audit: activity.NewAudit(db, now), Feed: feed, Document: document{}, PublicURL: public,
 		ClientSecret: func(models.Server) (secrets.Value, error) { return secret, nil }, Now: now, Log: quiet,
 	})
 	feed.Subscribe(p.connections.Changed)
