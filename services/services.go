@@ -148,6 +148,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.CatalogStore = catalog.NewStore(db, s.clients.Catalog(), s.Audit, feed, now)
 	s.Directory = toolset.NewDirectory(db, target)
 	s.Syncer = upstream.NewSyncer(db, s.pool, target, upstream.Definitions{Hash: toolset.HashDefinition, Problems: toolset.DefinitionProblems}, feed, now, log)
+	s.Syncer.OneAtATime(s.locks)
 	s.Calls = activity.NewCalls(db, now, log)
 	s.search = toolsearch.NewSearcher(page.NewCursors(c.Keys), log)
 	s.search.Explain(s.Waiting, s.pool)

@@ -18,6 +18,7 @@ const (
 	syncJitter   = 0.1              // share of the interval
 	syncRetry    = 15 * time.Second // after the first failure; doubles up to the interval
 	syncParallel = 8
+	maxTurnWait  = 25 * time.Second // for another replica that syncs the same server
 	storeTimeout = 30 * time.Second
 
 	offersTimeout = 10 * time.Second       // of the lists beside the tools
@@ -38,7 +39,8 @@ type schedule struct {
 
 type scheduled struct {
 	next     time.Time
-	version  int64 // of the configuration that was synced or is being synced
+	since    time.Time // when next was planned
+	version  int64     // of the configuration that was synced or is being synced
 	failures int
 	running  bool
 
@@ -59,7 +61,8 @@ func (s *schedule) want(serverID string, version int64) {
 	if e := s.entries[serverID]; e != nil && e.version == version {
 		return
 	}
-	s.entries[serverID] = &scheduled{next: s.now(), version: version}
+	now := s.now()
+	s.entries[serverID] = &scheduled{next: now, since: now, version: version}
 	s.poke()
 }
 
@@ -92,6 +95,7 @@ func (s *schedule) due(serverID string) {
 	defer s.mu.Unlock()
 	if e := s.entries[serverID]; e != nil {
 		e.next = s.now()
+		e.since = e.next
 		s.poke()
 	}
 }
@@ -116,6 +120,17 @@ func (s *schedule) isDue(serverID string) bool {
 	return e != nil && !e.next.After(s.now())
 }
 
+// plannedAt returns when the next sync of a server was planned, which was at
+// the end of the one before.
+func (s *schedule) plannedAt(serverID string) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.entries[serverID]; e != nil {
+		return e.since
+	}
+	return time.Time{}
+}
+
 // failed plans a retry of a server whose configuration could not be read.
 func (s *schedule) failed(serverID string) {
 	s.mu.Lock()
@@ -134,6 +149,7 @@ func (e *scheduled) plan(now time.Time, ok bool) {
 		wait = min(syncRetry<<min(e.failures, 10), SyncInterval)
 		e.failures++
 	}
+	e.since = now
 	e.next = now.Add(time.Duration(float64(wait) * (1 + syncJitter*(2*rand.Float64()-1))))
 }
 

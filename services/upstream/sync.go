@@ -35,6 +35,7 @@ type Syncer struct {
 	schedule *schedule
 	updated  func(serverID, uri string)
 	counts   syncCounts
+	locks    Locks // nil when there are no other replicas
 
 	life context.Context // ends when Run does, and every run with it
 	end  context.CancelFunc
@@ -71,25 +72,26 @@ func (s *Syncer) Sync(ctx context.Context, serverID string) (SyncResult, error) 
 	asked := time.Now()
 	var earlier SyncResult
 	for {
-		result, err := s.share(ctx, serverID)
-		if ctx.Err() != nil || result.began.IsZero() || !result.began.Before(asked) {
+		result, err := s.share(ctx, serverID, time.Time{})
+		if ctx.Err() != nil || result.began.IsZero() || !result.shared && !result.began.Before(asked) {
 			return result.since(earlier), err
 		}
 		earlier = result.since(earlier)
 	}
 }
 
-// share returns the result of a run that is under way, or begins one.
-func (s *Syncer) share(ctx context.Context, serverID string) (SyncResult, error) {
+// share returns the result of a run that is under way, or begins one, which is
+// content with what another replica stored after unlessSince, if that is a time.
+func (s *Syncer) share(ctx context.Context, serverID string, unlessSince time.Time) (SyncResult, error) {
 	// The shared run outlives the caller who happened to start it.
 	run := s.flight.DoChan(serverID, func() (any, error) {
-		ctx, done, ok := s.begin(ctx)
+		ctx, done, ok := s.begin(ctx, maxTurnWait+SyncTimeout)
 		if !ok {
 			return SyncResult{}, errEnding()
 		}
 		defer done()
 		began := time.Now()
-		result, err := s.sync(ctx, serverID)
+		result, err := s.syncAlone(ctx, serverID, unlessSince)
 		result.began = began
 		return result, err
 	})
@@ -102,16 +104,16 @@ func (s *Syncer) share(ctx context.Context, serverID string) (SyncResult, error)
 	}
 }
 
-// begin returns the context of a run, which Run waits for at its end; ok is
-// false after it.
-func (s *Syncer) begin(ctx context.Context) (run context.Context, done func(), ok bool) {
+// begin returns the context of a run of at most the length, which Run waits for
+// at its end; ok is false after it.
+func (s *Syncer) begin(ctx context.Context, length time.Duration) (run context.Context, done func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.life.Err() != nil {
 		return nil, nil, false
 	}
 	s.runs.Add(1)
-	run, cancel := context.WithTimeout(context.WithoutCancel(ctx), SyncTimeout)
+	run, cancel := context.WithTimeout(context.WithoutCancel(ctx), length)
 	stop := context.AfterFunc(s.life, cancel)
 	return run, func() { stop(); cancel(); s.runs.Done() }, true
 }

@@ -19,6 +19,7 @@ type SyncResult struct {
 
 	began   time.Time
 	touched bool // something changed that clients or pages see
+	shared  bool // another replica did it, and only the server is known of it
 }
 
 // change is what became of one tool.

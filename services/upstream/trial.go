@@ -19,7 +19,7 @@ type Trial struct {
 // most SyncTimeout. Nothing is written, and no session stays. It returns the
 // faults of Pool.Call.
 func (s *Syncer) Try(ctx context.Context, row models.Server) (Trial, error) {
-	run, done, ok := s.begin(ctx)
+	run, done, ok := s.begin(ctx, SyncTimeout)
 	if !ok {
 		return Trial{}, errEnding()
 	}

@@ -22,7 +22,7 @@ func (s *Syncer) syncPlanned(ctx context.Context, p planned) {
 		if !s.schedule.isDue(p.serverID) {
 			return
 		}
-		sync = s.share
+		sync = s.shareAny
 	}
 	r, err := sync(ctx, p.serverID) // the outcome is stored and logged
 	if ctx.Err() == nil {
