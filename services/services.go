@@ -43,9 +43,6 @@ import (
 // saveUseInterval is how often the moments of last use of keys are stored.
 const saveUseInterval = time.Minute
 
-// sweepInterval is how often what is over is removed from the database.
-const sweepInterval = time.Hour
-
 // Services are the running product, without any way to reach it.
 type Services struct {
 	DB          *gorm.DB
@@ -226,7 +223,9 @@ func (s *Services) Run(ctx context.Context, ready func()) error {
 	running.Go(func() { s.Calls.Run(ctx) })
 	running.Go(func() { s.CodeRuns.Run(ctx) })
 	running.Go(func() { s.Catalog.Run(ctx) })
-	running.Go(func() { s.sweep(ctx) })
+	for _, sweep := range s.sweeps() {
+		running.Go(func() { s.locks.Own(ctx, "sweep "+sweep.name, sweep.run) })
+	}
 	select {
 	case <-ctx.Done():
 		return nil
@@ -283,26 +282,6 @@ func (s *Services) saveUse(ctx context.Context) {
 		case <-tick.C:
 			if err := s.keyIndex.SaveUse(ctx); err != nil && ctx.Err() == nil {
 				s.log.Warn("the last use of keys was not stored", "error", err)
-			}
-		}
-	}
-}
-
-// sweep removes what is over, now and then: sessions and failed attempts of
-// people, and what they allowed clients.
-func (s *Services) sweep(ctx context.Context) {
-	tick := time.NewTicker(sweepInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			if err := s.People.Sweep(ctx); err != nil && ctx.Err() == nil {
-				s.log.Warn("ended sessions were not removed", "error", err)
-			}
-			if err := s.OAuth.Sweep(ctx); err != nil && ctx.Err() == nil {
-				s.log.Warn("ended grants of clients were not removed", "error", err)
 			}
 		}
 	}

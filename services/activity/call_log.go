@@ -27,7 +27,6 @@ const (
 	writeInterval = time.Second
 	callsPerWrite = 500    // rows of one statement
 	maxWaiting    = 50_000 // calls that wait to be written, beyond which new ones are lost
-	sweepInterval = 10 * time.Minute
 	callsPerSweep = 10_000 // rows of one deletion, so that writers need not wait for long
 	lastWrite     = 5 * time.Second
 )
@@ -80,12 +79,11 @@ func (c *Calls) Record(call models.Call) {
 // Lost returns how many calls could not be recorded since the start.
 func (c *Calls) Lost() int64 { return c.lost.Load() }
 
-// Run writes what Record was given, and removes what is too old or too much,
-// until the context ends; then it writes what is left.
+// Run writes what Record was given until the context ends; then it writes what
+// is left.
 func (c *Calls) Run(ctx context.Context) {
-	write, sweep := time.NewTicker(writeInterval), time.NewTicker(sweepInterval)
+	write := time.NewTicker(writeInterval)
 	defer write.Stop()
-	defer sweep.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -97,10 +95,6 @@ func (c *Calls) Run(ctx context.Context) {
 			c.write(ctx)
 		case <-c.wake:
 			c.write(ctx)
-		case <-sweep.C:
-			if err := c.Sweep(ctx); err != nil && ctx.Err() == nil {
-				c.log.Warn("old calls were not removed", "error", err)
-			}
 		}
 	}
 }
@@ -147,7 +141,7 @@ func (c *Calls) write(ctx context.Context) {
 }
 
 // Sweep removes calls that are older than CallRetention and the oldest beyond
-// MaxCalls. It returns the database's failure as an INTERNAL fault.
+// MaxCalls, for which it is called now and then. It returns the database's failure as an INTERNAL fault.
 func (c *Calls) Sweep(ctx context.Context) error {
 	if err := c.removeWhere(ctx, "at < ?", c.now().Add(-CallRetention)); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 
 // Sweep deletes what has ended: codes, tokens, grants, counts, and clients that
 // nobody gave access for a day or that got no token for 90 days, each recorded
-// as client.purged. It is called every hour, by any replica.
+// as client.purged. It is called every hour, by the replica that owns the sweep.
 func (s *Server) Sweep(ctx context.Context) error {
 	now := s.now()
 	for _, expired := range []struct {

@@ -1,0 +1,51 @@
+package services
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcpgateway/services/locks"
+)
+
+func TestASweepGoesOnWhateverItReturns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var at []time.Duration
+		var log bytes.Buffer
+		began := time.Now()
+		w := sweep{"dust", time.Hour, func(context.Context) error {
+			at = append(at, time.Since(began))
+			if len(at) == 1 {
+				return errors.New("the broom is gone")
+			}
+			return nil
+		}, slog.New(slog.NewTextHandler(&log, nil))}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
+		defer cancel()
+		w.run(ctx)
+		if want := []time.Duration{time.Minute, time.Hour + time.Minute, 2*time.Hour + time.Minute}; !slices.Equal(at, want) {
+			t.Errorf("swept at %v, want %v", at, want)
+		}
+		if !strings.Contains(log.String(), `sweep=dust error="the broom is gone"`) || strings.Count(log.String(), "\n") != 1 {
+			t.Errorf("the log says %s", log.String())
+		}
+	})
+}
+
+func TestEverySweepHasANameOfItsOwn(t *testing.T) {
+	s := &Services{locks: &locks.Locks{}}
+	var names []string
+	for _, w := range s.sweeps() {
+		names = append(names, w.name)
+	}
+	slices.Sort(names)
+	if len(slices.Compact(slices.Clone(names))) != len(names) || slices.Contains(names, "") {
+		t.Errorf("the sweeps are %q", names)
+	}
+}
