@@ -315,3 +315,36 @@ func TestCloseDoesNotWaitForAHangingUpstream(t *testing.T) {
 		t.Errorf("Close took %s", took)
 	}
 }
+
+// TestUpstreamsWithoutSessionIDs answer the handshake without one, which the
+// specification allows (MCP 2025-11-25, "Session Management"), also behind a
+// restart of which nothing tells.
+func TestUpstreamsWithoutSessionIDs(t *testing.T) {
+	for _, era := range []upstreamtest.Era{upstreamtest.Era20250326, upstreamtest.Era20250618, upstreamtest.Era20251125} {
+		opts := upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(1), Sessionless: true}
+		first := upstreamtest.New(opts)
+		at, err := first.Listen(testContext(t), "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, to := newPool(t), target(at)
+		mustCall(t, p, to, echo("before"))
+		mustCall(t, p, to, echo("again"))
+		for _, r := range first.Requests("tools/call") {
+			if r.Header.Get("Mcp-Session-Id") != "" {
+				t.Errorf("%s: a session id was made up", era)
+			}
+		}
+		if n := len(first.Requests("initialize")); n != 1 {
+			t.Errorf("%s: %d handshakes", era, n)
+		}
+		first.Close()
+		next := upstreamtest.New(opts)
+		if err := retry(func() error { _, err := next.Listen(testContext(t), hostOf(at)); return err }); err != nil {
+			t.Fatal(err)
+		}
+		mustCall(t, p, to, echo("after"))
+		p.Close()
+		next.Close()
+	}
+}
