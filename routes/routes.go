@@ -46,7 +46,7 @@ func New(s *services.Services, log *slog.Logger) *fiber.App {
 	assets := layout.NewAssets(static.URL)
 	app := web.New(web.Options{
 		Names: names, HTTPS: c.PublicURL.Scheme == "https", TrustedProxies: c.TrustedProxies, Log: log,
-		ErrorPage: ui.ErrorPage(assets), Requests: s.Metrics,
+		ErrorPage: ui.ErrorPage(assets), Requests: s.Metrics, Draining: s.Draining,
 	})
 	guards, before := newGuards(s)
 	for _, r := range table(s, names, guards, assets) {

@@ -293,6 +293,9 @@ func (s *Services) Fresh() time.Time { return s.feed.Fresh() }
 // Drain makes Ready fail, so that balancers send no new requests.
 func (s *Services) Drain() { s.draining.Store(true) }
 
+// Draining reports whether Drain was called.
+func (s *Services) Draining() bool { return s.draining.Load() }
+
 // Ready returns why requests cannot be served, or nil: the process is not
 // ending, the database answers, its schema is the one this program knows, and
 // the catalog is there.

@@ -49,6 +49,18 @@ func unreadable(answer fiber.ErrorHandler, https bool, log *slog.Logger) fiber.E
 	}
 }
 
+// letGo closes connections behind their next answer once the process drains, so
+// that clients and balancers that keep connections open move to another replica
+// before this one closes them, perhaps with a request on its way.
+func letGo(draining func() bool) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		if draining != nil && draining() {
+			c.Context().SetConnectionClose()
+		}
+		return c.Next()
+	}
+}
+
 // recoverPanics turns a panic into an error, so that one broken request never
 // ends the process.
 func recoverPanics(c *fiber.Ctx) (err error) {

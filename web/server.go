@@ -25,6 +25,7 @@ type Options struct {
 	Log            *slog.Logger
 	ErrorPage      ErrorPage
 	Requests       RequestCounter // nil counts nothing
+	Draining       func() bool    // whether the process is about to end; nil is never
 }
 
 // New returns a server without routes: it limits, logs, recovers, sets
@@ -54,6 +55,6 @@ func New(o Options) *fiber.App {
 		config.EnableIPValidation = true
 	}
 	app := fiber.New(config)
-	app.Use(logRequests(o.Log, o.Requests), recoverPanics, secureHeaders(o.HTTPS), checkHosts(o.Names))
+	app.Use(logRequests(o.Log, o.Requests), letGo(o.Draining), recoverPanics, secureHeaders(o.HTTPS), checkHosts(o.Names))
 	return app
 }

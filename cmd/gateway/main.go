@@ -62,6 +62,7 @@ var order = []string{"serve", "apply", "export", "keys", "admin", "catalog", "au
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // whoever signals again is not willing to wait
 	std := streams{out: os.Stdout, err: os.Stderr, in: os.Stdin, environ: os.Environ()}
 	code := run(ctx, std, os.Args[1:])
 	stop()

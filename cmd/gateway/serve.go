@@ -64,7 +64,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 		defer stop()
 		demoURL = c.PublicURL.String() + "/v1/mcp/" + demoSlug + "/request"
 	}
-	return listenAndServe(ctx, s, listener, log, func() {
+	return listenAndServe(ctx, s, listener, c.DrainDelay, log, func() {
 		if err := announceSetup(ctx, s, log); err != nil {
 			log.Warn("there is no link for setting up the first administrator", "error", err)
 		}
@@ -92,9 +92,10 @@ func applyConfig(ctx context.Context, s *services.Services, std streams, file st
 	return nil
 }
 
-// listenAndServe serves until the context ends, then lets the calls in flight
-// finish. A second signal ends the process at once.
-func listenAndServe(ctx context.Context, s *services.Services, listener net.Listener, log *slog.Logger, ready func()) error {
+// listenAndServe serves until the context ends. Then it says that it is not
+// ready, goes on for the drain delay, so that balancers can notice, and lets the
+// calls in flight finish. A second signal ends the process at once.
+func listenAndServe(ctx context.Context, s *services.Services, listener net.Listener, drainDelay time.Duration, log *slog.Logger, ready func()) error {
 	app := routes.New(s, log)
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopBackground()
@@ -124,6 +125,14 @@ func listenAndServe(ctx context.Context, s *services.Services, listener net.List
 	}
 	if serving {
 		s.Drain()
+		if err == nil && drainDelay > 0 {
+			log.Info("draining: no longer ready, and still serving", "delay", drainDelay.String())
+			select {
+			case <-time.After(drainDelay):
+			case err = <-ended:
+				running--
+			}
+		}
 		log.Info("shutting down", "timeout", shutdownTimeout.String())
 		if shutdown := shut(app); shutdown != nil {
 			log.Warn("some calls did not end in time", "error", shutdown)

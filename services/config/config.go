@@ -42,6 +42,7 @@ type variables struct {
 	BuiltinCatalog bool          `env:"GATEWAY_BUILTIN_CATALOG" envDefault:"true"`
 	MaxStreams     int           `env:"GATEWAY_MAX_STREAMS" envDefault:"5000"`
 	MaxStaleness   time.Duration `env:"GATEWAY_MAX_STALENESS" envDefault:"5m"`
+	DrainDelay     time.Duration `env:"GATEWAY_DRAIN_DELAY" envDefault:"0s"`
 	TSC            string        `env:"GATEWAY_TSC"`
 	TrustedProxies string        `env:"GATEWAY_TRUSTED_PROXIES"`
 	OIDCIssuer     string        `env:"GATEWAY_OIDC_ISSUER"`
@@ -66,13 +67,18 @@ type Config struct {
 	AllowedOrigins   []string
 	MaxStreams       int // open at once, of all clients
 	MaxStaleness     time.Duration
-	BuiltinCatalog   bool   // whether the catalog that comes along is loaded
-	TSC              string // path of the native TypeScript compiler, or empty
+	DrainDelay       time.Duration // between being told to end and closing the listener
+	BuiltinCatalog   bool          // whether the catalog that comes along is loaded
+	TSC              string        // path of the native TypeScript compiler, or empty
 	TrustedProxies   []netip.Prefix
 	SingleSignOn     SingleSignOn
 	LogJSON          *bool // nil decides by the terminal
 	LogLevel         slog.Level
 }
+
+// maxDrainDelay is the longest GATEWAY_DRAIN_DELAY: supervisors kill what takes
+// much longer to end.
+const maxDrainDelay = 5 * time.Minute
 
 // minAdminToken is the least length of an administration token, in bytes.
 const minAdminToken = 16
@@ -104,7 +110,7 @@ func Load(environ []string, addr string) (*Config, error) {
 			r.mistake("GATEWAY_ALLOWED_ORIGINS: %q is not an origin such as https://app.example.com", o)
 		}
 	}
-	c.TSC, c.BuiltinCatalog = vars.TSC, vars.BuiltinCatalog
+	c.TSC, c.BuiltinCatalog, c.DrainDelay = vars.TSC, vars.BuiltinCatalog, vars.DrainDelay
 	if c.TSC != "" {
 		if info, err := os.Stat(c.TSC); err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
 			r.mistake("GATEWAY_TSC: %q is not a program that can be started", c.TSC)
@@ -118,6 +124,9 @@ func Load(environ []string, addr string) (*Config, error) {
 	}
 	if vars.MaxStaleness < time.Second && !r.told("GATEWAY_MAX_STALENESS") {
 		r.mistake("GATEWAY_MAX_STALENESS: use at least 1s")
+	}
+	if vars.DrainDelay < 0 || vars.DrainDelay > maxDrainDelay {
+		r.mistake("GATEWAY_DRAIN_DELAY: use a duration from 0s to %v", maxDrainDelay)
 	}
 	c.LogJSON = r.logFormat(vars.LogFormat)
 	c.Keys = r.keys(vars)
