@@ -1,6 +1,11 @@
 package routes
 
 import (
+	"log/slog"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
 	"mcpgateway/services"
 	"mcpgateway/static"
 	"mcpgateway/views/layout"
@@ -19,6 +24,15 @@ func Table(s *services.Services) []Row {
 		rows = append(rows, Row{r.method, r.path, string(r.guard)})
 	}
 	return rows
+}
+
+// BoundedElsewhere returns the routes without a deadline of their own, as
+// METHOD PATH.
+func BoundedElsewhere() []string { return boundedElsewhere() }
+
+// NewWithLimit returns the application with another limit of a request.
+func NewWithLimit(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.App {
+	return newApp(s, log, limit)
 }
 
 // Kinds returns the kinds of guards that exist.

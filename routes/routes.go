@@ -40,7 +40,9 @@ const (
 )
 
 // New returns the application with every route.
-func New(s *services.Services, log *slog.Logger) *fiber.App {
+func New(s *services.Services, log *slog.Logger) *fiber.App { return newApp(s, log, requestLimit) }
+
+func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.App {
 	c := s.Config
 	names := web.NewNames(c.PublicURL, c.AllowedHosts, c.AllowedOrigins, c.LoopbackListener)
 	assets := layout.NewAssets(static.URL)
@@ -54,7 +56,7 @@ func New(s *services.Services, log *slog.Logger) *fiber.App {
 		if !declared {
 			chain = []fiber.Handler{closed} // nobody may use a route that does not say who may
 		}
-		handlers := slices.Concat([]fiber.Handler{web.Route(r.path)}, chain, []fiber.Handler{r.handler})
+		handlers := slices.Concat([]fiber.Handler{web.Route(r.path)}, limited(r, chain, limit), []fiber.Handler{r.handler})
 		if r.method == anyone {
 			app.All(r.path, handlers...)
 			continue
