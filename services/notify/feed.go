@@ -19,7 +19,16 @@ import (
 const (
 	startTimeout  = 10 * time.Second // of the first look at the revisions
 	retryInterval = time.Second      // between attempts to act on a change
+	tellInterval  = 10 * time.Second // between log lines of one outage
 	topicsAtOnce  = 500              // beyond it, reading all revisions is simpler
+)
+
+// How long the feed waits before it connects again. The longest is well below a
+// second, so that a change made right after an outage of the database, however
+// long that was, is known within a second.
+const (
+	shortestPause = 100 * time.Millisecond
+	longestPause  = 500 * time.Millisecond
 )
 
 // Feed runs the subscribers of this process when a topic changes, in whatever
@@ -102,17 +111,21 @@ func (f *Feed) Run(ctx context.Context) error {
 	if f.db.Name() == "postgres" {
 		hear = f.listen
 	}
-	const shortest, longest = 100 * time.Millisecond, 5 * time.Second
-	for pause := shortest; ; pause = min(2*pause, longest) {
+	var told time.Time
+	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
 		before := f.Fresh()
 		err := hear(ctx)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // ending is what was asked for
 		}
 		if f.Fresh().After(before) {
-			pause = shortest // it worked for a while
+			pause = shortestPause // it worked for a while
+			told = time.Time{}
 		}
-		f.log.WarnContext(ctx, "the change feed lost the database and reconnects", "error", err, "pause", pause)
+		if time.Since(told) >= tellInterval {
+			told = time.Now()
+			f.log.WarnContext(ctx, "the change feed lost the database and tries to reconnect", "error", err)
+		}
 		select {
 		case <-ctx.Done():
 			return nil
