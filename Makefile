@@ -99,6 +99,10 @@ browser: ## the pages of the real binary in Chromium: looks, accessibility, budg
 chaos-oauth: ## upstream connections while authorization servers fail and processes are killed, two minutes
 	$(CLUSTER) $(GO) test -tags chaos -count=1 -timeout 10m -run TestChaos -v ./services/oauthclient
 
+.PHONY: ha-test
+ha-test: ## two replicas on one PostgreSQL while replicas, an upstream and the database break, two minutes
+	$(GO) test -tags ha -count=1 -timeout 10m -run 'TestReplicas$$' -v ./cmd/gateway
+
 # Both exit with 1 while something is below what is expected of it.
 .PHONY: conformance
 conformance: ## the official MCP suites through the gateway and against its upstream client

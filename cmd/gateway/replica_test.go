@@ -69,7 +69,19 @@ func (r *replica) command(t *testing.T, args ...string) string {
 // start starts the replica and waits until it is ready.
 func (r *replica) start(t *testing.T) {
 	t.Helper()
+	r.begin(t)
+	r.awaitUse(t)
+}
+
+// begin starts the replica.
+func (r *replica) begin(t *testing.T) {
+	t.Helper()
 	r.process = startProcess(t, r.program)
+}
+
+// awaitUse waits until the replica is ready.
+func (r *replica) awaitUse(t *testing.T) {
+	t.Helper()
 	eventually(t, readyLimit, r.program.name+" is ready", r.answers("/readyz", http.StatusOK), r.process)
 }
 

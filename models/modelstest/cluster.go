@@ -2,6 +2,7 @@ package modelstest
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -51,6 +52,7 @@ type Cluster struct {
 
 	hold *os.File // closing it lets the watchdog stop the cluster
 	dog  *exec.Cmd
+	bin  string // folder of the server programs
 }
 
 // StartCluster creates and starts a cluster that listens on a Unix socket
@@ -79,6 +81,26 @@ func StartCluster() (*Cluster, error) {
 func (c *Cluster) Stop() error {
 	c.hold.Close()
 	return c.dog.Wait()
+}
+
+// Halt stops the server as pg_ctl's mode says (smart, fast or immediate) and
+// returns when it is gone. Every connection breaks; the data stays.
+func (c *Cluster) Halt(ctx context.Context, mode string) error {
+	return c.control(ctx, "-m", mode, "stop")
+}
+
+// Resume starts the server after Halt and returns when it answers.
+func (c *Cluster) Resume(ctx context.Context) error {
+	return c.control(ctx, "restart") // a start would forget the options of the first one
+}
+
+func (c *Cluster) control(ctx context.Context, args ...string) error {
+	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, "pg_ctl"), append([]string{"-D", "data", "-l", "server.log", "-w", "-t", "90"}, args...)...)
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = c.dog.Dir, c.dog.Env, c.dog.SysProcAttr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("pg_ctl %v, see server.log in %s: %w", args, c.dog.Dir, err)
+	}
+	return nil
 }
 
 func startWatchdog(bin, dir string) (*Cluster, error) {
@@ -123,7 +145,7 @@ func startWatchdog(bin, dir string) (*Cluster, error) {
 	address := url.URL{Scheme: "postgres", Path: "/postgres", RawQuery: url.Values{
 		"host": {dir}, "user": {"postgres"}, "sslmode": {"disable"},
 	}.Encode()}
-	return &Cluster{URL: address.String(), hold: hold, dog: dog}, nil
+	return &Cluster{URL: address.String(), hold: hold, dog: dog, bin: bin}, nil
 }
 
 // awaitReady returns nil once the watchdog reports that the cluster answers,
