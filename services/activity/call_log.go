@@ -143,7 +143,7 @@ func (c *Calls) write(ctx context.Context) {
 // Sweep removes calls that are older than CallRetention and the oldest beyond
 // MaxCalls, for which it is called now and then. It returns the database's failure as an INTERNAL fault.
 func (c *Calls) Sweep(ctx context.Context) error {
-	if err := c.removeWhere(ctx, "at < ?", c.now().Add(-CallRetention)); err != nil {
+	if err := c.removeOldest(ctx, "at < ?", c.now().UTC().Add(-CallRetention)); err != nil {
 		return err
 	}
 	var oldest []string
@@ -154,17 +154,19 @@ func (c *Calls) Sweep(ctx context.Context) error {
 	if len(oldest) == 0 {
 		return nil
 	}
-	return c.removeWhere(ctx, "id <= ?", oldest[0])
+	return c.removeOldest(ctx, "id <= ?", oldest[0])
 }
 
-func (c *Calls) removeWhere(ctx context.Context, condition string, value any) error {
+// removeOldest removes those that match among the first calls, until none of
+// them does. Ids grow with time, so what follows them matches neither.
+func (c *Calls) removeOldest(ctx context.Context, condition string, value any) error {
 	for {
-		rows := c.db.Model(&models.Call{}).Select("id").Where(condition, value).Limit(callsPerSweep)
-		done := c.db.WithContext(ctx).Where("id IN (?)", rows).Delete(&models.Call{})
+		first := c.db.Model(&models.Call{}).Select("id").Order("id").Limit(callsPerSweep)
+		done := c.db.WithContext(ctx).Where("id IN (?)", first).Where(condition, value).Delete(&models.Call{})
 		if done.Error != nil {
 			return fault.Internal(done.Error)
 		}
-		if done.RowsAffected < callsPerSweep {
+		if done.RowsAffected == 0 {
 			return nil
 		}
 	}

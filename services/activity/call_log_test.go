@@ -225,3 +225,30 @@ func TestCallsOutlastAnOutageOfTheDatabase(t *testing.T) {
 		}
 	})
 }
+
+func TestSweepGoesOnUntilAllOldCallsAreRemoved(t *testing.T) {
+	const perRemoval = 10_000
+	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
+		for _, old := range []int{perRemoval - 1, perRemoval, perRemoval + 1} {
+			c := record(t, db, func(c *activity.Calls) {
+				for i := range old + 3 {
+					one := call(0, "up__a", 1, models.CallOK)
+					if i < old {
+						one.At = noon.Add(-activity.CallRetention - time.Hour)
+					}
+					c.Record(one)
+				}
+			})
+			if err := c.Sweep(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			var left int64
+			if err := db.Model(&models.Call{}).Count(&left).Error; err != nil || left != 3 {
+				t.Fatalf("of %d old calls and 3 others %d are left, %v", old, left, err)
+			}
+			if err := db.Where("1 = 1").Delete(&models.Call{}).Error; err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
