@@ -18,9 +18,10 @@ type Row struct{ Method, Path, Guard string }
 // Table returns the whole table.
 func Table(s *services.Services) []Row {
 	names := web.NewNames(s.Config.PublicURL, nil, nil, true)
-	guards, _ := newGuards(s)
+	failures := web.NewFailureLimit(time.Now)
+	guards, _ := newGuards(s, failures)
 	var rows []Row
-	for _, r := range table(s, names, guards, layout.NewAssets(static.URL)) {
+	for _, r := range table(s, names, guards, failures, layout.NewAssets(static.URL)) {
 		rows = append(rows, Row{r.method, r.path, string(r.guard)})
 	}
 	return rows
@@ -37,7 +38,7 @@ func NewWithLimit(s *services.Services, log *slog.Logger, limit time.Duration) *
 
 // Kinds returns the kinds of guards that exist.
 func Kinds(s *services.Services) map[string]bool {
-	_, before := newGuards(s)
+	_, before := newGuards(s, web.NewFailureLimit(time.Now))
 	kinds := map[string]bool{}
 	for kind := range before {
 		kinds[string(kind)] = true

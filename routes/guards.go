@@ -44,9 +44,9 @@ const (
 
 // newGuards returns the guards and the handlers that stand before a route of
 // each kind.
-func newGuards(s *services.Services) (*web.Guards, map[guard][]fiber.Handler) {
+func newGuards(s *services.Services, failures *web.FailureLimit) (*web.Guards, map[guard][]fiber.Handler) {
 	g := web.NewGuards(web.GuardOptions{
-		Sessions: sessions{s.People}, Token: access.NewAdminToken(s.Config.AdminToken), PublicURL: s.Config.PublicURL,
+		Sessions: sessions{s.People}, Token: access.NewAdminToken(s.Config.AdminToken), Failures: failures, PublicURL: s.Config.PublicURL,
 		NeedStepUp: s.People.NeedStepUp, Act: act, LoginPath: loginPath, StepUpPath: stepUpPath,
 	})
 	perAddress := web.NewAddressLimit(publicPerSecond, publicBurst, time.Now).Handler

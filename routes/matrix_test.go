@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,6 +24,7 @@ type caller struct {
 	csrf   string // token that they send with what is not GET
 	site   string // Sec-Fetch-Site
 	cookie string
+	ip     string // as a proxy forwards it; empty without one
 }
 
 const password = "a long password of the tests"
@@ -64,6 +66,7 @@ const (
 	unauthorized verdict = "401"
 	forbidden    verdict = "403"
 	toLogin      verdict = "to the sign-in"
+	limited      verdict = "429"
 )
 
 // due returns the verdict that the guard of a route owes a caller.
@@ -145,10 +148,10 @@ func saysDone(answer *http.Response) bool {
 // TestRouteMatrix sends every kind of caller to every route of the table, and
 // TestEveryRouteIsInTheTable proves that there are no others.
 func TestRouteMatrix(t *testing.T) {
-	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
+	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), "GATEWAY_TRUSTED_PROXIES=0.0.0.0/32")
 	a.Apply(t, `{"projects":{"p":{"authMode":"none","mcpServers":{}}}}`)
 	callers := cast(t, a)
-	checked := 0
+	checked, asked := 0, 0
 	for _, r := range routes.Table(a.Services) {
 		if r.Guard == "project" || r.Method == http.MethodOptions || r.Method == "" {
 			continue // proved by the conversations of the endpoints
@@ -159,6 +162,9 @@ func TestRouteMatrix(t *testing.T) {
 			if ending[r.Path] {
 				c = signedInAgain(t, a, c)
 			}
+			// Each request is of another address, so that wrong tokens stop nobody.
+			asked++
+			c.ip = netip.AddrFrom4([4]byte{10, 0, byte(asked >> 8), byte(asked)}).String()
 			got, status := meet(t, a, r, c, "no-such-thing")
 			want := due(r, c)
 			if want == admitted && refusing[r.Method+" "+r.Path] {
@@ -244,6 +250,9 @@ func meet(t *testing.T, a *routestest.App, r routes.Row, c caller, id string) (v
 	if c.site != "" {
 		request.Header.Set("Sec-Fetch-Site", c.site)
 	}
+	if c.ip != "" {
+		request.Header.Set("X-Forwarded-For", c.ip)
+	}
 	answer, err := a.Test(request, 30_000)
 	if err != nil {
 		t.Fatalf("%s %s as %s: %v", r.Method, path.String(), c.name, err)
@@ -256,6 +265,8 @@ func meet(t *testing.T, a *routestest.App, r routes.Row, c caller, id string) (v
 		return unauthorized, answer.StatusCode
 	case answer.StatusCode == http.StatusForbidden:
 		return forbidden, answer.StatusCode
+	case answer.StatusCode == http.StatusTooManyRequests:
+		return limited, answer.StatusCode
 	default:
 		return admitted, answer.StatusCode
 	}

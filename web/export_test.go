@@ -14,3 +14,14 @@ func (l *AddressLimit) Kept() int {
 	defer l.mu.Unlock()
 	return len(l.full)
 }
+
+// Kept returns how many addresses the limit remembers.
+func (l *FailureLimit) Kept() int {
+	n := 0
+	for i := range l.shards {
+		l.shards[i].mu.Lock()
+		n += len(l.shards[i].last)
+		l.shards[i].mu.Unlock()
+	}
+	return n
+}

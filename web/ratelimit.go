@@ -49,17 +49,11 @@ func (l *AddressLimit) Handler(c *fiber.Ctx) error {
 
 // take takes a token of the address and returns 0, or returns how long to wait.
 func (l *AddressLimit) take(address string) time.Duration {
-	// What is no address shares one bucket.
-	addr, _ := netip.ParseAddr(address)
-	addr = addr.Unmap().WithZone("")
+	addr := parseAddress(address)
 	if addr.IsLoopback() {
 		return 0
 	}
-	bits := 32
-	if addr.Is6() {
-		bits = 64
-	}
-	key, _ := addr.Prefix(bits)
+	key := networkOf(addr)
 	now := l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,4 +90,22 @@ func (l *AddressLimit) makeRoom(now time.Time) {
 		delete(l.full, key)
 		return
 	}
+}
+
+// parseAddress returns the address of a client. What is no address is the zero
+// one, so that all of these count as one client.
+func parseAddress(address string) netip.Addr {
+	addr, _ := netip.ParseAddr(address)
+	return addr.Unmap().WithZone("")
+}
+
+// networkOf returns what counts as one client: of IPv6 the /64, which is what
+// one customer gets.
+func networkOf(addr netip.Addr) netip.Prefix {
+	bits := 32
+	if addr.Is6() {
+		bits = 64
+	}
+	network, _ := addr.Prefix(bits)
+	return network
 }

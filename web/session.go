@@ -42,6 +42,9 @@ type Sessions interface {
 	Person(ctx context.Context, cookie string) (*Person, error)
 }
 
+// TokenChecker knows one bearer token.
+type TokenChecker interface{ Matches(token string) bool }
+
 // Actor is who acts in a request, as the audit log records it.
 type Actor struct {
 	Kind      string // user, token or client
@@ -57,6 +60,7 @@ type Act func(ctx context.Context, a Actor) context.Context
 type GuardOptions struct {
 	Sessions   Sessions
 	Token      TokenChecker
+	Failures   *FailureLimit // of wrong administration tokens
 	PublicURL  *url.URL
 	NeedStepUp func(authenticatedAt time.Time) error // nil when the person proved who they are lately
 	Act        Act
@@ -143,9 +147,13 @@ func (g *Guards) know(c *fiber.Ctx) error {
 	actor := Actor{Kind: "client", IP: c.IP(), RequestID: EventOf(c).RequestID}
 	switch header := c.Get(fiber.HeaderAuthorization); {
 	case header != "":
-		scheme, given, _ := strings.Cut(header, " ")
-		if isAPI(c) && strings.EqualFold(scheme, "bearer") && g.options.Token.Matches(strings.TrimSpace(given)) {
-			c.Locals(tokenKey, true)
+		if !isAPI(c) {
+			break
+		}
+		if err := g.checkToken(c, header); err != nil {
+			return err
+		}
+		if c.Locals(tokenKey) != nil {
 			actor.Kind, actor.Name = "token", "administration token"
 		}
 	case c.Cookies(g.sessionName()) != "":
@@ -161,6 +169,21 @@ func (g *Guards) know(c *fiber.Ctx) error {
 	c.SetUserContext(g.options.Act(c.UserContext(), actor))
 	c.Vary(fiber.HeaderCookie)
 	return c.Next()
+}
+
+// checkToken notes in the request that its Authorization header carries the
+// administration token. It returns RATE_LIMITED for an address that presents
+// wrong ones again and again.
+func (g *Guards) checkToken(c *fiber.Ctx, header string) error {
+	if err := g.options.Failures.Check(c); err != nil {
+		return err
+	}
+	scheme, given, _ := strings.Cut(header, " ")
+	if !strings.EqualFold(scheme, "bearer") || !g.options.Token.Matches(strings.TrimSpace(given)) {
+		return g.options.Failures.Failed(c)
+	}
+	c.Locals(tokenKey, true)
+	return nil
 }
 
 // need admits people of the roles, and the administration token.

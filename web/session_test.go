@@ -51,6 +51,7 @@ func newGuards(t *testing.T, public string) *web.Guards {
 	return web.NewGuards(web.GuardOptions{
 		Sessions:  people{"admin": person(web.RoleAdmin), "viewer": person(web.RoleViewer), "member": person(web.RoleMember), "stale": stale},
 		Token:     oneToken{},
+		Failures:  web.NewFailureLimit(time.Now),
 		PublicURL: u,
 		NeedStepUp: func(at time.Time) error {
 			if now.Sub(at) > time.Minute {

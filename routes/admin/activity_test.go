@@ -344,7 +344,7 @@ func TestFollowingEndsWithTheSession(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			guards := web.NewGuards(web.GuardOptions{PublicURL: s.Config.PublicURL})
+			guards := web.NewGuards(web.GuardOptions{PublicURL: s.Config.PublicURL, Failures: web.NewFailureLimit(time.Now)})
 			activity := admin.NewActivity(admin.ActivityOptions{
 				Pages: admin.NewPages(layout.Assets{}, nil), Guards: guards, Directory: s.Directory, Health: s.Syncer, Calls: s.Calls, Keys: s.Keys, People: s.People,
 				Cursors: page.NewCursors(s.Config.Keys), Poll: time.Millisecond, KeepAlive: 10 * time.Millisecond,

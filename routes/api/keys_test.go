@@ -213,10 +213,10 @@ func TestKeyInTheQueryIsIgnored(t *testing.T) {
 func TestRevocationHoldsOnEveryReplica(t *testing.T) {
 	a := onSQLite(t)
 	a.project(t, "p", "api_key", "")
-	replica := routestest.New(t, a.Services.Config.DatabaseURL)
+	replica, next := routestest.New(t, a.Services.Config.DatabaseURL, trusting), elsewhere()
 	id, key := a.Key(t, "p", 0)
 	ask := func() int {
-		return webtest.Send(t, replica.App, webtest.Case{Path: "/v1/mcp/p/request", Header: map[string]string{"Authorization": "Bearer " + key}, Body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`}).Status
+		return webtest.Send(t, replica.App, webtest.Case{Path: "/v1/mcp/p/request", Header: map[string]string{"Authorization": "Bearer " + key, "X-Forwarded-For": next()}, Body: list}).Status
 	}
 	routestest.Eventually(t, "the replica hears of the key", func() bool { return ask() == 200 })
 	start := time.Now()

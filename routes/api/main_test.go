@@ -3,6 +3,7 @@ package api_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -52,6 +53,20 @@ func (a *app) project(t *testing.T, slug, mode, server string) {
 	t.Helper()
 	a.Apply(t, fmt.Sprintf(`{"projects":{%q:{"authMode":%q,"mcpServers":{"up":{"url":%q%s}}}}}`, slug, mode, a.url, server))
 	a.Sync(t, slug, "up")
+}
+
+// trusting is the setting with which a test speaks for clients at addresses of
+// its choice.
+const trusting = "GATEWAY_TRUSTED_PROXIES=0.0.0.0/32"
+
+// elsewhere returns the header of a client whose address no other has, for
+// tests that present more wrong credentials than one address may.
+func elsewhere() func() string {
+	n := 0
+	return func() string {
+		n++
+		return netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}).String()
+	}
 }
 
 // send sends a request with an Authorization header, which may be empty.

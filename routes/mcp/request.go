@@ -59,6 +59,7 @@ type Options struct {
 	Gateway       Handler
 	Sessions      *Sessions
 	Names         *web.Names
+	Failures      *web.FailureLimit // of wrong keys and tokens
 	Limits        Limiter
 	Subscriptions Subscriptions
 	MaxStreams    int    // open at once, of all clients
@@ -137,18 +138,33 @@ func (e *Endpoint) locate(c *fiber.Ctx) (*toolset.Snapshot, error) {
 	return project, nil
 }
 
+// authenticate proves the caller. An address that presents wrong credentials
+// again and again is answered RATE_LIMITED without a look at what it presents;
+// who presents none, as clients do to learn how to sign in, never is.
 func (e *Endpoint) authenticate(c *fiber.Ctx, project *toolset.Snapshot) (access.Principal, error) {
-	principal, err := e.Auth.Authenticate(c.UserContext(), &project.Project, c.Get(fiber.HeaderAuthorization))
+	presented := c.Get(fiber.HeaderAuthorization)
+	judged := presented != "" && project.Project.AuthMode != models.AuthNone
+	if judged {
+		if err := e.Failures.Check(c); err != nil {
+			return access.Principal{}, err
+		}
+	}
+	principal, err := e.Auth.Authenticate(c.UserContext(), &project.Project, presented)
 	if err == nil && !principal.Known() {
 		err = fault.Unauthorized()
 	}
-	if err != nil {
-		if fault.Is(err, fault.CodeUnauthorized) {
-			e.challenge(c, project)
-		}
-		return access.Principal{}, err
+	if err == nil {
+		return principal, nil
 	}
-	return principal, nil
+	if fault.Is(err, fault.CodeUnauthorized) {
+		if judged {
+			if limited := e.Failures.Failed(c); limited != nil {
+				return access.Principal{}, limited
+			}
+		}
+		e.challenge(c, project)
+	}
+	return access.Principal{}, err
 }
 
 func notAllowed(c *fiber.Ctx, methods, format string, args ...any) error {

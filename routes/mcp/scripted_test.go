@@ -104,6 +104,7 @@ func serveOn(t *testing.T, dsn, declaration string, play func(*call) (string, er
 		Projects: services.Directory, Auth: services.ProjectAuth, Gateway: &script{services.Gateway, play},
 		Sessions: mcp.NewSessions(services.Config.Keys, services.EndedSessions, time.Now),
 		Names:    web.NewNames(services.Config.PublicURL, nil, []string{"https://app.example.com"}, true),
+		Failures: web.NewFailureLimit(time.Now),
 		Limits:   services.CallLimits, Subscriptions: services.Subscriptions, MaxStreams: 1000,
 	}
 	for _, set := range settings {

@@ -9,11 +9,14 @@ func (t *Token) Revoke(c *fiber.Ctx) error {
 		return err
 	}
 	form, err := clientForm(c)
-	if err == nil {
-		err = t.server.Revoke(c.UserContext(), form, c.Get(fiber.HeaderAuthorization))
-	}
 	if err != nil {
 		return answerError(c, err)
+	}
+	if err := t.failures.Check(c); err != nil {
+		return err
+	}
+	if err := t.server.Revoke(c.UserContext(), form, c.Get(fiber.HeaderAuthorization)); err != nil {
+		return t.refuse(c, err)
 	}
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	c.Status(fiber.StatusOK)

@@ -2,11 +2,13 @@ package oauth
 
 import (
 	"context"
+	"errors"
 	"net/url"
 
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/oauthserver"
+	"mcpgateway/web"
 )
 
 // TokenServer issues and revokes tokens; oauthserver.Server says how.
@@ -16,10 +18,16 @@ type TokenServer interface {
 }
 
 // Token serves the token and revocation endpoints.
-type Token struct{ server TokenServer }
+type Token struct {
+	server   TokenServer
+	failures *web.FailureLimit
+}
 
-// NewToken returns the handlers.
-func NewToken(server TokenServer) *Token { return &Token{server: server} }
+// NewToken returns the handlers. failures counts wrong secrets, codes and
+// refresh tokens.
+func NewToken(server TokenServer, failures *web.FailureLimit) *Token {
+	return &Token{server: server, failures: failures}
+}
 
 // tokenBody is the answer of RFC 6749, section 5.1.
 type tokenBody struct {
@@ -39,9 +47,12 @@ func (t *Token) Issue(c *fiber.Ctx) error {
 	if err != nil {
 		return answerError(c, err)
 	}
+	if err := t.failures.Check(c); err != nil {
+		return err
+	}
 	tokens, err := t.server.Token(c.UserContext(), form, c.Get(fiber.HeaderAuthorization))
 	if err != nil {
-		return answerError(c, err)
+		return t.refuse(c, err)
 	}
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	c.Set(fiber.HeaderPragma, "no-cache")
@@ -49,4 +60,16 @@ func (t *Token) Issue(c *fiber.Ctx) error {
 		AccessToken: tokens.Access.Reveal(), TokenType: "Bearer", ExpiresIn: int64(tokens.Expires.Seconds()),
 		RefreshToken: tokens.Refresh.Reveal(), Scope: tokens.Scopes,
 	})
+}
+
+// refuse answers a client whose request was judged, and counts what it
+// presented when that was wrong.
+func (t *Token) refuse(c *fiber.Ctx, err error) error {
+	var refusal *oauthserver.Refusal
+	if errors.As(err, &refusal) && (refusal.Code == oauthserver.InvalidClient || refusal.Code == oauthserver.InvalidGrant) {
+		if limited := t.failures.Failed(c); limited != nil {
+			return limited
+		}
+	}
+	return answerError(c, err)
 }

@@ -1,0 +1,163 @@
+package web
+
+import (
+	"hash/maphash"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/fault"
+)
+
+// How many wrong credentials one address may present (contract, "Limits"),
+// and how many addresses are remembered for it in all.
+const (
+	MaxAuthFailures   = 10
+	AuthFailureWindow = time.Minute
+
+	failureShards       = 64
+	addressesPerFailure = maxAddresses / failureShards
+)
+
+// FailureLimit stops addresses that present wrong credentials again and again:
+// after MaxAuthFailures within AuthFailureWindow it refuses whatever they
+// present until the oldest of these failures is that long ago. What it refuses
+// is not judged, so a right credential is refused as a wrong one is, and
+// guessing teaches nothing. Loopback addresses are no exception; of IPv6 a
+// whole /64 counts as one address. It holds per process and remembers a
+// bounded number of addresses, the ones that failed last. It is safe for
+// concurrent use, and while no address is stopped a check costs one atomic
+// read.
+type FailureLimit struct {
+	now    func() time.Time
+	seed   maphash.Seed
+	until  atomic.Int64 // nothing is stopped from then on; Unix nanoseconds
+	shards [failureShards]failureShard
+}
+
+type failureShard struct {
+	mu   sync.Mutex
+	last map[netip.Prefix]*failures
+}
+
+// failures are the moments of the last failures of one address, in a ring.
+type failures struct {
+	at   [MaxAuthFailures]time.Time
+	next int // the oldest
+}
+
+// stoppedUntil returns when the address may present a credential again; zero
+// or a moment that has passed when it may now.
+func (f *failures) stoppedUntil() time.Time {
+	oldest := f.at[f.next]
+	if oldest.IsZero() {
+		return oldest
+	}
+	return oldest.Add(AuthFailureWindow)
+}
+
+func (f *failures) latest() time.Time {
+	return f.at[(f.next+MaxAuthFailures-1)%MaxAuthFailures]
+}
+
+// NewFailureLimit returns a limit that has seen no failure.
+func NewFailureLimit(now func() time.Time) *FailureLimit {
+	l := &FailureLimit{now: now, seed: maphash.MakeSeed()}
+	for i := range l.shards {
+		l.shards[i].last = map[netip.Prefix]*failures{}
+	}
+	return l
+}
+
+// Check returns RATE_LIMITED, with the time to wait, when the address of the
+// request is stopped. It is asked before a credential is judged.
+func (l *FailureLimit) Check(c *fiber.Ctx) error {
+	now := l.now()
+	if now.UnixNano() >= l.until.Load() {
+		return nil
+	}
+	key := networkOf(parseAddress(c.IP()))
+	shard := l.shard(key)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	f := shard.last[key]
+	if f == nil {
+		return nil
+	}
+	return stopped(f.stoppedUntil().Sub(now))
+}
+
+// Failed notes that a credential of the request was judged and is wrong. It
+// returns RATE_LIMITED when the address was stopped while that was judged, so
+// that attempts made at once are told no more than those made one by one.
+func (l *FailureLimit) Failed(c *fiber.Ctx) error {
+	now := l.now()
+	key := networkOf(parseAddress(c.IP()))
+	shard := l.shard(key)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	f := shard.last[key]
+	if f == nil {
+		if len(shard.last) >= addressesPerFailure {
+			shard.makeRoom(now)
+		}
+		f = &failures{}
+		shard.last[key] = f
+	}
+	if wait := f.stoppedUntil().Sub(now); wait > 0 {
+		return stopped(wait)
+	}
+	f.at[f.next] = now
+	f.next = (f.next + 1) % MaxAuthFailures
+	l.extend(f.stoppedUntil())
+	return nil
+}
+
+// extend makes Check look closer until the moment.
+func (l *FailureLimit) extend(until time.Time) {
+	if until.IsZero() {
+		return
+	}
+	for {
+		known := l.until.Load()
+		if until.UnixNano() <= known || l.until.CompareAndSwap(known, until.UnixNano()) {
+			return
+		}
+	}
+}
+
+func (l *FailureLimit) shard(key netip.Prefix) *failureShard {
+	return &l.shards[maphash.Comparable(l.seed, key)%failureShards]
+}
+
+// makeRoom forgets the addresses whose failures are too old to count, and the
+// one that failed the longest ago when there is none.
+func (s *failureShard) makeRoom(now time.Time) {
+	var oldest netip.Prefix
+	var at time.Time
+	for key, f := range s.last {
+		latest := f.latest()
+		if now.Sub(latest) >= AuthFailureWindow {
+			delete(s.last, key)
+			continue
+		}
+		if at.IsZero() || latest.Before(at) {
+			oldest, at = key, latest
+		}
+	}
+	if len(s.last) >= addressesPerFailure {
+		delete(s.last, oldest)
+	}
+}
+
+func stopped(wait time.Duration) error {
+	if wait <= 0 {
+		return nil
+	}
+	f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "too many wrong credentials came from this address: check the one in use, and wait before the next attempt")
+	f.RetryAfter = wait
+	return f
+}

@@ -1,0 +1,157 @@
+package web_test
+
+import (
+	"fmt"
+	"net/netip"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/web"
+	"mcpgateway/web/webtest"
+)
+
+// gate is a route behind a limit of failures, asked through a trusted proxy.
+type gate struct {
+	*web.FailureLimit
+	app    *fiber.App
+	judged atomic.Int32
+}
+
+// newGate returns a gate that admits the secret "right".
+func newGate(t *testing.T, now func() time.Time) *gate {
+	t.Helper()
+	g := &gate{FailureLimit: web.NewFailureLimit(now)}
+	g.app, _ = newApp(t, func(o *web.Options) { o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")} })
+	g.app.Get("/", func(c *fiber.Ctx) error {
+		if err := g.Check(c); err != nil {
+			return err
+		}
+		g.judged.Add(1)
+		if c.Get("Secret") == "right" {
+			return c.SendString("in")
+		}
+		if err := g.Failed(c); err != nil {
+			return err
+		}
+		return fault.Unauthorized()
+	})
+	return g
+}
+
+func (g *gate) ask(t *testing.T, address, secret string) webtest.Answer {
+	t.Helper()
+	return webtest.Send(t, g.app, webtest.Case{Path: "/", Header: map[string]string{"X-Forwarded-For": address, "Secret": secret, "Accept": "application/json"}})
+}
+
+func TestWrongCredentialsStopAnAddress(t *testing.T) {
+	clock := &ticker{now: time.Unix(1_700_000_000, 0)}
+	g := newGate(t, clock.Now)
+	expect := func(what, address, secret string, status int, retryAfter string) {
+		t.Helper()
+		before := g.judged.Load()
+		answer := g.ask(t, address, secret)
+		if answer.Status != status || answer.Header.Get("Retry-After") != retryAfter {
+			t.Fatalf("%s: %d, Retry-After %q; want %d, %q", what, answer.Status, answer.Header.Get("Retry-After"), status, retryAfter)
+		}
+		if judged := g.judged.Load() > before; judged != (status != 429) {
+			t.Fatalf("%s: judged is %t", what, judged)
+		}
+	}
+	for n := 1; n <= web.MaxAuthFailures; n++ {
+		expect(fmt.Sprint("before failure ", n), "192.0.2.1", "right", 200, "")
+		expect(fmt.Sprint("failure ", n), "192.0.2.1", "wrong", 401, "")
+		clock.Advance(time.Second)
+	}
+	expect("failure 11", "192.0.2.1", "wrong", 429, "50")
+	expect("a right secret after it", "192.0.2.1", "right", 429, "50")
+	expect("another address", "192.0.2.2", "wrong", 401, "")
+	clock.Advance(web.AuthFailureWindow - web.MaxAuthFailures*time.Second - time.Millisecond)
+	expect("too early", "192.0.2.1", "right", 429, "1")
+	clock.Advance(time.Millisecond)
+	expect("once the first failure is a minute old", "192.0.2.1", "right", 200, "")
+	expect("one more", "192.0.2.1", "wrong", 401, "")
+	expect("and no more until the second is", "192.0.2.1", "right", 429, "1")
+
+	for n := range web.MaxAuthFailures {
+		expect(fmt.Sprint("a network ", n), "2001:db8:0:1::"+strconv.FormatInt(int64(n+1), 16), "wrong", 401, "")
+	}
+	expect("its next address", "2001:db8:0:1:ffff::1", "right", 429, "60")
+	expect("its neighbour", "2001:db8:0:2::1", "right", 200, "")
+	for n := range web.MaxAuthFailures {
+		expect(fmt.Sprint("loopback ", n), "127.0.0.1", "wrong", 401, "")
+	}
+	expect("loopback is no exception", "127.0.0.1", "right", 429, "60")
+}
+
+func TestWrongCredentialsAtOnceAreNoWayAround(t *testing.T) {
+	clock := &ticker{now: time.Unix(1_700_000_000, 0)}
+	g := newGate(t, clock.Now)
+	var wrong, stopped atomic.Int32
+	var all sync.WaitGroup
+	for range 4 * web.MaxAuthFailures {
+		all.Go(func() {
+			switch answer := g.ask(t, "192.0.2.1", "wrong"); answer.Status {
+			case 401:
+				wrong.Add(1)
+			case 429:
+				stopped.Add(1)
+			default:
+				t.Errorf("the answer is %d", answer.Status)
+			}
+		})
+	}
+	all.Wait()
+	if wrong.Load() != web.MaxAuthFailures || stopped.Load() != 3*web.MaxAuthFailures {
+		t.Errorf("%d were told that they are wrong, %d to wait", wrong.Load(), stopped.Load())
+	}
+}
+
+func TestAFailureLimitRemembersABoundedNumberOfAddresses(t *testing.T) {
+	clock := &ticker{now: time.Unix(1_700_000_000, 0)}
+	limit := web.NewFailureLimit(clock.Now)
+	app := fiber.New(fiber.Config{ProxyHeader: fiber.HeaderXForwardedFor})
+	request := func(address string, do func(c *fiber.Ctx) error) error {
+		c := app.AcquireCtx(new(fasthttp.RequestCtx))
+		defer app.ReleaseCtx(c)
+		c.Request().Header.Set(fiber.HeaderXForwardedFor, address)
+		return do(c)
+	}
+	for n := range web.MaxAddresses + 1000 {
+		address := netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}).String()
+		if err := request(address, limit.Failed); err != nil {
+			t.Fatalf("address %d: %v", n, err)
+		}
+	}
+	if kept := limit.Kept(); kept > web.MaxAddresses || kept < web.MaxAddresses*9/10 {
+		t.Errorf("%d addresses are kept", kept)
+	}
+	for n := range web.MaxAuthFailures {
+		if err := request("192.0.2.1", limit.Failed); err != nil {
+			t.Fatalf("failure %d: %v", n, err)
+		}
+	}
+	if err := request("192.0.2.1", limit.Check); !fault.Is(err, fault.CodeRateLimited) {
+		t.Errorf("an address among many is not stopped: %v", err)
+	}
+}
+
+func TestACheckOfFailuresCostsNothing(t *testing.T) {
+	limit := web.NewFailureLimit(time.Now)
+	app := fiber.New()
+	c := app.AcquireCtx(new(fasthttp.RequestCtx))
+	defer app.ReleaseCtx(c)
+	if n := testing.AllocsPerRun(100, func() {
+		if err := limit.Check(c); err != nil {
+			t.Error(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
