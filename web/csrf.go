@@ -56,13 +56,20 @@ func onlyReads(c *fiber.Ctx) bool {
 // fromOwnPages reports whether the browser says that a page of ours, or the
 // person at the address bar, made the request (W3C Fetch Metadata). Where it
 // says nothing of the kind, as without https, the Origin header must be our
-// own; a request with neither header is refused.
+// own, each of them when there are several; a request with neither header is
+// refused.
 func (g *Guards) fromOwnPages(c *fiber.Ctx) bool {
 	if site := c.Get("Sec-Fetch-Site"); site != "" {
 		return site == "same-origin" || site == "none"
 	}
-	u, err := url.Parse(c.Get(fiber.HeaderOrigin))
-	return err == nil && u.Host != "" && originOf(u) == g.origin
+	origins := c.Request().Header.PeekAll(fiber.HeaderOrigin)
+	for _, origin := range origins {
+		u, err := url.Parse(string(origin))
+		if err != nil || u.Host == "" || originOf(u) != g.origin {
+			return false
+		}
+	}
+	return len(origins) > 0
 }
 
 func forged() error {

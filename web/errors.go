@@ -31,6 +31,8 @@ func statusOf(kind fault.Kind) int {
 		return fiber.StatusUnprocessableEntity
 	case fault.KindTooLarge:
 		return fiber.StatusRequestEntityTooLarge
+	case fault.KindHeadersTooLarge:
+		return fiber.StatusRequestHeaderFieldsTooLarge
 	case fault.KindUnsupportedMedia:
 		return fiber.StatusUnsupportedMediaType
 	case fault.KindRateLimited:
@@ -96,9 +98,11 @@ func faultOf(c *fiber.Ctx, err error) *fault.Fault {
 	case fiber.StatusNotFound:
 		return fault.New(fault.KindNotFound, fault.CodeNotFound, "there is nothing at %s %s", c.Method(), clip(c.Path(), 128))
 	case fiber.StatusMethodNotAllowed:
-		return fault.New(fault.KindMethodNotAllowed, fault.CodeMethodNotAllowed, "%s is not possible here", c.Method())
+		return fault.New(fault.KindMethodNotAllowed, fault.CodeMethodNotAllowed, "%s is not possible here", clip(c.Method(), 32))
 	case fiber.StatusRequestEntityTooLarge:
 		return tooLarge()
+	case fiber.StatusRequestHeaderFieldsTooLarge:
+		return fault.New(fault.KindHeadersTooLarge, fault.CodePayloadTooLarge, "the headers of the request are larger than %d bytes", maxHeaders)
 	case fiber.StatusUnsupportedMediaType:
 		return fault.New(fault.KindUnsupportedMedia, fault.CodeUnsupportedMediaType, "%s", own.Message)
 	}

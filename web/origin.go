@@ -47,9 +47,18 @@ func (n *Names) CheckHost(c *fiber.Ctx) error {
 }
 
 // CheckOrigin returns FORBIDDEN for an Origin header of a site that may not
-// call MCP endpoints (MCP 2025-11-25, "Security Warning" of the transport).
+// call MCP endpoints (MCP 2025-11-25, "Security Warning" of the transport). A
+// request that has several is judged by each of them.
 func (n *Names) CheckOrigin(c *fiber.Ctx) error {
-	header := c.Get(fiber.HeaderOrigin)
+	for _, header := range c.Request().Header.PeekAll(fiber.HeaderOrigin) {
+		if err := n.checkOrigin(string(header)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *Names) checkOrigin(header string) error {
 	if header == "" {
 		return nil
 	}

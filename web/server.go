@@ -17,6 +17,9 @@ const (
 	idleTimeout = 120 * time.Second
 )
 
+// maxHeaders is how long the headers of a request may be, in bytes.
+const maxHeaders = 16 << 10
+
 // Options say how the server meets its clients.
 type Options struct {
 	Names          *Names
@@ -42,7 +45,7 @@ func New(o Options) *fiber.App {
 		DisableStartupMessage: true,
 		ReadTimeout:           readTimeout,
 		IdleTimeout:           idleTimeout,
-		ReadBufferSize:        16 << 10, // also the limit of a request's headers
+		ReadBufferSize:        maxHeaders,
 		CaseSensitive:         true,
 		// Bodies are JSON; nothing else is parsed before it is refused.
 		DisablePreParseMultipartForm: true,
@@ -55,6 +58,8 @@ func New(o Options) *fiber.App {
 		config.EnableIPValidation = true
 	}
 	app := fiber.New(config)
-	app.Use(logRequests(o.Log, o.Requests), letGo(o.Draining), recoverPanics, secureHeaders(o.HTTPS), checkHosts(o.Names))
+	app.Use(logRequests(o.Log, o.Requests), letGo(o.Draining), recoverPanics, secureHeaders(o.HTTPS), refuseTwoLengths, checkHosts(o.Names))
+	server := app.Server()
+	server.Handler = refuseUnknownMethods(app, server.Handler)
 	return app
 }

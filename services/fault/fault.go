@@ -27,6 +27,7 @@ const (
 	KindConflict
 	KindValidation
 	KindTooLarge
+	KindHeadersTooLarge
 	KindUnsupportedMedia
 	KindRateLimited
 	KindUnavailable
