@@ -113,6 +113,19 @@ conformance: ## the official MCP suites through the gateway and against its upst
 matrix: ## every client revision against every upstream revision through the gateway
 	@$(GO) build -o bin/conformance ./cmd/conformance && bin/conformance matrix
 
+# Each runs for FUZZTIME by itself; what one finds stays as a seed in the
+# package's testdata/fuzz, which the ordinary tests then try too.
+FUZZTIME ?= 60s
+FUZZPARALLEL ?= 2
+.PHONY: fuzz
+fuzz: ## every fuzz target, one after another, a minute each
+	@grep -rlE '^func Fuzz' --include='*_test.go' --exclude-dir=node_modules . | sort | while read -r file; do \
+		sed -nE 's/^func (Fuzz[A-Za-z]+).*/\1/p' "$$file" | while read -r target; do \
+			echo "$$target in $$(dirname "$$file")"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -parallel $(FUZZPARALLEL) "./$$(dirname "$$file")" || exit 1; \
+		done || exit 1; \
+	done
+
 .PHONY: bench
 bench: ## benchmarks of the Go packages
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -1,0 +1,75 @@
+package projects
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"mcpgateway/services/toolset"
+)
+
+// FuzzNamespace proves that no two tools of one project share an exported name:
+// what the rules take for an alias splits off again, whatever the tool is
+// called, and shortened names keep within their limit.
+func FuzzNamespace(f *testing.F) {
+	for _, seed := range [][4]string{
+		{"github", "create_issue", "git", "hub__create_issue"}, {"a", "_x", "a", "__x"}, {"a_b", "c", "a", "b_c"}, {"gateway", "executeTool", "Gateway", "x"},
+		{"a.b-c", "日本", "a", "\xff"}, {"", "", "__", "a__"}, {strings.Repeat("a", 64), strings.Repeat("ü", 100), "a\n", "x"},
+	} {
+		f.Add(seed[0], seed[1], seed[2], seed[3], 64)
+	}
+	f.Fuzz(func(t *testing.T, alias, tool, otherAlias, otherTool string, limit int) {
+		name := toolset.JoinName(alias, tool)
+		if checkAlias(alias) == "" {
+			if len(alias) > 64 || !utf8.ValidString(alias) || strings.EqualFold(alias, "gateway") || strings.ContainsAny(alias, " \t\r\n/\"<>&") {
+				t.Fatalf("%q is taken for an alias", alias)
+			}
+			gotAlias, gotTool, ok := toolset.SplitName(name)
+			if ok != (tool != "") || gotAlias != alias || gotTool != tool {
+				t.Fatalf("%q and %q became %q and %q, %t", alias, tool, gotAlias, gotTool, ok)
+			}
+			if checkAlias(otherAlias) == "" && toolset.JoinName(otherAlias, otherTool) == name && (otherAlias != alias || otherTool != tool) {
+				t.Fatalf("%q of %q and %q of %q are both called %q", tool, alias, otherTool, otherAlias, name)
+			}
+		}
+		short := toolset.ShortenName(name, limit)
+		switch {
+		case limit <= 0 || len(name) <= limit:
+			if short != name {
+				t.Fatalf("%q fits %d and became %q", name, limit, short)
+			}
+		case limit >= 9 && len(short) > limit, utf8.ValidString(name) && !utf8.ValidString(short), short != toolset.ShortenName(name, limit):
+			t.Fatalf("%q became %q for %d", name, short, limit)
+		}
+	})
+}
+
+// FuzzDeclaration proves that a declarative file is either understood or
+// refused with a fault that says where.
+func FuzzDeclaration(f *testing.F) {
+	for _, seed := range []string{
+		`{"projects":{"p":{"authMode":"none","codeMode":{"enabled":true},"mcpServers":{"a":{"url":"http://x"}}}}}`, `{"mcpServers":{"a":{"type":"http","serverUrl":"http://x"}}}`,
+		`{"mcpServers":{"a":{"command":"x"}}}`, `{"projects":{"p":{"rateLimit":{"perSecond":1e308,"burst":-1}}}}`, `{"projects":[]}`, `{`, `{"projects":{"p":null}}`, `{"projects":{"p":{},"p":{}}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		d, err := ParseDeclaration(raw)
+		if err != nil {
+			if d != nil || err.Error() == "" {
+				t.Fatalf("%q: %v, %v", raw, d, err)
+			}
+			return
+		}
+		for slug, project := range d.Projects {
+			if checkSlug(slug) != "" || project == nil {
+				t.Fatalf("%q: the project %q is %v", raw, slug, project)
+			}
+			for alias, server := range project.Servers {
+				if checkAlias(alias) != "" || server == nil {
+					t.Fatalf("%q: the server %q is %v", raw, alias, server)
+				}
+			}
+		}
+	})
+}
