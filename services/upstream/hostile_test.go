@@ -153,7 +153,52 @@ func sized(id []byte, n int) string {
 	return head + strings.Repeat("x", n-len(head)-len(tail)) + tail
 }
 
-func TestAnswersAreBounded(t *testing.T) {
+// TestUpstreamCaps proves that an upstream cannot make the gateway take more
+// than the limits say, in size or in time.
+func TestUpstreamCaps(t *testing.T) {
+	t.Run("an answer", answersAreBounded)
+	t.Run("other messages", otherMessagesAreBounded)
+	t.Run("a compressed answer", nothingIsInflated)
+	t.Run("the time of a call", callsEndInTime)
+}
+
+// nothingIsInflated sends a 1 GiB answer as 1 MiB of gzip.
+func nothingIsInflated(t *testing.T) {
+	s := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1)})
+	p, to := newPool(t), target(s.Start(t))
+	mustCall(t, p, to, echo("warm"))
+	s.SetFault(upstreamtest.Fault{On: upstreamtest.OnCall, Kind: upstreamtest.Gzip, Bytes: 1 << 30})
+	_, err := p.Call(testContext(t), to, echo("x"))
+	wantFault(t, err, fault.CodeUpstreamInvalidResponse, "gzip")
+}
+
+// callsEndInTime calls upstreams that answer never, or never to the end.
+func callsEndInTime(t *testing.T) {
+	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request){
+		"no answer": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		"half an answer": func(w http.ResponseWriter, r *http.Request) {
+			writeJSON(w, `{"jsonrpc":"2.0",`)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		},
+		"half an event": func(w http.ResponseWriter, r *http.Request) {
+			writeEvents(w, "data: {")
+			<-r.Context().Done()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url := handmade(t, "2025-11-25", func(w http.ResponseWriter, r *http.Request, m rpc) {
+				if m.Method == "tools/call" {
+					answer(w, r)
+				}
+			})
+			_, err := newPool(t).Call(testContext(t), target(url, within(200*time.Millisecond)), echo("x"))
+			wantFault(t, err, fault.CodeUpstreamTimeout)
+		})
+	}
+}
+
+func answersAreBounded(t *testing.T) {
 	const limit = 10 << 20
 	ways := map[string]func(w http.ResponseWriter, body string){
 		"with a length": func(w http.ResponseWriter, body string) {
@@ -195,7 +240,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	}
 }
 
-func TestOtherMessagesAreBounded(t *testing.T) {
+func otherMessagesAreBounded(t *testing.T) {
 	const limit = 1 << 20
 	for _, size := range []int{limit - 1, limit, limit + 1} {
 		head, tail := `{"jsonrpc":"2.0","method":"notifications/message","params":{"x":"`, `"}}`
