@@ -13,8 +13,8 @@ const (
 	CallCancelled Outcome = "cancelled"  // whoever asked went away
 )
 
-// Call is one tool call that a client made. Neither arguments nor results are
-// kept.
+// Call is one tool call that a client made. What it was about is kept apart,
+// and only of projects that record it.
 type Call struct {
 	ID            string `gorm:"primaryKey"` // grows with time
 	At            time.Time
@@ -28,4 +28,8 @@ type Call struct {
 	Outcome       Outcome
 	Code          string // of the failure; empty without one
 	RequestID     string // under which the log knows the request
+
+	// Payload is on its way into its own table with a call that is recorded;
+	// nil when it is not kept, and in calls that are read.
+	Payload *CallPayload `gorm:"-"`
 }

@@ -51,6 +51,8 @@ type Project struct {
 	DisabledTools StringList // exported names that an admin switched off, sorted
 	RatePerSecond float64    // calls per key and second; 0 is no limit
 	RateBurst     int
+	// RecordPayloads keeps the arguments and answers of calls for a while.
+	RecordPayloads bool
 
 	CreatedAt time.Time
 	UpdatedAt time.Time

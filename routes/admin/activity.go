@@ -122,7 +122,7 @@ func (a *Activity) props(c *fiber.Ctx, project *toolset.Snapshot, q *activityQue
 		},
 		Filters: len(q.clauses) > 0, LiveURL: q.path() + "/live" + q.values("query").encoded(),
 		CSVURL: q.path() + "/export" + q.values("query", "period").with("format", "csv"), JSONURL: q.path() + "/export" + q.values("query", "period").with("format", "json"),
-		AllURL: q.path() + "?period=7d",
+		AllURL: q.path() + "?period=7d", Recorded: project.Project.RecordPayloads,
 	}
 }
 
@@ -217,7 +217,7 @@ func (a *Activity) Call(c *fiber.Ctx) error {
 	props := views.ActivityCallProps{
 		Frame: a.Pages.Frame(c, title(project, "One call"), layout.SectionProjects), Slug: slug,
 		At: call.At, Tool: toolWords(call.Tool), Server: call.Server, Caller: newCallers(a.Keys, a.People).of(ctx, call.Principal), Outcome: string(call.Outcome), Code: call.Code,
-		Duration: time.Duration(call.DurationUS) * time.Microsecond, RequestBytes: call.RequestBytes, ResponseBytes: call.ResponseBytes, RequestID: call.RequestID,
+		Duration: time.Duration(call.DurationUS) * time.Microsecond, RequestBytes: call.RequestBytes, ResponseBytes: call.ResponseBytes, RequestID: call.RequestID, Recorded: project.Project.RecordPayloads,
 		SameURL: activityPath(slug) + "?" + url.Values{"query": {clauseText("tool", call.Tool)}, "period": {"7d"}}.Encode(),
 	}
 	if server := project.Server(call.Server); server != nil {
@@ -225,6 +225,17 @@ func (a *Activity) Call(c *fiber.Ctx) error {
 	}
 	if slices.ContainsFunc(project.AllTools(), func(t *toolset.Tool) bool { return t.FullName == call.Tool }) {
 		props.ToolURL = toolPath(slug, call.Tool)
+	}
+	if props.Admin() {
+		payload, err := a.Calls.Payload(ctx, call.ID)
+		if err != nil {
+			return err
+		}
+		if payload != nil {
+			props.Payload = &views.ActivityPayload{
+				Arguments: payload.Arguments, ArgumentsCut: payload.ArgumentsCut, Answer: payload.Answer, AnswerCut: payload.AnswerCut,
+			}
+		}
 	}
 	return web.Render(c, views.ActivityCall(props))
 }

@@ -173,6 +173,44 @@ func TestOneCallIsShown(t *testing.T) {
 	}
 }
 
+func TestPayloadsAreForAdministrators(t *testing.T) {
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		a := watch(t, dsn)
+		in, err := a.Services.People.SignIn(t.Context(), "admin@example.com", secrets.NewValue("a long password of the tests"), access.Browser{IP: "127.0.0.1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		administrator := func(path string) webtest.Answer {
+			return webtest.Send(t, a.App.App, webtest.Case{Path: path, Header: map[string]string{"Cookie": "sid=" + in.Cookie.Reveal(), "Accept": "text/html"}})
+		}
+		const banner, settings = "Arguments and answers are recorded", "Record arguments and answers of calls"
+		webtest.Check(t, webtest.Case{Status: 200, NotBody: []string{banner}}, a.get(t, activityPath))
+		webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{settings, "not all of it can be found"}}, administrator("/admin/projects/p/settings"))
+		a.Apply(t, `{"projects":{"p":{"recordPayloads":true}}}`)
+		for _, answer := range []webtest.Answer{a.get(t, activityPath), administrator(activityPath)} {
+			webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{banner}}, answer)
+		}
+		webtest.Send(t, a.App.App, webtest.Case{Path: "/v1/mcp/p/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up__<b>none","arguments":{"say":"<script>hello","api_key":"hunter2"}}}`})
+		a.stored(t, 1)
+		var call models.Call
+		if err := a.Services.DB.First(&call).Error; err != nil {
+			t.Fatal(err)
+		}
+		webtest.Check(t, webtest.Case{
+			Status:   200,
+			WantBody: []string{"&lt;script&gt;hello", "&#34;api_key&#34;:&#34;[redacted]&#34;", "&#34;code&#34;:&#34;", "kept for 3 days"}, NotBody: []string{"hunter2", "<script>hello"},
+		}, administrator(activityPath+"/"+call.ID))
+		webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"are for administrators"}, NotBody: []string{"hello", "api_key"}}, a.get(t, activityPath+"/"+call.ID))
+		for _, path := range []string{activityPath, activityPath + "/export?format=json", activityPath + "/export?format=csv"} {
+			webtest.Check(t, webtest.Case{Status: 200, NotBody: []string{"hello", "api_key"}}, administrator(path))
+		}
+		var entry models.AuditEntry
+		if err := a.Services.DB.Order("seq DESC").First(&entry, "action = ?", "project.updated").Error; err != nil || !strings.Contains(fmt.Sprintf("%+v", entry), "recordPayloads") {
+			t.Errorf("the audit log says %+v, %v", entry, err)
+		}
+	})
+}
+
 func TestFoundCallsAreExported(t *testing.T) {
 	a := watch(t, modelstest.SQLite(t))
 	a.call(t, 1, "up__echo", "anonymous", models.CallOK)

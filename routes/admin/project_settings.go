@@ -65,7 +65,7 @@ func formOf(p *toolset.Snapshot) views.ProjectForm {
 	return views.ProjectForm{
 		Name: row.Name, Description: row.Description, AuthMode: string(row.AuthMode), OAuthAccess: string(row.OAuthAccess),
 		ToolExposure: string(row.ToolExposure), ToolNameLimit: strconv.Itoa(row.ToolNameLimit),
-		PerSecond: strconv.FormatFloat(row.RatePerSecond, 'f', -1, 64), Burst: strconv.Itoa(row.RateBurst),
+		PerSecond: strconv.FormatFloat(row.RatePerSecond, 'f', -1, 64), Burst: strconv.Itoa(row.RateBurst), RecordPayloads: row.RecordPayloads,
 	}
 }
 
@@ -105,7 +105,7 @@ func (a *ProjectSettings) Save(c *fiber.Ctx) error {
 	form := views.ProjectForm{
 		Name: strings.TrimSpace(posted(c, "name")), Description: strings.TrimSpace(posted(c, "description")), AuthMode: posted(c, "authMode"),
 		OAuthAccess: posted(c, "oauthAccess"), ToolExposure: posted(c, "toolExposure"), ToolNameLimit: posted(c, "toolNameLimit"),
-		PerSecond: posted(c, "rateLimit.perSecond"), Burst: posted(c, "rateLimit.burst"), Understood: posted(c, "understood") != "",
+		PerSecond: posted(c, "rateLimit.perSecond"), Burst: posted(c, "rateLimit.burst"), Understood: posted(c, "understood") != "", RecordPayloads: posted(c, "recordPayloads") != "",
 	}
 	d, err := declarationOf(form)
 	if err == nil && form.AuthMode == string(models.AuthNone) && p.Project.AuthMode != models.AuthNone && !form.Understood && len(credentialsOf(p)) > 0 {
@@ -145,7 +145,7 @@ func declarationOf(f views.ProjectForm) (*projects.ProjectDeclaration, error) {
 	d := &projects.ProjectDeclaration{
 		Name: &f.Name, Description: &f.Description, AuthMode: pointer(models.AuthMode(f.AuthMode)), OAuthAccess: pointer(models.OAuthAccess(f.OAuthAccess)),
 		ToolExposure: pointer(models.ToolExposure(f.ToolExposure)), ToolNameLimit: whole("toolNameLimit", f.ToolNameLimit),
-		RatePerSecond: &rate, RateBurst: whole("rateLimit.burst", f.Burst),
+		RatePerSecond: &rate, RateBurst: whole("rateLimit.burst", f.Burst), RecordPayloads: &f.RecordPayloads,
 	}
 	if len(wrong) > 0 {
 		return nil, fault.Validation(wrong)

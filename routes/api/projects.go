@@ -19,19 +19,20 @@ type Projects struct{ store *projects.Store }
 func NewProjects(store *projects.Store) *Projects { return &Projects{store: store} }
 
 type projectRecord struct {
-	ProjectSlug   string              `json:"projectSlug"`
-	Name          string              `json:"name"`
-	Description   string              `json:"description"`
-	AuthMode      models.AuthMode     `json:"authMode"`
-	OAuthAccess   models.OAuthAccess  `json:"oauthAccess"`
-	CodeMode      codeModeRecord      `json:"codeMode"`
-	ToolExposure  models.ToolExposure `json:"toolExposure"`
-	ToolNameLimit int                 `json:"toolNameLimit"`
-	DisabledTools []string            `json:"disabledTools"`
-	RateLimit     rateLimitRecord     `json:"rateLimit"`
-	CreatedAt     time.Time           `json:"createdAt"`
-	UpdatedAt     time.Time           `json:"updatedAt"`
-	Warnings      []fault.Warning     `json:"warnings,omitzero"` // of one record, not in lists
+	ProjectSlug    string              `json:"projectSlug"`
+	Name           string              `json:"name"`
+	Description    string              `json:"description"`
+	AuthMode       models.AuthMode     `json:"authMode"`
+	OAuthAccess    models.OAuthAccess  `json:"oauthAccess"`
+	CodeMode       codeModeRecord      `json:"codeMode"`
+	ToolExposure   models.ToolExposure `json:"toolExposure"`
+	ToolNameLimit  int                 `json:"toolNameLimit"`
+	DisabledTools  []string            `json:"disabledTools"`
+	RateLimit      rateLimitRecord     `json:"rateLimit"`
+	RecordPayloads bool                `json:"recordPayloads"`
+	CreatedAt      time.Time           `json:"createdAt"`
+	UpdatedAt      time.Time           `json:"updatedAt"`
+	Warnings       []fault.Warning     `json:"warnings,omitzero"` // of one record, not in lists
 }
 
 type codeModeRecord struct {
@@ -50,8 +51,9 @@ func projectOf(row models.Project) projectRecord {
 		ProjectSlug: row.Slug, Name: row.Name, Description: row.Description, AuthMode: row.AuthMode, OAuthAccess: row.OAuthAccess,
 		CodeMode:     codeModeRecord{Enabled: row.CodeModeEnabled, Timeout: row.CodeModeTimeoutMS, AllowFetch: row.CodeModeAllowFetch},
 		ToolExposure: row.ToolExposure, ToolNameLimit: row.ToolNameLimit, DisabledTools: nonNil(row.DisabledTools),
-		RateLimit: rateLimitRecord{PerSecond: row.RatePerSecond, Burst: row.RateBurst},
-		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
+		RateLimit:      rateLimitRecord{PerSecond: row.RatePerSecond, Burst: row.RateBurst},
+		RecordPayloads: row.RecordPayloads,
+		CreatedAt:      row.CreatedAt, UpdatedAt: row.UpdatedAt,
 	}
 }
 

@@ -39,9 +39,10 @@ type Calls struct {
 	log  *slog.Logger
 	wake chan struct{}
 
-	shards  []callShard
-	waiting atomic.Int64
-	lost    atomic.Int64
+	shards   []callShard
+	waiting  atomic.Int64
+	payloads atomic.Int64 // of those that wait
+	lost     atomic.Int64
 }
 
 type callShard struct {
@@ -64,6 +65,7 @@ func (c *Calls) Record(call models.Call) {
 		c.lost.Add(1)
 		return
 	}
+	c.admitPayload(&call)
 	shard := &c.shards[rand.IntN(len(c.shards))]
 	shard.mu.Lock()
 	shard.calls = append(shard.calls, call)
@@ -122,7 +124,7 @@ func (c *Calls) write(ctx context.Context) {
 				batch[i].ID = uuid.Must(uuid.NewV7()).String()
 			}
 		}
-		if err := c.db.WithContext(ctx).Create(batch).Error; err != nil {
+		if err := c.store(ctx, batch); err != nil {
 			shard := &c.shards[0]
 			shard.mu.Lock()
 			shard.calls = append(calls, shard.calls...)
@@ -141,7 +143,7 @@ func (c *Calls) write(ctx context.Context) {
 }
 
 // Sweep removes calls that are older than CallRetention and the oldest beyond
-// MaxCalls, for which it is called now and then. It returns the database's failure as an INTERNAL fault.
+// MaxCalls, and of what they were about what is older than PayloadRetention. It returns the database's failure as an INTERNAL fault.
 func (c *Calls) Sweep(ctx context.Context) error {
 	if err := c.removeOldest(ctx, "at < ?", c.now().UTC().Add(-CallRetention)); err != nil {
 		return err
@@ -151,10 +153,12 @@ func (c *Calls) Sweep(ctx context.Context) error {
 	if err != nil {
 		return fault.Internal(err)
 	}
-	if len(oldest) == 0 {
-		return nil
+	if len(oldest) > 0 {
+		if err := c.removeOldest(ctx, "id <= ?", oldest[0]); err != nil {
+			return err
+		}
 	}
-	return c.removeOldest(ctx, "id <= ?", oldest[0])
+	return c.sweepPayloads(ctx)
 }
 
 // removeOldest removes those that match among the first calls, until none of

@@ -13,8 +13,13 @@ import (
 // recorded.
 func (g *Gateway) callTool(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, asked int, trace *Trace) ([]byte, error) {
 	start := time.Now()
+	arguments := params.Get("arguments")
 	result, err := g.dispatchTool(ctx, project, client, params, trace)
-	g.Calls.Record(callOf(project, client, trace, start, asked, result, err))
+	call := callOf(project, client, trace, start, asked, result, err)
+	if project.Project.RecordPayloads {
+		call.Payload = payloadOf(project, arguments, result, err)
+	}
+	g.Calls.Record(call)
 	return result, err
 }
 

@@ -79,6 +79,7 @@ func (d *ProjectDeclaration) raw() []byte {
 	putList(all, "disabledTools", d.DisabledTools)
 	put(rateLimit, "perSecond", d.RatePerSecond)
 	put(rateLimit, "burst", d.RateBurst)
+	put(all, "recordPayloads", d.RecordPayloads)
 	all["codeMode"], all["rateLimit"] = codeMode, rateLimit
 	servers := map[string]json.RawMessage{}
 	for _, alias := range slices.Sorted(maps.Keys(d.Servers)) {

@@ -27,6 +27,7 @@ type ProjectDeclaration struct {
 	DisabledTools     *[]string
 	RatePerSecond     *float64
 	RateBurst         *int64
+	RecordPayloads    *bool
 	Servers           map[string]*ServerDeclaration // by alias
 }
 
@@ -114,10 +115,11 @@ func (r *reader) projectFields(p *ProjectDeclaration) fieldReaders {
 				"allowFetch": r.boolean(&p.CodeModeFetch),
 			})
 		},
-		"mcpServers":    func(path string, v []byte) { r.servers(path, v, p, false) },
-		"toolExposure":  oneOf(r, &p.ToolExposure, models.ExposeFull, models.ExposeBuiltin),
-		"toolNameLimit": r.toolNameLimit(&p.ToolNameLimit),
-		"disabledTools": r.strings(&p.DisabledTools, MaxDisabledTools, 512),
+		"mcpServers":     func(path string, v []byte) { r.servers(path, v, p, false) },
+		"toolExposure":   oneOf(r, &p.ToolExposure, models.ExposeFull, models.ExposeBuiltin),
+		"toolNameLimit":  r.toolNameLimit(&p.ToolNameLimit),
+		"disabledTools":  r.strings(&p.DisabledTools, MaxDisabledTools, 512),
+		"recordPayloads": r.boolean(&p.RecordPayloads),
 		"rateLimit": func(path string, v []byte) {
 			r.object(path, v, fieldReaders{
 				"perSecond": r.number(&p.RatePerSecond, MaxRatePerSecond),

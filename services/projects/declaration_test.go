@@ -304,11 +304,11 @@ func TestWholeDeclarationIsRead(t *testing.T) {
       "url": "http://127.0.0.1:3001/mcp", "transport": "auto", "authType": "none", "authBearer": "${MCP_UPSTREAM_TOKEN}",
       "headers": {"X-A": "1"}, "allowedTools": ["*"], "denyTools": ["delete_*"], "enabled": true, "timeout": 60000,
       "sessionMode": "shared", "definitionPolicy": "follow", "oauth": {"clientId": "", "clientSecret": "", "scopes": []} }},
-   "toolExposure": "full", "toolNameLimit": 0, "disabledTools": [], "rateLimit": {"perSecond": 0.5, "burst": 0} }}}`)
+   "toolExposure": "full", "toolNameLimit": 0, "disabledTools": [], "rateLimit": {"perSecond": 0.5, "burst": 0}, "recordPayloads": true }}}`)
 	want := &projects.Declaration{Projects: map[string]*projects.ProjectDeclaration{"demo": {
 		Name: new("Demo"), Description: new("d"), AuthMode: new(models.AuthNone),
 		CodeModeEnabled: new(true), CodeModeTimeoutMS: new(int64(30000)), CodeModeFetch: new(false),
-		ToolExposure: new(models.ExposeFull), ToolNameLimit: new(int64(0)), DisabledTools: &[]string{}, RatePerSecond: new(0.5), RateBurst: new(int64(0)),
+		ToolExposure: new(models.ExposeFull), ToolNameLimit: new(int64(0)), DisabledTools: &[]string{}, RatePerSecond: new(0.5), RateBurst: new(int64(0)), RecordPayloads: new(true),
 		Servers: map[string]*projects.ServerDeclaration{"everything": {
 			URL: new("http://127.0.0.1:3001/mcp"), Transport: new(models.TransportAuto), AuthType: new(models.UpstreamAuthNone), AuthBearer: new("${MCP_UPSTREAM_TOKEN}"),
 			Headers: map[string]string{"X-A": "1"}, AllowedTools: &[]string{"*"}, DenyTools: &[]string{"delete_*"}, Enabled: new(true), TimeoutMS: new(int64(60000)),

@@ -14,16 +14,17 @@ type exportFile struct {
 }
 
 type exportProject struct {
-	Name          string                  `json:"name"`
-	Description   string                  `json:"description"`
-	AuthMode      models.AuthMode         `json:"authMode"`
-	OAuthAccess   models.OAuthAccess      `json:"oauthAccess"`
-	CodeMode      exportCodeMode          `json:"codeMode"`
-	Servers       map[string]exportServer `json:"mcpServers"`
-	ToolExposure  models.ToolExposure     `json:"toolExposure"`
-	ToolNameLimit int                     `json:"toolNameLimit"`
-	DisabledTools []string                `json:"disabledTools"`
-	RateLimit     exportRateLimit         `json:"rateLimit"`
+	Name           string                  `json:"name"`
+	Description    string                  `json:"description"`
+	AuthMode       models.AuthMode         `json:"authMode"`
+	OAuthAccess    models.OAuthAccess      `json:"oauthAccess"`
+	CodeMode       exportCodeMode          `json:"codeMode"`
+	Servers        map[string]exportServer `json:"mcpServers"`
+	ToolExposure   models.ToolExposure     `json:"toolExposure"`
+	ToolNameLimit  int                     `json:"toolNameLimit"`
+	DisabledTools  []string                `json:"disabledTools"`
+	RateLimit      exportRateLimit         `json:"rateLimit"`
+	RecordPayloads bool                    `json:"recordPayloads"`
 }
 
 type exportCodeMode struct {
@@ -96,6 +97,7 @@ func projectFile(row models.Project, servers []models.Server) exportProject {
 		CodeMode: exportCodeMode{Enabled: row.CodeModeEnabled, Timeout: row.CodeModeTimeoutMS, AllowFetch: row.CodeModeAllowFetch},
 		Servers:  map[string]exportServer{}, ToolExposure: row.ToolExposure, ToolNameLimit: row.ToolNameLimit,
 		DisabledTools: list(row.DisabledTools), RateLimit: exportRateLimit{PerSecond: row.RatePerSecond, Burst: row.RateBurst},
+		RecordPayloads: row.RecordPayloads,
 	}
 	for _, server := range servers {
 		headers := map[string]string{}

@@ -83,7 +83,8 @@ const exported = `{
       "rateLimit": {
         "perSecond": 0.1,
         "burst": 7
-      }
+      },
+      "recordPayloads": true
     }
   }
 }
@@ -211,6 +212,7 @@ func drawProject(t *rapid.T) map[string]any {
 		maybe(t, limit, "burst", rapid.IntRange(0, 1_000_000))
 		o["rateLimit"] = limit
 	}
+	maybe(t, o, "recordPayloads", rapid.Bool())
 	alias := rapid.StringMatching(`[A-Za-z0-9]([A-Za-z0-9.-]{0,4}[A-Za-z0-9])?`).Filter(func(s string) bool { return !strings.EqualFold(s, "gateway") })
 	servers := map[string]any{}
 	for _, name := range rapid.SliceOfNDistinct(alias, 0, 3, strings.ToLower).Draw(t, "aliases") {

@@ -38,6 +38,7 @@ func mergeProject(row *models.Project, d *ProjectDeclaration) []string {
 		burst := int(*d.RateBurst)
 		set(&changed, "rateLimit.burst", &row.RateBurst, &burst)
 	}
+	set(&changed, "recordPayloads", &row.RecordPayloads, d.RecordPayloads)
 	return changed
 }
 

@@ -35,6 +35,7 @@ type ProjectForm struct {
 	Name, Description, AuthMode, OAuthAccess, ToolExposure string
 	ToolNameLimit, PerSecond, Burst                        string
 	Understood                                             bool // what sharing credentials means
+	RecordPayloads                                         bool
 }
 
 // Member is somebody whom a project names as its own.
@@ -220,6 +221,7 @@ func ProjectSettings(p ProjectSettingsProps) templ.Component {
 						{Label: "Tools in lists", Value: exposureWords(p.Stored.ToolExposure)},
 						{Label: "Calls per key and second", Value: unlimited(p.Stored.PerSecond)},
 						{Label: "Longest tool name", Value: unlimited(p.Stored.ToolNameLimit)},
+						{Label: "Arguments and answers", Value: recordingWords(p.Stored.RecordPayloads)},
 					}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -269,7 +271,7 @@ func settingsForm(p ProjectSettingsProps) templ.Component {
 		var templ_7745c5c3_Var9 templ.SafeURL
 		templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(projectURL(p.Project.Slug) + "/settings"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/project_settings.templ`, Line: 78, Col: 91}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/project_settings.templ`, Line: 80, Col: 91}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 		if templ_7745c5c3_Err != nil {
@@ -340,6 +342,10 @@ func settingsForm(p ProjectSettingsProps) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "toolNameLimit", Label: "Longest tool name", Value: p.Form.ToolNameLimit, Required: true, Min: "0", Max: "256", Hint: "Some clients refuse names above 64 characters; longer ones are then shortened. 0 is no limit.", Error: sentence(p.Errors["toolNameLimit"])}).Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SwitchField, Name: "recordPayloads", Label: "Record arguments and answers of calls", Checked: p.Form.RecordPayloads, Hint: "They can hold anything that people and tools send, also what is personal or secret. What looks like a secret is taken out first, and not all of it can be found. Administrators see them with each call for 3 days, also after this is switched off."}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -420,7 +426,7 @@ func members(p ProjectSettingsProps) templ.Component {
 					var templ_7745c5c3_Var13 string
 					templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(or(ui.Clean(m.Name), ui.Clean(m.Email)))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/project_settings.templ`, Line: 115, Col: 47}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/project_settings.templ`, Line: 118, Col: 47}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 					if templ_7745c5c3_Err != nil {
@@ -433,7 +439,7 @@ func members(p ProjectSettingsProps) templ.Component {
 					var templ_7745c5c3_Var14 string
 					templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Clean(m.Email))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/project_settings.templ`, Line: 116, Col: 50}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/project_settings.templ`, Line: 119, Col: 50}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 					if templ_7745c5c3_Err != nil {
@@ -467,7 +473,7 @@ func members(p ProjectSettingsProps) templ.Component {
 			var templ_7745c5c3_Var15 templ.SafeURL
 			templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(projectURL(p.Project.Slug) + "/settings/members"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/project_settings.templ`, Line: 126, Col: 100}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/project_settings.templ`, Line: 129, Col: 100}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 			if templ_7745c5c3_Err != nil {
@@ -532,6 +538,13 @@ func exposureWords(exposure string) string {
 		return "Only search and execute"
 	}
 	return "All tools"
+}
+
+func recordingWords(on bool) string {
+	if on {
+		return "Recorded, kept for 3 days"
+	}
+	return "Not recorded"
 }
 
 func unlimited(number string) string {

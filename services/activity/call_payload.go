@@ -1,0 +1,101 @@
+package activity
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+)
+
+// What is kept of the arguments and answers of calls, in projects that record
+// them.
+const (
+	// MaxPayload is how much is kept of each, in bytes.
+	MaxPayload = 16 << 10
+	// PayloadRetention is how long it is kept; the calls themselves stay longer.
+	PayloadRetention = 3 * 24 * time.Hour
+
+	// maxPayloadsWaiting bounds the memory of those that wait to be written, at
+	// 32 KiB each. Beyond it calls are recorded without.
+	maxPayloadsWaiting = 512
+	payloadsPerWrite   = 100 // rows of one statement
+)
+
+// Payload returns what a call was about, or nil when that is not kept.
+func (c *Calls) Payload(ctx context.Context, callID string) (*models.CallPayload, error) {
+	var payload models.CallPayload
+	err := c.db.WithContext(ctx).First(&payload, "call_id = ?", callID).Error
+	switch {
+	case errors.Is(err, gorm.ErrRecordNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, fault.Internal(err)
+	}
+	return &payload, nil
+}
+
+// admitPayload leaves the payload out of a call when too many wait.
+func (c *Calls) admitPayload(call *models.Call) {
+	if call.Payload == nil {
+		return
+	}
+	if c.payloads.Add(1) > maxPayloadsWaiting {
+		c.payloads.Add(-1)
+		call.Payload = nil
+	}
+}
+
+// store writes calls, which have their ids, and what they were about, all or
+// nothing.
+func (c *Calls) store(ctx context.Context, calls []models.Call) error {
+	var payloads []*models.CallPayload
+	for i := range calls {
+		if p := calls[i].Payload; p != nil {
+			p.CallID, p.ProjectID, p.At = calls[i].ID, calls[i].ProjectID, calls[i].At
+			payloads = append(payloads, p)
+		}
+	}
+	if len(payloads) == 0 {
+		return c.db.WithContext(ctx).Create(calls).Error
+	}
+	err := c.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		if err := tx.Create(calls).Error; err != nil {
+			return err
+		}
+		return tx.CreateInBatches(payloads, payloadsPerWrite).Error
+	})
+	if err == nil {
+		c.payloads.Add(-int64(len(payloads)))
+	}
+	return err
+}
+
+// sweepPayloads removes what is too old, and what belongs to projects or calls
+// that are gone.
+func (c *Calls) sweepPayloads(ctx context.Context) error {
+	if err := c.removePayloads(ctx, "at < ?", c.now().Add(-PayloadRetention)); err != nil {
+		return err
+	}
+	if err := c.removePayloads(ctx, "project_id NOT IN (?)", c.db.Model(&models.Project{}).Select("id")); err != nil {
+		return err
+	}
+	return c.removePayloads(ctx, "NOT EXISTS (?)", c.db.Model(&models.Call{}).Select("1").Where("calls.id = call_payloads.call_id"))
+}
+
+// removePayloads removes those that meet a condition, so many at a time.
+func (c *Calls) removePayloads(ctx context.Context, condition string, value any) error {
+	for {
+		rows := c.db.Model(&models.CallPayload{}).Select("call_id").Where(condition, value).Limit(callsPerSweep)
+		done := c.db.WithContext(ctx).Where("call_id IN (?)", rows).Delete(&models.CallPayload{})
+		if done.Error != nil {
+			return fault.Internal(done.Error)
+		}
+		if done.RowsAffected < callsPerSweep {
+			return nil
+		}
+	}
+}

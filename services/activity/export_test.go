@@ -1,0 +1,4 @@
+package activity
+
+// MaxPayloadsWaiting is how many payloads may wait to be written.
+const MaxPayloadsWaiting = maxPayloadsWaiting

@@ -1,0 +1,56 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"mcpgateway/models"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/redact"
+	"mcpgateway/services/toolset"
+)
+
+// payloadOf returns what a call of a project that records payloads was about,
+// without its secrets. The headers that carry the servers' credentials name
+// secrets too.
+func payloadOf(project *toolset.Snapshot, arguments, result []byte, err error) *models.CallPayload {
+	var names []string
+	for _, server := range project.Servers {
+		for name := range server.Config.Headers {
+			names = append(names, name)
+		}
+	}
+	if len(arguments) == 0 {
+		arguments = []byte("{}")
+	}
+	if err != nil {
+		result = errorOf(err)
+	}
+	p := &models.CallPayload{}
+	p.Arguments, p.ArgumentsCut = redact.JSON(arguments, activity.MaxPayload, names)
+	p.Answer, p.AnswerCut = redact.JSON(result, activity.MaxPayload, names)
+	return p
+}
+
+// errorOf returns a failure as JSON: an upstream's own error as it came, ours
+// as the client was told.
+func errorOf(err error) []byte {
+	var refused *RPCError
+	switch {
+	case errors.As(err, &refused):
+		return refused.Raw
+	case errors.Is(err, context.Canceled): // nobody was told anything
+		return []byte("null")
+	}
+	f := fault.From(err)
+	raw, err := json.Marshal(struct {
+		Code    fault.Code `json:"code"`
+		Message string     `json:"message"`
+	}{f.Code, f.Message})
+	if err != nil {
+		return []byte("null")
+	}
+	return raw
+}
