@@ -36,10 +36,10 @@ const (
 	busyInterval = 5 * time.Millisecond
 )
 
-// sqliteTime is how SQLite stores a time: always in UTC and always as wide, so
+// SQLiteTime is how SQLite stores a time: always in UTC and always as wide, so
 // that comparing and sorting the texts compares and sorts the times. The
 // driver's default keeps offsets and drops trailing zeros and does neither.
-const sqliteTime = "2006-01-02 15:04:05.000"
+const SQLiteTime = "2006-01-02 15:04:05.000"
 
 // ErrDSN is wrapped by every error about the form of a database address.
 var ErrDSN = errors.New("unusable database address")
@@ -94,7 +94,7 @@ func Open(ctx context.Context, dsn string) (*gorm.DB, error) {
 			// The busy timeout comes first, so that it already holds for the others.
 			"_pragma":  {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(wal)", "foreign_keys(1)", "synchronous(normal)"},
 			"_txlock":  {"immediate"},
-			"_timefmt": {sqliteTime},
+			"_timefmt": {SQLiteTime},
 		}.Encode()}).String()
 		db, err = gorm.Open(gormlite.Open(uri), config)
 	} else {

@@ -36,7 +36,7 @@ func EachEmptyDSN(t *testing.T, f func(t *testing.T, dsn string)) {
 
 // Open returns the database at dsn, opened as the product opens it, and closes
 // it when the test ends.
-func Open(t *testing.T, dsn string) *gorm.DB {
+func Open(t testing.TB, dsn string) *gorm.DB {
 	t.Helper()
 	db, err := models.Open(t.Context(), dsn)
 	if err != nil {

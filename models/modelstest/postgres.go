@@ -52,7 +52,7 @@ var template = sync.OnceValues(func() (string, error) {
 // Postgres returns the address of a fresh and migrated PostgreSQL database,
 // which is dropped when the test ends, together with its connections. It fails
 // the test when PostgreSQL is not installed.
-func Postgres(t *testing.T) string {
+func Postgres(t testing.TB) string {
 	t.Helper()
 	name, err := template()
 	if err != nil {
@@ -66,7 +66,7 @@ func emptyPostgres(t *testing.T) string {
 	return createPostgres(t, "template0")
 }
 
-func createPostgres(t *testing.T, from string) string {
+func createPostgres(t testing.TB, from string) string {
 	t.Helper()
 	c, err := cluster()
 	if err != nil {

@@ -28,7 +28,7 @@ var sqliteTemplate = sync.OnceValues(func() ([]byte, error) {
 
 // SQLite returns the address of a fresh and migrated SQLite database in a
 // file of the test's own folder.
-func SQLite(t *testing.T) string {
+func SQLite(t testing.TB) string {
 	t.Helper()
 	template, err := sqliteTemplate()
 	if err != nil {

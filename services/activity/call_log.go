@@ -5,12 +5,10 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
@@ -25,9 +23,9 @@ const (
 	MaxCalls = 2_000_000
 
 	writeInterval = time.Second
-	callsPerWrite = 500    // rows of one statement
+	callsPerWrite = 5_000  // rows of one transaction, so that writers need not wait for long
 	maxWaiting    = 50_000 // calls that wait to be written, beyond which new ones are lost
-	callsPerSweep = 10_000 // rows of one deletion, so that writers need not wait for long
+	callsPerSweep = 10_000 // rows of one deletion, for the same reason
 	lastWrite     = 5 * time.Second
 )
 
@@ -98,47 +96,6 @@ func (c *Calls) Run(ctx context.Context) {
 		case <-c.wake:
 			c.write(ctx)
 		}
-	}
-}
-
-// write stores what waits. What cannot be stored is put back, so that an
-// outage of the database loses no more than what does not fit.
-func (c *Calls) write(ctx context.Context) {
-	var calls []models.Call
-	for i := range c.shards {
-		shard := &c.shards[i]
-		shard.mu.Lock()
-		taken := shard.calls
-		shard.calls = nil
-		shard.mu.Unlock()
-		calls = append(calls, taken...)
-	}
-	slices.SortStableFunc(calls, func(a, b models.Call) int { return a.At.Compare(b.At) })
-	for len(calls) > 0 {
-		batch := calls[:min(len(calls), callsPerWrite)]
-		for i := range batch {
-			// Calls are put in order by the full time, and stored as fine as
-			// both databases keep it.
-			batch[i].At = batch[i].At.Truncate(time.Millisecond)
-			if batch[i].ID == "" {
-				batch[i].ID = uuid.Must(uuid.NewV7()).String()
-			}
-		}
-		if err := c.store(ctx, batch); err != nil {
-			shard := &c.shards[0]
-			shard.mu.Lock()
-			shard.calls = append(calls, shard.calls...)
-			shard.mu.Unlock()
-			if ctx.Err() == nil {
-				c.log.Warn("calls were not written yet", "calls", len(calls), "error", err)
-			}
-			return
-		}
-		c.waiting.Add(-int64(len(batch)))
-		calls = calls[len(batch):]
-	}
-	if lost := c.lost.Load(); lost > 0 && c.waiting.Load() == 0 {
-		c.log.Warn("calls are missing from the log: they came faster than the database takes them", "lost_since_start", lost)
 	}
 }
 

@@ -226,6 +226,81 @@ func TestCallsOutlastAnOutageOfTheDatabase(t *testing.T) {
 	})
 }
 
+// TestEveryNumberOfCallsIsStoredAsItIs writes about as many calls as one
+// statement and one transaction take, which agree in some fields with those
+// before them and differ in others.
+func TestEveryNumberOfCallsIsStoredAsItIs(t *testing.T) {
+	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
+		for _, n := range []int{1, 49, 50, 51, 99, 100, 101, 4_999, 5_000, 5_001} {
+			project := fmt.Sprint("p", n)
+			var want []models.Call
+			c := record(t, db, func(c *activity.Calls) {
+				for i := range n {
+					one := call(0, []string{"up__a", "up__b", ""}[i/2%3], int64(i), []models.Outcome{models.CallOK, models.CallFailed}[i/51%2])
+					one.At = noon.Add(time.Duration(i) * time.Millisecond)
+					one.ProjectID, one.Principal, one.Server = project, []string{"key:1", "", "key:2"}[i%3], []string{"up", ""}[i/50%2]
+					one.Code, one.RequestID = []string{"", "UPSTREAM_ERROR"}[i/7%2], fmt.Sprint(i)
+					one.RequestBytes, one.ResponseBytes = int64(i)<<33, -int64(i)
+					want = append(want, one)
+					c.Record(one)
+				}
+			})
+			var got []models.Call
+			if err := db.Order("id").Find(&got, "project_id = ?", project).Error; err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(models.Call{}, "ID")); diff != "" {
+				t.Fatalf("%d calls (-want +got):\n%s", n, diff)
+			}
+			if c.Lost() != 0 {
+				t.Errorf("%d of %d were lost", c.Lost(), n)
+			}
+		}
+	})
+}
+
+// TestNoTextKeepsOtherCallsFromBeingStored records what clients may call a
+// tool and PostgreSQL does not take.
+func TestNoTextKeepsOtherCallsFromBeingStored(t *testing.T) {
+	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
+		c := record(t, db, func(c *activity.Calls) {
+			c.Record(call(1, "a\x00b", 1, models.CallOK))
+			c.Record(call(2, "a\xffb", 1, models.CallOK))
+			c.Record(call(3, "a'b\\", 1, models.CallOK))
+		})
+		calls, _, err := c.List(t.Context(), activity.CallFilter{}, "", 10)
+		if err != nil || len(calls) != 3 {
+			t.Fatalf("%v, %v", calls, err)
+		}
+		for i, want := range []string{"a'b\\", "a\uFFFDb", "a\uFFFDb"} {
+			if calls[i].Tool != want {
+				t.Errorf("the tool %q is stored as %q", want, calls[i].Tool)
+			}
+		}
+	})
+}
+
+// TestACallIsStoredOnce writes calls again, as happens when the database
+// stored them and its answer was lost.
+func TestACallIsStoredOnce(t *testing.T) {
+	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
+		for range 2 {
+			record(t, db, func(c *activity.Calls) {
+				for i := range 60 {
+					one := call(i, "up__a", 1, models.CallOK)
+					one.ID = fmt.Sprintf("%08d", i)
+					c.Record(one)
+				}
+			})
+		}
+		c := record(t, db, func(c *activity.Calls) { c.Record(call(70, "up__after", 1, models.CallOK)) })
+		calls, _, err := c.List(t.Context(), activity.CallFilter{}, "", 100)
+		if err != nil || len(calls) != 61 {
+			t.Errorf("%d calls, %v", len(calls), err)
+		}
+	})
+}
+
 func TestSweepGoesOnUntilAllOldCallsAreRemoved(t *testing.T) {
 	const perRemoval = 10_000
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {

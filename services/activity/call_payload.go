@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
@@ -49,25 +50,21 @@ func (c *Calls) admitPayload(call *models.Call) {
 	}
 }
 
-// store writes calls, which have their ids, and what they were about, all or
-// nothing.
-func (c *Calls) store(ctx context.Context, calls []models.Call) error {
+// storePayloads writes what calls, which are stored, were about. What is there
+// already stays as it is.
+func (c *Calls) storePayloads(ctx context.Context, calls []*models.Call) error {
 	var payloads []*models.CallPayload
-	for i := range calls {
-		if p := calls[i].Payload; p != nil {
-			p.CallID, p.ProjectID, p.At = calls[i].ID, calls[i].ProjectID, calls[i].At
+	for _, call := range calls {
+		if p := call.Payload; p != nil {
+			p.CallID, p.ProjectID, p.At = call.ID, call.ProjectID, call.At
+			p.Arguments, p.Answer = storable(p.Arguments), storable(p.Answer)
 			payloads = append(payloads, p)
 		}
 	}
 	if len(payloads) == 0 {
-		return c.db.WithContext(ctx).Create(calls).Error
+		return nil
 	}
-	err := c.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		if err := tx.Create(calls).Error; err != nil {
-			return err
-		}
-		return tx.CreateInBatches(payloads, payloadsPerWrite).Error
-	})
+	err := c.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).CreateInBatches(payloads, payloadsPerWrite).Error
 	if err == nil {
 		c.payloads.Add(-int64(len(payloads)))
 	}

@@ -1,0 +1,131 @@
+package activity
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"mcpgateway/models"
+)
+
+// callColumns are the columns of the log in the order in which calls are
+// written.
+const callColumns = "id, at, project_id, principal, tool, server, duration_us, request_bytes, response_bytes, outcome, code, request_id"
+
+// take returns the calls that wait, in the order of their times.
+func (c *Calls) take() []*models.Call {
+	var calls []*models.Call
+	for i := range c.shards {
+		shard := &c.shards[i]
+		shard.mu.Lock()
+		taken := shard.calls
+		// As many will come again until the next turn, more or less.
+		shard.calls = make([]models.Call, 0, min(len(taken), callsPerWrite))
+		shard.mu.Unlock()
+		for j := range taken {
+			calls = append(calls, &taken[j])
+		}
+	}
+	slices.SortStableFunc(calls, func(a, b *models.Call) int { return a.At.Compare(b.At) })
+	return calls
+}
+
+// putBack lets calls wait again.
+func (c *Calls) putBack(calls []*models.Call) {
+	shard := &c.shards[0]
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	for _, call := range calls {
+		shard.calls = append(shard.calls, *call)
+	}
+}
+
+// write stores what waits. What cannot be stored is put back, so that an
+// outage of the database loses no more than what does not fit.
+func (c *Calls) write(ctx context.Context) {
+	for calls := c.take(); len(calls) > 0; {
+		batch := calls[:min(len(calls), callsPerWrite)]
+		prepare(batch)
+		if err := c.store(ctx, batch); err != nil {
+			c.putBack(calls)
+			if ctx.Err() == nil {
+				c.log.Warn("calls were not written yet", "calls", len(calls), "error", err)
+			}
+			return
+		}
+		c.waiting.Add(-int64(len(batch)))
+		calls = calls[len(batch):]
+	}
+	if lost := c.lost.Load(); lost > 0 && c.waiting.Load() == 0 {
+		c.log.Warn("calls are missing from the log: they came faster than the database takes them", "lost_since_start", lost)
+	}
+}
+
+// prepare gives calls their IDs and makes them what both databases take. Calls
+// are put in order by the full time, and stored as fine as both keep it. One
+// text that a database refuses would keep all others from being stored.
+func prepare(calls []*models.Call) {
+	random := bufio.NewReader(rand.Reader) // which is asked for many at once
+	for _, call := range calls {
+		call.At = call.At.UTC().Truncate(time.Millisecond)
+		if call.ID == "" {
+			call.ID = uuid.Must(uuid.NewV7FromReader(random)).String()
+		}
+		for _, text := range []*string{&call.ProjectID, &call.Principal, &call.Tool, &call.Server, &call.Code, &call.RequestID} {
+			*text = storable(*text)
+		}
+	}
+}
+
+// storable returns text without what no text column of PostgreSQL takes.
+func storable(text string) string {
+	if strings.IndexByte(text, 0) >= 0 {
+		text = strings.ReplaceAll(text, "\x00", "\uFFFD")
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}
+
+// store writes calls in one transaction, past the ORM: of all that the gateway
+// writes, only this is written at the rate of the calls. A call that is there
+// already, because the answer to an earlier try was lost, stays as it is. What
+// calls were about follows.
+func (c *Calls) store(ctx context.Context, calls []*models.Call) error {
+	pool, err := c.db.DB()
+	if err != nil {
+		return err
+	}
+	insert := storeInPostgres
+	if c.db.Name() == "sqlite" {
+		insert = storeInSQLite
+	}
+	if err := insert(ctx, pool, calls); err != nil {
+		return err
+	}
+	return c.storePayloads(ctx, calls)
+}
+
+// storeInPostgres writes calls with one short statement, which the connection
+// keeps prepared, whatever their number: each column travels as an array.
+func storeInPostgres(ctx context.Context, pool *sql.DB, calls []*models.Call) error {
+	n := len(calls)
+	var (
+		at                                                           = make([]time.Time, n)
+		id, project, principal, tool, server, outcome, code, request = make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+		duration, asked, answered                                    = make([]int64, n), make([]int64, n), make([]int64, n)
+	)
+	for i, call := range calls {
+		id[i], at[i], project[i], principal[i], tool[i], server[i] = call.ID, call.At, call.ProjectID, call.Principal, call.Tool, call.Server
+		duration[i], asked[i], answered[i] = call.DurationUS, call.RequestBytes, call.ResponseBytes
+		outcome[i], code[i], request[i] = string(call.Outcome), call.Code, call.RequestID
+	}
+	_, err := pool.ExecContext(ctx, "INSERT INTO calls ("+callColumns+") SELECT * FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::text[], "+
+		"$7::bigint[], $8::bigint[], $9::bigint[], $10::text[], $11::text[], $12::text[]) ON CONFLICT (id) DO NOTHING",
+		id, at, project, principal, tool, server, duration, asked, answered, outcome, code, request)
+	return err
+}

@@ -1,0 +1,129 @@
+package activity
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/driver"
+
+	"mcpgateway/models"
+)
+
+// rowsPerStatement is how many calls one statement stores while there are so
+// many. More make it no faster.
+const rowsPerStatement = 50
+
+// storeInSQLite writes calls with statements that are prepared once and whose
+// parameters keep their values from row to row: most of a call's texts are
+// those of the call before.
+func storeInSQLite(ctx context.Context, pool *sql.DB, calls []*models.Call) (err error) {
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	err = conn.Raw(func(raw any) error {
+		held, ok := raw.(driver.Conn)
+		if !ok {
+			return fmt.Errorf("%T is no connection of SQLite", raw)
+		}
+		db := held.Raw()
+		defer db.SetInterrupt(db.SetInterrupt(ctx))
+		for _, rows := range []int{rowsPerStatement, 1} {
+			part := calls[:len(calls)/rows*rows]
+			if err := insertCalls(db, part, rows); err != nil {
+				return err
+			}
+			calls = calls[len(part):]
+		}
+		return nil
+	})
+	if err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+// insertCalls stores calls, whose number is a multiple of rows, with a
+// statement for so many.
+func insertCalls(db *sqlite3.Conn, calls []*models.Call, rows int) error {
+	if len(calls) == 0 {
+		return nil
+	}
+	row := "(?" + strings.Repeat(", ?", strings.Count(callColumns, ",")) + ")"
+	stmt, _, err := db.Prepare("INSERT INTO calls (" + callColumns + ") VALUES " + row + strings.Repeat(", "+row, rows-1) + " ON CONFLICT (id) DO NOTHING")
+	if err != nil {
+		return err
+	}
+	defer stmt.Close()
+	insert := callInsert{stmt: stmt, bound: make([]*models.Call, rows)}
+	for i, call := range calls {
+		insert.bind(i%rows, call)
+		if i%rows == rows-1 {
+			if err := errors.Join(insert.err, stmt.Exec()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// callInsert is a statement with room for some rows.
+type callInsert struct {
+	stmt  *sqlite3.Stmt
+	bound []*models.Call // what the parameters of each row hold; nil at first
+	param int            // the last one that was bound
+	err   error          // the first
+}
+
+// bind gives the parameters of a row the values of the call, in the order of
+// callColumns.
+func (x *callInsert) bind(row int, call *models.Call) {
+	before := x.bound[row]
+	first := before == nil
+	if first {
+		before = call
+	}
+	x.bound[row] = call
+	x.param = row * (strings.Count(callColumns, ",") + 1)
+	x.text(call.ID, "", true)
+	x.text(call.At.Format(models.SQLiteTime), "", true)
+	x.text(call.ProjectID, before.ProjectID, first)
+	x.text(call.Principal, before.Principal, first)
+	x.text(call.Tool, before.Tool, first)
+	x.text(call.Server, before.Server, first)
+	x.number(call.DurationUS)
+	x.number(call.RequestBytes)
+	x.number(call.ResponseBytes)
+	x.text(string(call.Outcome), string(before.Outcome), first)
+	x.text(call.Code, before.Code, first)
+	x.text(call.RequestID, before.RequestID, first)
+}
+
+// text binds a value, unless it is the one that is bound.
+func (x *callInsert) text(value, before string, first bool) {
+	x.param++
+	if !first && value == before {
+		return
+	}
+	x.done(x.stmt.BindText(x.param, value))
+}
+
+func (x *callInsert) number(value int64) {
+	x.param++
+	x.done(x.stmt.BindInt64(x.param, value))
+}
+
+func (x *callInsert) done(err error) {
+	if x.err == nil {
+		x.err = err
+	}
+}
