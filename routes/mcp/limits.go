@@ -16,6 +16,13 @@ const (
 	// maxCapabilities bounds the declared capabilities that a session id
 	// carries, in bytes.
 	maxCapabilities = 4 << 10
+	// maxOpenedSessions bounds the sessions whose ids need not be opened again,
+	// each of which has sessionsPerSet places to be in.
+	maxOpenedSessions = 16_384
+	sessionsPerSet    = 4
+	// maxOpenedID bounds the ids of those sessions, in bytes, and with them what
+	// they hold: longer ones are opened every time.
+	maxOpenedID = 1 << 10
 	// maxAsks bounds the requests that wait for one session's answer.
 	maxAsks = 64
 	// maxPosted bounds the requests that run at once for one HTTP+SSE session.

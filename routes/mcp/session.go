@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
+	"hash/maphash"
 	"time"
 
 	"mcpgateway/services/access"
@@ -29,11 +30,12 @@ type Session struct {
 	Nonce        string          `json:"n"`
 
 	hash sessions.Hash
+	key  string
 }
 
 // Key identifies the session in this process and toward the services. It is
 // not good for using the session.
-func (s *Session) Key() string { return base64.RawURLEncoding.EncodeToString(s.hash[:]) }
+func (s *Session) Key() string { return s.key }
 
 // EndedSessions remembers the sessions that clients ended.
 type EndedSessions interface {
@@ -44,15 +46,16 @@ type EndedSessions interface {
 // Sessions mints, opens and ends session ids (MCP 2025-11-25, "Session
 // Management").
 type Sessions struct {
-	keys  *secrets.KeyRing
-	ended EndedSessions
-	now   func() time.Time
+	keys   *secrets.KeyRing
+	ended  EndedSessions
+	now    func() time.Time
+	opened openedSessions
 }
 
 // NewSessions returns sessions sealed with the key ring, without those that
 // ended names.
 func NewSessions(keys *secrets.KeyRing, ended EndedSessions, now func() time.Time) *Sessions {
-	return &Sessions{keys: keys, ended: ended, now: now}
+	return &Sessions{keys: keys, ended: ended, now: now, opened: openedSessions{seed: maphash.MakeSeed()}}
 }
 
 // Mint returns a fresh session id of the principal in the project.
@@ -81,18 +84,39 @@ func (s *Sessions) Mint(projectID string, principal access.Principal, version st
 	return s.keys.SealToken(sessionPurpose, b.Bytes()), nil
 }
 
-// Open returns the session of an id. It returns NOT_FOUND, with restart, for
-// an id that this gateway did not mint for the same project and principal,
-// and for one that has ended.
+// Open returns the session of an id, which must not be changed: others get the
+// same. It returns NOT_FOUND, with restart, for an id that this gateway did not
+// mint for the same project and principal, and for one that has ended.
 func (s *Sessions) Open(id, projectID string, principal access.Principal) (*Session, error) {
-	b, err := s.keys.OpenToken(sessionPurpose, id)
-	session := &Session{hash: sessions.HashOf(id)}
-	if err != nil || json.Unmarshal(b, session) != nil || session.Project != projectID || session.Principal != principal.ID() || !s.Lives(session) {
+	session := s.read(id)
+	if session == nil || session.Project != projectID || session.Principal != principal.ID() || !s.Lives(session) {
 		f := fault.New(fault.KindNotFound, fault.CodeNotFound, "this session has ended: initialize again")
 		f.Restart = true
 		return nil, f
 	}
 	return session, nil
+}
+
+// read returns what an id says, or nil when this gateway did not mint it.
+func (s *Sessions) read(id string) *Session {
+	hash := s.opened.hash(id)
+	if session := s.opened.find(hash, id); session != nil {
+		return session
+	}
+	b, err := s.keys.OpenToken(sessionPurpose, id)
+	if err != nil {
+		return nil
+	}
+	session := &Session{}
+	if json.Unmarshal(b, session) != nil {
+		return nil
+	}
+	session.hash = sessions.HashOf(id)
+	session.key = base64.RawURLEncoding.EncodeToString(session.hash[:])
+	if len(id) <= maxOpenedID {
+		s.opened.keep(hash, id, session)
+	}
+	return session
 }
 
 // Lives reports whether a session that was opened may still be used.
