@@ -50,8 +50,8 @@ func (c *Calls) admitPayload(call *models.Call) {
 	}
 }
 
-// storePayloads writes what calls, which are stored, were about. What is there
-// already stays as it is.
+// storePayloads writes what calls were about. What is there already stays as it
+// is.
 func (c *Calls) storePayloads(ctx context.Context, calls []*models.Call) error {
 	var payloads []*models.CallPayload
 	for _, call := range calls {
@@ -64,11 +64,17 @@ func (c *Calls) storePayloads(ctx context.Context, calls []*models.Call) error {
 	if len(payloads) == 0 {
 		return nil
 	}
-	err := c.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).CreateInBatches(payloads, payloadsPerWrite).Error
-	if err == nil {
-		c.payloads.Add(-int64(len(payloads)))
+	return c.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).CreateInBatches(payloads, payloadsPerWrite).Error
+}
+
+// payloadsOf returns how many calls come with what they were about.
+func payloadsOf(calls []*models.Call) (n int64) {
+	for _, call := range calls {
+		if call.Payload != nil {
+			n++
+		}
 	}
-	return err
+	return n
 }
 
 // sweepPayloads removes what is too old, and what belongs to projects or calls

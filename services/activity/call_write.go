@@ -94,7 +94,7 @@ func storable(text string) string {
 // store writes calls in one transaction, past the ORM: of all that the gateway
 // writes, only this is written at the rate of the calls. A call that is there
 // already, because the answer to an earlier try was lost, stays as it is. What
-// calls were about follows.
+// calls were about goes first, so that no call is there without.
 func (c *Calls) store(ctx context.Context, calls []*models.Call) error {
 	pool, err := c.db.DB()
 	if err != nil {
@@ -104,10 +104,14 @@ func (c *Calls) store(ctx context.Context, calls []*models.Call) error {
 	if c.db.Name() == "sqlite" {
 		insert = storeInSQLite
 	}
+	if err := c.storePayloads(ctx, calls); err != nil {
+		return err
+	}
 	if err := insert(ctx, pool, calls); err != nil {
 		return err
 	}
-	return c.storePayloads(ctx, calls)
+	c.payloads.Add(-payloadsOf(calls))
+	return nil
 }
 
 // storeInPostgres writes calls with one short statement, which the connection
