@@ -21,8 +21,10 @@ const (
 	// MaxCalls is how many tool calls a run may make.
 	MaxCalls = 100
 	// MaxParallelCalls is how many of them run at once; the others wait in
-	// the order in which they were made.
-	MaxParallelCalls = 10
+	// the order in which they were made. It bounds what one run takes of the
+	// gateway; that an upstream is not flooded is up to the limits of its
+	// connection.
+	MaxParallelCalls = 50
 	// MaxArguments is the longest arguments object of one call, in bytes.
 	MaxArguments = 1 << 20
 	// MaxQueuedArguments is how many bytes the arguments of the calls that wait
@@ -31,6 +33,10 @@ const (
 	// MaxToolResult is the largest value of one call that enters the sandbox,
 	// in bytes.
 	MaxToolResult = 4 << 20
+	// MaxHeldResults is how many bytes the results that are on their way into
+	// the sandbox may have together. A program that awaits them in turn never
+	// meets it, and one that takes so much at once could not keep it.
+	MaxHeldResults = 40 << 20
 	// MaxResult is the longest result that leaves a run, in bytes of JSON.
 	MaxResult = 64 << 10
 	// MaxLogLines and MaxLogBytes bound what the console keeps.

@@ -117,6 +117,7 @@ func (r *run) perform(c *openCall) {
 	default:
 		out = r.performTool(c)
 	}
+	out, held := r.hold(out)
 	note := r.note(c, out)
 	if out.failure != nil {
 		out.failure.Tool, out.failure.Seq = c.name, c.seq
@@ -132,12 +133,26 @@ func (r *run) perform(c *openCall) {
 		_ = r.child.send(frameAnswer, answerFrame(c.id, out.status, out.data))
 	}
 	r.mu.Lock()
+	r.held -= held
 	delete(r.open, c)
 	r.pump()
 	r.mu.Unlock()
 	if note != nil {
 		r.tell(*note)
 	}
+}
+
+// hold counts a result among those on their way to the code and returns its
+// bytes. One for which there is no room is replaced by the failure that says
+// so.
+func (r *run) hold(out reply) (kept reply, bytes int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.held+len(out.data) > MaxHeldResults {
+		return failed("limit", "the results of the calls that run at once have more than %d bytes: await some calls first", MaxHeldResults), 0
+	}
+	r.held += len(out.data)
+	return out, len(out.data)
 }
 
 // note records how a call ended and returns what to tell the client.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -144,12 +145,12 @@ func (g *gated) Call(ctx context.Context, _ string, arguments []byte) ([]byte, e
 	return []byte(`{"content":[]}`), nil
 }
 
-func TestTenCallsRunAtOnceAndTheOthersWaitInOrder(t *testing.T) {
+func TestCallsRunAtOnceUpToTheLimitAndTheOthersWaitInOrder(t *testing.T) {
 	r := runner(t, codemode.Options{})
 	g := &gated{full: make(chan struct{}), open: make(chan struct{})}
 	done := make(chan codemode.Outcome, 1)
 	go func() {
-		out, err := r.Run(t.Context(), request("await Promise.all(Array.from({length: 30}, (_, i) => text.plain({i})))"), g)
+		out, err := r.Run(t.Context(), request("await Promise.all(Array.from({length: 90}, (_, i) => text.plain({i})))"), g)
 		if err != nil {
 			t.Error(err)
 		}
@@ -158,7 +159,7 @@ func TestTenCallsRunAtOnceAndTheOthersWaitInOrder(t *testing.T) {
 	<-g.full
 	close(g.open)
 	out := <-done
-	if !out.OK || g.most != codemode.MaxParallelCalls || len(out.Calls) != 30 {
+	if !out.OK || g.most != codemode.MaxParallelCalls || len(out.Calls) != 90 {
 		t.Errorf("%d ran at once, %d in all (%+v)", g.most, len(out.Calls), out.Error)
 	}
 	first := map[string]bool{}
@@ -421,5 +422,30 @@ func TestArgumentsThatWaitAreBounded(t *testing.T) {
 		if out := run(t, r, q, d); string(out.Result) != fmt.Sprint(refused) {
 			t.Errorf("%d calls: %s refused, want %d (%+v)", calls, out.Result, refused, out.Error)
 		}
+	}
+}
+
+func TestResultsOnTheirWayToTheCodeAreBounded(t *testing.T) {
+	const most = codemode.MaxHeldResults
+	for _, c := range []struct {
+		sizes []int
+		want  []bool
+	}{
+		{[]int{most - 1}, []bool{true}},
+		{[]int{most - 1, 1}, []bool{true, true}},
+		{[]int{most - 1, 2, 1}, []bool{true, false, true}},
+	} {
+		if got := codemode.HoldResults(c.sizes...); !slices.Equal(got, c.want) {
+			t.Errorf("%v: %v, want %v", c.sizes, got, c.want)
+		}
+	}
+}
+
+func TestManyLargeResultsAtOnceReachTheCode(t *testing.T) {
+	r := runner(t, codemode.Options{})
+	const size = 1 << 20
+	q := request(fmt.Sprintf("const all = await Promise.all(Array.from({length: %d}, () => text.big({n: %d}).then((s) => s.length))); return all.reduce((a, b) => a + b)", 20, size))
+	if out := run(t, r, q, newTools()); string(out.Result) != fmt.Sprint(20*size) {
+		t.Errorf("%s of %d (%+v)", out.Result, 20*size, out.Error)
 	}
 }

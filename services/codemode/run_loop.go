@@ -35,6 +35,7 @@ type run struct {
 	logBytes int
 	queue    []*openCall
 	queued   int // bytes of the arguments that wait
+	held     int // bytes of the results on their way to the code
 	open     map[*openCall]struct{}
 	working  sync.WaitGroup
 

@@ -1,6 +1,7 @@
 package codemode
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -91,8 +92,9 @@ func spawn(command []string) (*child, error) {
 // read hands the child's frames over until its output ends, and then sees the
 // process off.
 func (c *child) read(out io.Reader) {
+	frames := bufio.NewReaderSize(out, 16<<10)
 	for {
-		kind, body, err := readFrame(out)
+		kind, body, err := readFrame(frames)
 		if err != nil {
 			break
 		}
