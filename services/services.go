@@ -256,6 +256,7 @@ func (s *Services) forget(_ context.Context, topic notify.Topic) error {
 	project := s.Directory.ProjectByID(projectID)
 	if project == nil {
 		s.search.Forget(projectID)
+		s.Declarations.Forget(projectID)
 		s.Gateway.Forget(projectID)
 		return nil
 	}

@@ -323,18 +323,3 @@ func FuzzDeclare(f *testing.F) {
 		_ = codemode.NewArgumentValidator().Check(definition, arguments)
 	})
 }
-
-func BenchmarkDeclare500(b *testing.B) {
-	const schema = `{"type":"object","properties":{"owner":{"type":"string","description":"Account that owns the repository."},"repo":{"type":"string","description":"Name of the repository."},
-		"state":{"enum":["open","closed","all"],"default":"open"},"labels":{"type":"array","items":{"anyOf":[{"type":"string"},{"type":"object","properties":{"name":{"type":"string"},"color":{"type":"string","pattern":"^[0-9a-f]{6}$"}},"required":["name"]}]}},
-		"since":{"type":"string","format":"date-time","description":"Only what was changed later."},"page":{"type":"integer","minimum":1},"perPage":{"type":"integer","minimum":1,"maximum":100,"default":30},"parent":{"$ref":"#/$defs/Parent"}},
-		"required":["owner","repo"],"$defs":{"Parent":{"type":"object","properties":{"id":{"type":"string"},"parent":{"$ref":"#/$defs/Parent"}},"required":["id"]}},"additionalProperties":false}`
-	var tools []*toolset.Tool
-	for i := range 500 {
-		tools = append(tools, toolWith(fmt.Sprintf("list_issues_%d", i), strings.Repeat("Lists the issues of a repository, newest first. ", 8), schema))
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		declare(b, tools, codemode.Settings{})
-	}
-}

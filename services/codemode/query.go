@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 
 	"mcpgateway/services/fault"
 	"mcpgateway/services/page"
@@ -23,14 +24,25 @@ type Finder interface {
 // declarationsSurface is the surface of the cursors of declaration pages.
 const declarationsSurface = "tool declarations"
 
-// Declarations answers the built-in tool gateway_listTools. It keeps nothing
-// and is safe for concurrent use.
-type Declarations struct{ finder Finder }
+// Declarations answers the built-in tool gateway_listTools. It keeps the whole
+// declarations of projects until their snapshots change, in bounded memory. It
+// is safe for concurrent use.
+type Declarations struct {
+	finder Finder
+
+	mu    sync.Mutex
+	kept  map[string]*keptDeclarations // by project id
+	size  int                          // bytes of all that are kept
+	limit int                          // of bytes
+	uses  uint64
+}
 
 // NewDeclarations returns declarations whose pages finder finds.
-func NewDeclarations(finder Finder) *Declarations { return &Declarations{finder: finder} }
+func NewDeclarations(finder Finder) *Declarations {
+	return &Declarations{finder: finder, kept: map[string]*keptDeclarations{}, limit: maxKeptDeclarations}
+}
 
-// Listing is an answer of gateway_listTools.
+// Listing is an answer of gateway_listTools. Nobody may change it.
 type Listing struct {
 	Text       string // of the content block
 	Structured []byte // the raw JSON object of structuredContent
@@ -55,21 +67,28 @@ func (d *Declarations) List(ctx context.Context, project *toolset.Snapshot, prin
 			Surface: declarationsSurface, Principal: principal, Text: a.query, Limit: a.limit, Cursor: a.cursor, Continue: a.hasCursor,
 		})
 	}
+	if a.filter == "" {
+		whole, err := d.whole(ctx, project)
+		if err != nil {
+			return nil, err
+		}
+		return whole.listing, nil
+	}
 	declared, err := d.Filtered(ctx, project, a.filter)
 	if err != nil {
 		return nil, err
 	}
-	return newListing(declared.Text, struct {
-		Declarations string          `json:"declarations"`
-		Count        int             `json:"count"`
-		Warnings     []fault.Warning `json:"warnings"`
-	}{declared.Text, declared.Tools, append([]fault.Warning{}, declared.Warnings...)})
+	return newListing(declared)
 }
 
-// Full returns the declarations of every visible tool of a project. It returns
-// the context's error when that ends before.
+// Full returns the declarations of every visible tool of a project, which
+// nobody may change. It returns the context's error when that ends before.
 func (d *Declarations) Full(ctx context.Context, project *toolset.Snapshot) (*Declared, error) {
-	return Declare(ctx, project.Tools, SettingsOf(project))
+	whole, err := d.whole(ctx, project)
+	if err != nil {
+		return nil, err
+	}
+	return whole.declared, nil
 }
 
 // Filtered returns the declarations of the visible tools that have filter in
@@ -142,14 +161,6 @@ func (d *Declarations) page(ctx context.Context, project *toolset.Snapshot, q to
 		return nil, fault.Internal(err)
 	}
 	return &Listing{Text: string(raw), Structured: raw}, nil
-}
-
-func newListing(text string, structured any) (*Listing, error) {
-	raw, err := json.Marshal(structured)
-	if err != nil {
-		return nil, fault.Internal(err)
-	}
-	return &Listing{Text: text, Structured: raw}, nil
 }
 
 // listArguments are those of gateway_listTools.

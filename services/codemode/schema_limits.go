@@ -8,6 +8,10 @@ const (
 	MaxToolDeclaration  = 32 << 10  // bytes of one tool's declaration with its types
 	MaxFullDeclarations = 8 << 20   // bytes of the declarations of a whole project
 
+	// maxKeptDeclarations bounds the declarations of whole projects that are
+	// kept for the next call, in bytes.
+	maxKeptDeclarations = 64 << 20
+
 	maxNesting      = 128   // levels of JSON in a schema that is read at all
 	maxSchemaNodes  = 5_000 // subschemas that are visited for one tool
 	maxNamedTypes   = 256   // types that one tool refers to by name

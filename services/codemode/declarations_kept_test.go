@@ -1,0 +1,136 @@
+package codemode_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"mcpgateway/models"
+	"mcpgateway/services/codemode"
+	"mcpgateway/services/toolset"
+)
+
+// listAll returns the whole declarations of a project.
+func listAll(t testing.TB, d *codemode.Declarations, project *toolset.Snapshot) *codemode.Listing {
+	t.Helper()
+	l, err := d.List(t.Context(), project, "key-1", []byte(`{}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestDeclarationsAreMadeOnceForASnapshot(t *testing.T) {
+	d := newDeclarations(t)
+	p := newDeclaredProject("p").server("git", nil, "read", "write")
+	before := p.snapshot()
+	var all [8]*codemode.Listing
+	var callers sync.WaitGroup
+	for i := range all {
+		callers.Go(func() { all[i] = listAll(t, d, before) })
+	}
+	callers.Wait()
+	for _, l := range all {
+		if l != all[0] {
+			t.Error("two calls made the same declarations")
+		}
+	}
+	if full, err := d.Full(t.Context(), before); err != nil || full.Text != all[0].Text {
+		t.Errorf("the whole is another: %v", err)
+	}
+	p.source.Servers[0].DenyTools = models.StringList{"write"}
+	p.source.Project.CodeModeAllowFetch = true
+	now := listAll(t, d, p.snapshot())
+	if strings.Contains(now.Text, `"write"`) || !strings.Contains(now.Text, "declare function fetch(") {
+		t.Errorf("what the project allowed before is still declared:\n%s", now.Text)
+	}
+	p.source.Project.CodeModeEnabled = false
+	if _, err := d.List(t.Context(), p.snapshot(), "key-1", []byte(`{}`)); err == nil {
+		t.Error("declarations are shown although Code Mode is off")
+	}
+	d.Forget("p")
+	if bytes, projects := codemode.Kept(d); bytes != 0 || projects != 0 {
+		t.Errorf("%d bytes of %d projects are kept", bytes, projects)
+	}
+}
+
+func TestKeptDeclarationsAreBounded(t *testing.T) {
+	d := newDeclarations(t)
+	var projects []*toolset.Snapshot
+	for i := range 4 {
+		projects = append(projects, newDeclaredProject(fmt.Sprint("p", i)).server("git", nil, "a", "b").snapshot())
+	}
+	first := listAll(t, d, projects[0])
+	each, _ := codemode.Kept(d)
+	if each < len(first.Text)+len(first.Structured) {
+		t.Fatalf("%d bytes are counted", each)
+	}
+	codemode.LimitKept(d, 3*each)
+	second := listAll(t, d, projects[1])
+	listAll(t, d, projects[2])
+	if bytes, n := codemode.Kept(d); bytes != 3*each || n != 3 {
+		t.Errorf("%d bytes of %d projects are kept, want those of three", bytes, n)
+	}
+	if listAll(t, d, projects[0]) != first {
+		t.Error("what fits was not kept")
+	}
+	listAll(t, d, projects[3])
+	if bytes, n := codemode.Kept(d); bytes != 3*each || n != 3 {
+		t.Errorf("%d bytes of %d projects are kept, want those of three", bytes, n)
+	}
+	if listAll(t, d, projects[0]) != first {
+		t.Error("what was used last was dropped")
+	}
+	if listAll(t, d, projects[1]) == second {
+		t.Error("what was not used for the longest time was kept")
+	}
+	codemode.LimitKept(d, each-1)
+	d.Forget("p3")
+	listAll(t, d, projects[3])
+	if bytes, n := codemode.Kept(d); bytes != 0 || n != 0 {
+		t.Errorf("%d bytes of %d projects are kept, want none", bytes, n)
+	}
+}
+
+func TestDeclarationsThatWereGivenUpAreMadeAgain(t *testing.T) {
+	d := newDeclarations(t)
+	project := newDeclaredProject("p").server("git", nil, "a").snapshot()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := d.Full(ctx, project); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	if l := listAll(t, d, project); !strings.Contains(l.Text, "declare const git") {
+		t.Errorf("declared is %q", l.Text)
+	}
+}
+
+// BenchmarkDeclarations500 measures the declarations of five hundred tools:
+// made, and listed again while the project stands.
+func BenchmarkDeclarations500(b *testing.B) {
+	const schema = `{"type":"object","properties":{"owner":{"type":"string","description":"Account that owns the repository."},"repo":{"type":"string","description":"Name of the repository."},
+		"state":{"enum":["open","closed","all"],"default":"open"},"labels":{"type":"array","items":{"anyOf":[{"type":"string"},{"type":"object","properties":{"name":{"type":"string"},"color":{"type":"string","pattern":"^[0-9a-f]{6}$"}},"required":["name"]}]}},
+		"since":{"type":"string","format":"date-time","description":"Only what was changed later."},"page":{"type":"integer","minimum":1},"perPage":{"type":"integer","minimum":1,"maximum":100,"default":30},"parent":{"$ref":"#/$defs/Parent"}},
+		"required":["owner","repo"],"$defs":{"Parent":{"type":"object","properties":{"id":{"type":"string"},"parent":{"$ref":"#/$defs/Parent"}},"required":["id"]}},"additionalProperties":false}`
+	project := &toolset.Snapshot{Project: models.Project{ID: "p", CodeModeEnabled: true}}
+	for i := range 500 {
+		project.Tools = append(project.Tools, toolWith(fmt.Sprintf("list_issues_%d", i), strings.Repeat("Lists the issues of a repository, newest first. ", 8), schema))
+	}
+	d := codemode.NewDeclarations(nil)
+	b.Run("made", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			d.Forget("p")
+			listAll(b, d, project)
+		}
+	})
+	b.Run("listed again", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			listAll(b, d, project)
+		}
+	})
+}
