@@ -94,6 +94,14 @@ type Progress struct {
 	Started int    // calls so far
 }
 
+// Step is something that has just happened in a run: a call began or ended,
+// or the code wrote a line. One of its pointers is set.
+type Step struct {
+	Began *CallRecord // a call was sent; what is known of it already
+	Ended *CallRecord
+	Line  *LogLine
+}
+
 // Request is one run of code.
 type Request struct {
 	ProjectID    string
@@ -117,6 +125,9 @@ type Request struct {
 	// then in the outcome.
 	AwaitTrace bool
 	Progress   func(Progress) // may be nil; called one at a time
+	// Watch hears of every step, as somebody wants to who looks on. It may be
+	// nil, is called one at a time, and must return soon: the run waits for it.
+	Watch func(Step)
 }
 
 // Options are the settings of a Runner.

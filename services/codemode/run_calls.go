@@ -108,6 +108,7 @@ func failed(kind, format string, args ...any) reply {
 // answers up.
 func (r *run) perform(c *openCall) {
 	defer c.cancel()
+	r.begun(c)
 	var out reply
 	switch {
 	case c.refused != nil:
@@ -119,6 +120,9 @@ func (r *run) perform(c *openCall) {
 	}
 	out, held := r.hold(out)
 	note := r.note(c, out)
+	if note != nil {
+		r.show(Step{Ended: &note.record})
+	}
 	if out.failure != nil {
 		out.failure.Tool, out.failure.Seq = c.name, c.seq
 		if c.fetch {
@@ -138,8 +142,25 @@ func (r *run) perform(c *openCall) {
 	r.pump()
 	r.mu.Unlock()
 	if note != nil {
-		r.tell(*note)
+		r.tell(note.progress)
 	}
+}
+
+// begun shows that a call was sent.
+func (r *run) begun(c *openCall) {
+	if r.request.Watch == nil {
+		return
+	}
+	r.mu.Lock()
+	record := r.records[c.seq-1]
+	r.mu.Unlock()
+	r.show(Step{Began: &record})
+}
+
+// ended is what a call that ended gives to tell.
+type ended struct {
+	progress Progress
+	record   CallRecord
 }
 
 // hold counts a result among those on their way to the code and returns its
@@ -155,8 +176,9 @@ func (r *run) hold(out reply) (kept reply, bytes int) {
 	return out, len(out.data)
 }
 
-// note records how a call ended and returns what to tell the client.
-func (r *run) note(c *openCall, out reply) *Progress {
+// note records how a call ended and returns what to tell the client, or nil
+// when the run is over.
+func (r *run) note(c *openCall, out reply) *ended {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -174,9 +196,12 @@ func (r *run) note(c *openCall, out reply) *Progress {
 	} else {
 		record.ResultBytes = len(out.data)
 	}
-	return &Progress{
-		Message: fmt.Sprintf("%s %s (%d/%d, %d ms)", record.Tool, word, r.finished, len(r.records), record.MS),
-		Done:    r.finished, Started: len(r.records),
+	return &ended{
+		progress: Progress{
+			Message: fmt.Sprintf("%s %s (%d/%d, %d ms)", record.Tool, word, r.finished, len(r.records), record.MS),
+			Done:    r.finished, Started: len(r.records),
+		},
+		record: *record,
 	}
 }
 

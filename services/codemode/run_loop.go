@@ -160,6 +160,7 @@ func (r *run) log(line LogLine) error {
 	if line.Level == "info" {
 		r.tell(Progress{Message: line.Text, Done: done, Started: started})
 	}
+	r.show(Step{Line: &line})
 	return nil
 }
 
@@ -170,6 +171,15 @@ func (r *run) tell(p Progress) {
 	r.telling.Lock()
 	defer r.telling.Unlock()
 	r.request.Progress(p)
+}
+
+func (r *run) show(s Step) {
+	if r.request.Watch == nil {
+		return
+	}
+	r.telling.Lock()
+	defer r.telling.Unlock()
+	r.request.Watch(s)
 }
 
 // settle brings the open calls to an end. Reads are cancelled. When the code

@@ -353,3 +353,26 @@ func TestLogsCallsAndTextOfAnOutcome(t *testing.T) {
 		t.Errorf("isError %v, text:\n%s", result.IsError, text)
 	}
 }
+
+func TestWhoLooksOnHearsOfEveryStep(t *testing.T) {
+	r := runner(t, codemode.Options{})
+	var steps []string
+	q := request("await math.add({a: 1, b: 2}); console.log('between'); await text.fails({}).catch(() => console.error('caught'))")
+	q.Watch = func(s codemode.Step) {
+		switch {
+		case s.Began != nil:
+			steps = append(steps, fmt.Sprintf("%d %s began", s.Began.Seq, s.Began.Tool))
+		case s.Ended != nil:
+			steps = append(steps, fmt.Sprintf("%d %s ended %v %s", s.Ended.Seq, s.Ended.Tool, s.Ended.OK, s.Ended.Error))
+		default:
+			steps = append(steps, s.Line.Level+" "+s.Line.Text)
+		}
+	}
+	out := run(t, r, q, newTools())
+	want := []string{
+		"1 math__add began", "1 math__add ended true ", "log between", "2 text__fails began", "2 text__fails ended false no such file", "error caught",
+	}
+	if d := cmp.Diff(want, steps); d != "" || !out.OK {
+		t.Errorf("steps (-want +got):\n%s%+v", d, out.Error)
+	}
+}
