@@ -274,6 +274,7 @@ test("the preview follows the filter, tells sizes and what is not checked, and c
 
 test("a viewer sees everything and runs nothing", async ({ browser, gateway, people, place, page }) => {
   await run(page, place.slug, "return 1");
+  await expect(result(page)).toBeVisible();
   const kept = new URL(page.url()).searchParams.get("run")!;
   const viewer = await pageOf(browser, gateway, people.viewer);
   for (const path of ["", "/run", `/run?run=${kept}`, "/runs", `/runs/${kept}`]) {

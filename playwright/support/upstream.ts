@@ -13,8 +13,16 @@ export interface Script {
   title?: string;
   instructions?: string;
   tools: UpstreamTool[];
-  /** Returns the result of tools/call. What it throws becomes a JSON-RPC error with its text. */
-  call?(name: string, args: Record<string, unknown>): unknown;
+  /** Returns the result of tools/call, at once or later. What it throws becomes a JSON-RPC error with its text. */
+  call?(name: string, args: Record<string, unknown>, during: During): unknown;
+}
+
+/** What a call that takes its time works with. */
+export interface During {
+  /** Tells the client of the call's progress. The answer is then a stream. */
+  progress(params: { progress: number; total?: number; message?: string }): void;
+  /** Ends when nobody waits for the result any more. */
+  signal: AbortSignal;
 }
 
 /** A running upstream server. */
@@ -51,16 +59,31 @@ async function serve(script: Script, request: IncomingMessage, response: ServerR
     response.writeHead(202).end();
     return;
   }
+  const gone = new AbortController();
+  response.once("close", () => gone.abort());
+  const send = (message: object) => {
+    if (!response.headersSent) response.writeHead(200, { "Content-Type": "text/event-stream" });
+    response.write(`event: message\ndata: ${JSON.stringify({ jsonrpc: "2.0", ...message })}\n\n`);
+  };
+  const during: During = {
+    progress: (progress) => send({ method: "notifications/progress", params: { progressToken: params._meta?.progressToken, ...progress } }),
+    signal: gone.signal,
+  };
   let answer: object;
   try {
-    answer = { jsonrpc: "2.0", id, result: resultOf(script, method, params) };
+    answer = { id, result: await resultOf(script, method, params, during) };
   } catch (failure) {
-    answer = { jsonrpc: "2.0", id, error: { code: method === "tools/call" ? -32000 : -32601, message: (failure as Error).message } };
+    answer = { id, error: { code: method === "tools/call" ? -32000 : -32601, message: (failure as Error).message } };
   }
-  response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify(answer));
+  if (response.headersSent) {
+    send(answer);
+    response.end();
+  } else {
+    response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify({ jsonrpc: "2.0", ...answer }));
+  }
 }
 
-function resultOf(script: Script, method: string, params: { name: string; arguments: Record<string, unknown> }): unknown {
+function resultOf(script: Script, method: string, params: { name: string; arguments: Record<string, unknown> }, during: During): unknown {
   switch (method) {
     case "initialize":
       return {
@@ -75,7 +98,7 @@ function resultOf(script: Script, method: string, params: { name: string; argume
       return { tools: script.tools };
     case "tools/call":
       if (!script.call) return { content: [{ type: "text", text: JSON.stringify(params.arguments) }] };
-      return script.call(params.name, params.arguments);
+      return script.call(params.name, params.arguments, during);
     default:
       throw new Error(`no method ${method}`);
   }

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/access"
@@ -18,6 +19,10 @@ import (
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
+
+// maxStepText is how much of a line of the console is shown while the code
+// runs, in characters.
+const maxStepText = 500
 
 // firstCode is what stands in the form at first. It works in every project and
 // changes nothing.
@@ -58,7 +63,8 @@ func (a *CodeMode) runPage(c *fiber.Ctx, p *toolset.Snapshot, props views.CodeRu
 }
 
 // Run serves POST …/code-mode/run: it runs the code as a client's, in the name
-// of the administrator, and leads to the page with the outcome.
+// of the administrator, and leads to the page with the outcome. A script that
+// accepts an event stream sees meanwhile what the code does.
 func (a *CodeMode) Run(c *fiber.Ctx) error {
 	p, err := a.Directory.Project(c.Params("projectSlug"))
 	if err != nil {
@@ -69,9 +75,14 @@ func (a *CodeMode) Run(c *fiber.Ctx) error {
 		DryRun: posted(c, "dryRun") != "", Typecheck: posted(c, "typecheck"),
 	}
 	q := codemode.Request{Code: props.Code, Input: []byte(props.Input), DryRun: props.DryRun, Typecheck: codemode.Typecheck(props.Typecheck)}
+	live := wantsLive(c)
 	err = unfit(props)
 	var out codemode.Outcome
-	if err == nil {
+	switch {
+	case err != nil:
+	case live:
+		return a.runLive(c, p, q)
+	default:
 		out, err = a.run(c, p, q)
 	}
 	if err != nil {
@@ -79,16 +90,57 @@ func (a *CodeMode) Run(c *fiber.Ctx) error {
 		if !ok {
 			return err
 		}
+		if live {
+			c.Status(fiber.StatusOK) // a part of a page that a script replaces is no failure of its own
+		}
 		props.Errors = fields
 		return a.runPage(c, p, props)
 	}
 	if out.TraceID != "" {
-		return c.Redirect(codeModePath(p.Project.Slug)+"/run?"+url.Values{"run": {out.TraceID}, "typecheck": {props.Typecheck}}.Encode()+"#outcome", fiber.StatusSeeOther)
+		return c.Redirect(outcomePath(p, out.TraceID, q.Typecheck), fiber.StatusSeeOther)
 	}
 	// The run got no place, or could not be kept: there is no other page of it.
 	shown := shownOutcome(out, props.Code)
 	props.Outcome = &shown
 	return a.runPage(c, p, props)
+}
+
+// outcomePath returns the address of the form with the code of a run and how
+// it ended.
+func outcomePath(p *toolset.Snapshot, id string, check codemode.Typecheck) string {
+	return codeModePath(p.Project.Slug) + "/run?" + url.Values{"run": {id}, "typecheck": {string(check)}}.Encode() + "#outcome"
+}
+
+// runLive runs code and answers with what it does meanwhile.
+func (a *CodeMode) runLive(c *fiber.Ctx, p *toolset.Snapshot, q codemode.Request) error {
+	client, err := a.clientOf(c, p, &q)
+	if err != nil {
+		return err
+	}
+	return answerLive(c, a.Pages.Assets, func(ctx context.Context, live *liveAnswer) (templ.Component, string) {
+		q.Watch = func(s codemode.Step) { live.show(stepOf(s)) }
+		out, err := a.Runner.Run(ctx, p, client, q)
+		switch {
+		case err != nil:
+			return views.CodeRunFailed(problemOf(err)), ""
+		case out.TraceID != "":
+			return nil, outcomePath(p, out.TraceID, q.Typecheck)
+		default:
+			return views.CodeRunOutcome(shownOutcome(out, q.Code), ""), ""
+		}
+	})
+}
+
+// stepOf returns a step as the page shows it.
+func stepOf(s codemode.Step) templ.Component {
+	switch {
+	case s.Line != nil:
+		return views.CodeStepLine(s.Line.MS, s.Line.Level, beginning(s.Line.Text, maxStepText))
+	case s.Began != nil:
+		return views.CodeStepCall(codeCall(*s.Began), false)
+	default:
+		return views.CodeStepCall(codeCall(*s.Ended), true)
+	}
 }
 
 // unfit returns what of a form cannot be run.
@@ -115,19 +167,29 @@ func unfit(p views.CodeRunProps) error {
 // run runs code in the name of the administrator who is signed in. It ends
 // early when the browser leaves.
 func (a *CodeMode) run(c *fiber.Ctx, p *toolset.Snapshot, q codemode.Request) (codemode.Outcome, error) {
-	if !p.Project.CodeModeEnabled {
-		return codemode.Outcome{}, fault.New(fault.KindDisabled, fault.CodeCodeModeDisabled, "Code Mode is off in this project: switch it on first")
+	client, err := a.clientOf(c, p, &q)
+	if err != nil {
+		return codemode.Outcome{}, err
 	}
 	ctx, cancel := context.WithCancel(c.UserContext())
 	defer cancel()
 	defer web.WatchDisconnect(c, cancel)()
+	return a.Runner.Run(ctx, p, client, q)
+}
+
+// clientOf returns the client that the administrator who is signed in is, and
+// puts their name to the request. It returns CODE_MODE_DISABLED and FORBIDDEN.
+func (a *CodeMode) clientOf(c *fiber.Ctx, p *toolset.Snapshot, q *codemode.Request) (*gateway.Client, error) {
+	if !p.Project.CodeModeEnabled {
+		return nil, fault.New(fault.KindDisabled, fault.CodeCodeModeDisabled, "Code Mode is off in this project: switch it on first")
+	}
 	person := web.PersonOf(c)
 	if person == nil {
-		return codemode.Outcome{}, fault.Forbidden("only a person who is signed in can run code here")
+		return nil, fault.Forbidden("only a person who is signed in can run code here")
 	}
 	client := &gateway.Client{
 		Principal: access.Administrator(person.ID, p.Project.ID), Version: gateway.VersionLatestHandshake, RequestID: web.EventOf(c).RequestID,
 	}
 	q.ProjectID, q.Principal, q.AwaitTrace = p.Project.ID, client.Principal.ID(), true
-	return a.Runner.Run(ctx, p, client, q)
+	return client, nil
 }

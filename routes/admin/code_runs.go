@@ -153,10 +153,7 @@ func shownOutcome(out codemode.Outcome, code string) views.CodeOutcome {
 		shown.ResultCut, shown.LogsCut = max(shown.ResultCut, t.Result), t.Logs
 	}
 	for _, call := range out.Calls {
-		shown.Calls = append(shown.Calls, views.CodeCall{
-			Seq: call.Seq, Tool: call.Tool, MS: call.MS, OK: call.OK, DryRun: call.DryRun, Error: call.Error, Effect: string(call.Effect),
-			ArgsBytes: call.ArgsBytes, ResultSize: call.ResultBytes,
-		})
+		shown.Calls = append(shown.Calls, codeCall(call))
 	}
 	for _, planned := range out.Plan {
 		shown.Plan = append(shown.Plan, views.CodePlanned{Seq: planned.Seq, Tool: planned.Tool, Arguments: beginning(readable(planned.Arguments), maxShown/8)})
@@ -169,6 +166,13 @@ func shownOutcome(out codemode.Outcome, code string) views.CodeOutcome {
 		shown.Error = &views.CodeError{Name: "Error", Message: "what went wrong was too long to be kept"}
 	}
 	return shown
+}
+
+func codeCall(call codemode.CallRecord) views.CodeCall {
+	return views.CodeCall{
+		Seq: call.Seq, Tool: call.Tool, MS: call.MS, OK: call.OK, DryRun: call.DryRun, Error: call.Error, Effect: string(call.Effect),
+		ArgsBytes: call.ArgsBytes, ResultSize: call.ResultBytes,
+	}
 }
 
 // readable returns raw JSON as people read it: a text as it is, everything

@@ -20,6 +20,7 @@ const (
 // calls it (MCP 2025-11-25, "Progress").
 type heardProgress struct {
 	start time.Time
+	show  func(admin.TryProgress) // of every step that is kept; may be nil
 
 	mu    sync.Mutex
 	steps []admin.TryProgress
@@ -43,7 +44,11 @@ func (h *heardProgress) notify(method string, params []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.steps) < maxProgress {
-		h.steps = append(h.steps, admin.TryProgress{MS: time.Since(h.start).Milliseconds(), Text: beginning(text, maxProgressText)})
+		step := admin.TryProgress{MS: time.Since(h.start).Milliseconds(), Text: beginning(text, maxProgressText)}
+		h.steps = append(h.steps, step)
+		if h.show != nil {
+			h.show(step)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/access"
@@ -47,7 +48,8 @@ func (a *Tools) Show(c *fiber.Ctx) error {
 }
 
 // Try serves POST /admin/projects/:projectSlug/tools/:name/try: it calls the
-// tool as tools/call of a client would, and shows how that ended.
+// tool as tools/call of a client would, and shows how that ended. A script that
+// accepts an event stream sees meanwhile what the tool says of its progress.
 func (a *Tools) Try(c *fiber.Ctx) error {
 	project, tool, err := a.toolOf(c)
 	if err != nil {
@@ -55,15 +57,24 @@ func (a *Tools) Try(c *fiber.Ctx) error {
 	}
 	form := a.form(c, project, tool, posted(c, "as") == "json")
 	arguments, ok := readForm(c, &form)
+	live := wantsLive(c)
 	if !ok {
 		// A part of a page that a script replaces is no failure of its own.
-		c.Vary("HX-Request")
-		if c.Get("HX-Request") != "true" {
+		if !live {
 			c.Status(fiber.StatusUnprocessableEntity)
 		}
 		return a.page(c, project, tool, form)
 	}
-	form.Result = a.call(c, project, tool, arguments)
+	start := a.newTry(c, project, tool, arguments)
+	if live {
+		return answerLive(c, a.pages.Assets, func(ctx context.Context, live *liveAnswer) (templ.Component, string) {
+			return admin.TryOutcome(*start.call(ctx, func(step admin.TryProgress) { live.show(admin.TryStep(step)) })), ""
+		})
+	}
+	ctx, cancel := context.WithCancel(c.UserContext())
+	defer cancel()
+	defer web.WatchDisconnect(c, cancel)()
+	form.Result = start.call(ctx, nil)
 	return a.page(c, project, tool, form)
 }
 
@@ -111,22 +122,32 @@ func readForm(c *fiber.Ctx, form *admin.TryProps) (arguments []byte, ok bool) {
 	return raw, form.Problem == ""
 }
 
-// call calls the tool. It ends early when the browser leaves.
-func (a *Tools) call(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, arguments []byte) *admin.TryResult {
-	ctx, cancel := context.WithCancel(c.UserContext())
-	defer cancel()
-	defer web.WatchDisconnect(c, cancel)()
-	request := web.EventOf(c).RequestID
+// try is one call of the Playground.
+type try struct {
+	gateway Caller
+	project *toolset.Snapshot
+	client  *gateway.Client
+	params  []byte
+}
+
+// newTry returns the call of a tool by the administrator who is signed in.
+func (a *Tools) newTry(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, arguments []byte) *try {
 	client := &gateway.Client{
-		Principal: access.Administrator(web.PersonOf(c).ID, project.Project.ID), Version: gateway.VersionLatestHandshake, RequestID: request,
+		Principal: access.Administrator(web.PersonOf(c).ID, project.Project.ID), Version: gateway.VersionLatestHandshake, RequestID: web.EventOf(c).RequestID,
 	}
 	params := append([]byte(`{"name":`), rawjson.Quote(tool.Name)...)
 	params = append(append(append(params, `,"arguments":`...), arguments...), `,"_meta":{"progressToken":"playground"}}`...)
+	return &try{gateway: a.gateway, project: project, client: client, params: params}
+}
+
+// call calls the tool and returns how that ended; show, which may be nil, is
+// told of each step that is kept. It ends early when the context does.
+func (t *try) call(ctx context.Context, show func(admin.TryProgress)) *admin.TryResult {
 	start := time.Now()
-	heard := &heardProgress{start: start}
-	client.Notify = heard.notify
-	raw, err := a.gateway.Handle(ctx, project, client, "tools/call", params, nil)
-	result := &admin.TryResult{MS: time.Since(start).Milliseconds(), RequestID: request, Progress: heard.take()}
+	heard := &heardProgress{start: start, show: show}
+	t.client.Notify = heard.notify
+	raw, err := t.gateway.Handle(ctx, t.project, t.client, "tools/call", t.params, nil)
+	result := &admin.TryResult{MS: time.Since(start).Milliseconds(), RequestID: t.client.RequestID, Progress: heard.take()}
 	if err != nil {
 		failedCall(result, err)
 		return result

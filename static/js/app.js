@@ -161,6 +161,95 @@ define("live-tail", (element) => {
   start();
 });
 
+// Parses the events of a stream (WHATWG HTML, "Server-sent events") as the
+// gateway writes them: one line of JSON each.
+async function* events(stream) {
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (let piece; !(piece = await reader.read()).done; ) {
+    const whole = (rest + piece.value).split("\n\n");
+    rest = whole.pop();
+    for (const event of whole) {
+      const [, name, data] = /^event: (\w+)\ndata: (.*)$/.exec(event) ?? [];
+      if (name) yield { name, ...JSON.parse(data) };
+    }
+  }
+}
+
+define("live-form", (element) => {
+  const form = element.querySelector("form");
+  const live = element.querySelector("[data-live]");
+  const [state, clock, stop, steps] = ["state", "clock", "stop", "steps"].map((name) => live.querySelector(`[data-${name}]`));
+  const part = () => document.getElementById(element.dataset.part);
+  let work;
+  const show = (word, tone) => {
+    state.textContent = word;
+    state.className = `badge dot ${tone}`;
+  };
+  const draw = (html) => {
+    const template = document.createElement("template");
+    template.innerHTML = html;
+    return template.content.firstElementChild;
+  };
+  const hear = ({ name, html, url }) => {
+    const row = html && draw(html);
+    if (name === "step") {
+      const before = row.id && steps.querySelector(`#${CSS.escape(row.id)}`);
+      if (before) before.replaceWith(row);
+      else {
+        steps.append(row);
+        steps.scrollTop = steps.scrollHeight;
+      }
+      return true;
+    }
+    if (url) {
+      show("Done", "ok");
+      location.assign(url);
+    } else {
+      live.hidden = true;
+      part().append(row);
+    }
+    return false;
+  };
+  /** Posts the form; whatever it answers but a stream is the page anew. */
+  const run = async () => {
+    const { signal } = work;
+    const answer = await fetch(form.getAttribute("action"), { method: "POST", body: new URLSearchParams(new FormData(form)), headers: { Accept: "text/event-stream" }, signal });
+    if (answer.headers.get("Content-Type")?.startsWith("text/event-stream")) {
+      for await (const event of events(answer.body)) if (!hear(event)) return;
+      throw new Error("the stream ended early");
+    }
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(element.dataset.part);
+    if (!page) return location.reload();
+    part().replaceWith(document.adoptNode(page));
+    page.querySelector("[role=alert]")?.focus();
+  };
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (work) return;
+    work = new AbortController();
+    part().querySelectorAll("[data-outcome]").forEach((old) => old.remove());
+    steps.replaceChildren();
+    live.hidden = stop.hidden = false;
+    show("Running", "");
+    live.scrollIntoView({ block: "nearest" });
+    const begun = Date.now();
+    const tick = () => (clock.textContent = `${Math.round((Date.now() - begun) / 1000)} s`);
+    const ticking = setInterval(tick, 1000);
+    tick();
+    try {
+      await run();
+    } catch {
+      show(work.signal.aborted ? "Stopped" : "The connection was lost", work.signal.aborted ? "warn" : "bad");
+    }
+    clearInterval(ticking);
+    stop.hidden = true;
+    work = undefined;
+  });
+  stop.addEventListener("click", () => work?.abort());
+  element.addEventListener("gone", () => work?.abort());
+});
+
 define("try-form", (element) => {
   let next = 0;
   element.addEventListener("click", (event) => {

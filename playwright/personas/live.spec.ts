@@ -1,0 +1,171 @@
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+
+import { addProject, expect, test as base } from "../support/signed-in.ts";
+import { startUpstream, type During } from "../support/upstream.ts";
+
+const input = { type: "object", properties: { key: { type: "string" } }, required: ["key"] };
+const tools = [
+  { name: "read", description: "Answers at once.", inputSchema: { type: "object" }, annotations: { readOnlyHint: true } },
+  { name: "wait", description: "Answers when the test says so.", inputSchema: input, annotations: { readOnlyHint: true } },
+];
+
+/** A call of the tool wait. */
+interface Waiting {
+  /** Lets it answer. */
+  answer(): void;
+  /** Whether nobody waits for its answer any more. */
+  left: boolean;
+}
+
+/** A project with a tool that answers when the test wants it to. */
+const test = base.extend<object, { waiting: Map<unknown, Waiting> }>({
+  waiting: [
+    async ({ gateway, people }, use) => {
+      expect(people.admin.cookies.length).toBeGreaterThan(0);
+      const waiting = new Map<unknown, Waiting>();
+      const wait = (key: unknown, { progress, signal }: During) =>
+        new Promise((done) => {
+          const call: Waiting = { answer: () => done({ content: [{ type: "text", text: `waited for ${key}` }] }), left: false };
+          signal.addEventListener("abort", () => (call.left = true));
+          progress({ progress: 1, total: 2, message: "half <b>way</b>" });
+          waiting.set(key, call);
+        });
+      const upstream = await startUpstream({
+        tools,
+        call: (name, args, during) => (name === "wait" ? wait(args.key, during) : { content: [{ type: "text", text: "read" }] }),
+      });
+      await addProject(gateway, "slow", { slow: upstream.url }, { codeMode: { enabled: true, timeout: 60_000 } });
+      await use(waiting);
+      for (const call of waiting.values()) call.answer();
+      await upstream.stop();
+    },
+    { scope: "worker" },
+  ],
+});
+
+const steps = (page: Page, name: string) => page.getByRole("list", { name }).getByRole("listitem");
+
+let made = 0;
+const newKey = () => `call ${process.pid} ${++made}`;
+
+async function runCode(page: Page, key: string) {
+  await page.goto("/admin/projects/slow/code-mode/run");
+  await page.getByRole("textbox", { name: "Code" }).fill(`await slow.read({});\nconsole.warn("<i>now</i> the long one");\nreturn await slow.wait({ key: ${JSON.stringify(key)} });`);
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  const list = steps(page, "What the code does");
+  await expect(list).toHaveCount(3);
+  await expect(list.nth(0)).toContainText(/slow__read\s*OK\s*[\d,]+ ms/);
+  await expect(list.nth(1)).toContainText(/ms\s*<i>now<\/i> the long one\s*Warning/);
+  await expect(list.nth(2)).toContainText(/slow__wait\s*Running/);
+  await expect(page.locator("[data-state]")).toHaveText("Running");
+}
+
+async function callTool(page: Page, key: string) {
+  await page.goto("/admin/projects/slow/tools/slow__wait");
+  await page.getByRole("textbox", { name: "key" }).fill(key);
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await expect(steps(page, "What the tool says of its progress")).toContainText(["1 of 2 half <b>way</b>"]);
+  await expect(page.locator("[data-state]")).toHaveText("Running");
+}
+
+const looks = [
+  { name: "light", use: { colorScheme: "light" } },
+  { name: "dark", use: { colorScheme: "dark" } },
+  { name: "phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
+] as const;
+
+for (const look of looks) {
+  test.describe(`${look.name}:`, () => {
+    test.use(look.use);
+    test("work that goes on is accessible and keeps to the window", async ({ page, waiting }) => {
+      test.setTimeout(40_000); // it looks at two pages
+      for (const begin of [runCode, callTool]) {
+        const key = newKey();
+        await begin(page, key);
+        const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        expect(width, "pixels that stand out of the window sideways").toBe(0);
+        const { violations } = await new AxeBuilder({ page }).analyze();
+        expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }))).toEqual([]);
+        await expect.poll(() => waiting.has(key)).toBe(true);
+        waiting.get(key)!.answer();
+        await expect(page.locator("[data-outcome]")).toBeVisible();
+      }
+    });
+  });
+}
+
+test("what code does is seen while it runs, and its outcome afterwards", async ({ page, waiting }) => {
+  const key = newKey();
+  await runCode(page, key);
+  await expect.poll(() => waiting.has(key)).toBe(true);
+  waiting.get(key)!.answer();
+  await expect(page).toHaveURL(/\/run\?run=[0-9a-f-]{36}&typecheck=[a-z]*#outcome$/);
+  await expect(page.getByRole("group", { name: "Result", exact: true })).toHaveText(`waited for ${key}`);
+});
+
+test("a run that is stopped ends its calls and is kept", async ({ page, waiting }) => {
+  const key = newKey();
+  await runCode(page, key);
+  await expect.poll(() => waiting.has(key)).toBe(true);
+  await page.getByRole("button", { name: "Stop" }).click();
+  await expect(page.locator("[data-state]")).toHaveText("Stopped");
+  await expect(page.getByRole("button", { name: "Stop" })).toBeHidden();
+  await expect.poll(() => waiting.get(key)!.left).toBe(true);
+  await expect(async () => {
+    await page.goto("/admin/projects/slow/code-mode/runs?state=failed");
+    await expect(page.getByRole("row").nth(1)).toContainText("Cancelled", { timeout: 1000 });
+  }).toPass({ timeout: 10_000 });
+});
+
+test("a call of the Playground tells its progress while it goes on", async ({ page, waiting }) => {
+  const key = newKey();
+  await callTool(page, key);
+  waiting.get(key)!.answer();
+  await expect(page.locator("#result pre").first()).toHaveText(`waited for ${key}`);
+  await expect(page.getByText("1 step on the way")).toBeVisible();
+  await expect(page.locator("[data-live]")).toBeHidden();
+  await expect(page.getByRole("textbox", { name: "key" })).toHaveValue(key);
+
+  // The next call takes the place of the last one's result.
+  await page.getByRole("textbox", { name: "key" }).fill(`${key} again`);
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await expect(page.locator("#result")).toHaveCount(0);
+  await expect.poll(() => waiting.has(`${key} again`)).toBe(true);
+  waiting.get(`${key} again`)!.answer();
+  await expect(page.locator("#result pre").first()).toHaveText(`waited for ${key} again`);
+});
+
+test("a call of the Playground can be cancelled", async ({ page, waiting }) => {
+  const key = newKey();
+  await callTool(page, key);
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await expect(page.locator("[data-state]")).toHaveText("Stopped");
+  await expect.poll(() => waiting.get(key)!.left).toBe(true);
+  await expect(page.locator("#result")).toHaveCount(0);
+});
+
+test("what cannot be called says why in its place", async ({ page, waiting }) => {
+  expect(waiting).toBeDefined();
+  await page.goto("/admin/projects/slow/tools/slow__wait?as=json");
+  await page.getByRole("textbox", { name: "Arguments as JSON" }).fill("[]");
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await expect(page.getByRole("alert")).toBeFocused();
+  await expect(page.getByRole("textbox", { name: "Arguments as JSON" })).toHaveValue("[]");
+});
+
+test.describe("without JavaScript", () => {
+  test.use({ javaScriptEnabled: false });
+  test("a call of the Playground comes with its result and its progress", async ({ page, waiting }) => {
+    const key = newKey();
+    await page.goto("/admin/projects/slow/tools/slow__wait");
+    await page.getByRole("textbox", { name: "key" }).fill(key);
+    const shown = page.getByRole("button", { name: "Run", exact: true }).click();
+    await expect.poll(() => waiting.has(key)).toBe(true);
+    waiting.get(key)!.answer();
+    await shown;
+    await expect(page.locator("#result pre").first()).toHaveText(`waited for ${key}`);
+    await expect(page.getByText("1 step on the way")).toBeVisible();
+    await expect(page.locator("[data-live]")).toBeHidden();
+  });
+});
