@@ -110,6 +110,7 @@ func (s *stage) start(t *testing.T) {
 	declared, err := json.Marshal(map[string]any{"projects": map[string]any{
 		"open":  map[string]any{"name": "Open", "authMode": "none", "mcpServers": servers},
 		"keyed": map[string]any{"name": "Keyed", "authMode": "api_key", "mcpServers": servers},
+		"code":  map[string]any{"name": "Code", "authMode": "none", "codeMode": map[string]any{"enabled": true, "timeout": 30_000}, "mcpServers": servers},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -141,13 +142,15 @@ func (s *stage) start(t *testing.T) {
 		return err
 	}, s.gateway)
 	eventually(t, syncLimit, "every upstream is synced", func(ctx context.Context) error {
-		names, err := s.plainList(ctx, "open")
-		if err != nil {
-			return err
-		}
-		for alias := range s.direct {
-			if !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, alias+"__") }) {
-				return fmt.Errorf("no tool of %s among %q", alias, names)
+		for _, project := range []string{"open", "code"} {
+			names, err := s.plainList(ctx, project)
+			if err != nil {
+				return err
+			}
+			for alias := range s.direct {
+				if !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, alias+"__") }) {
+					return fmt.Errorf("no tool of %s among %q of %s", alias, names, project)
+				}
 			}
 		}
 		return nil
@@ -225,6 +228,10 @@ func TestRealClientsUseRealUpstreamsThroughTheGateway(t *testing.T) {
 		t.Run(client.name+" in an open project", func(t *testing.T) { s.checkClient(t, client, "open", "") })
 		t.Run(client.name+" in a project with keys", func(t *testing.T) { s.checkClient(t, client, "keyed", key) })
 	}
+	for _, version := range []string{modern, legacy} {
+		t.Run("code over "+version+" calls tools of two servers", func(t *testing.T) { s.checkCodeMode(t, version) })
+	}
+	t.Run("code over the SSE bridge tells of its calls", func(t *testing.T) { s.checkCodeOverBridge(t) })
 	t.Run("a missing or unknown key is refused", func(t *testing.T) {
 		for _, bearer := range []string{"", "gwk_" + strings.Repeat("0", 36)} {
 			status, header, body, err := send(t.Context(), http.MethodPost, s.endpoint("keyed"), bearer, []byte(listRequest))
