@@ -72,6 +72,10 @@ func Open(ctx context.Context, dsn string) (*gorm.DB, error) {
 	config := &gorm.Config{
 		Logger:         logger.NewSlogLogger(slog.Default(), logger.Config{LogLevel: logger.Error, IgnoreRecordNotFoundError: true, ParameterizedQueries: true}),
 		TranslateError: true,
+		// Columns are read by name: a connection that knew a table before a
+		// migration, perhaps that of another process, fails on SELECT * once the
+		// table has more of them.
+		QueryFields: true,
 		// The ping below honours the context and waits for a busy file.
 		DisableAutomaticPing: true,
 		NowFunc:              func() time.Time { return time.Now().UTC().Truncate(time.Millisecond) },
