@@ -1,0 +1,115 @@
+package routes_test
+
+import (
+	"database/sql/driver"
+	"testing"
+	"time"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
+	"mcpgateway/routes/routestest"
+	"mcpgateway/services/access"
+	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/projects"
+	"mcpgateway/services/secrets"
+)
+
+// oldTime is when the rows of an old database were written.
+func oldTime() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 123_000_000, time.UTC) }
+
+// kept is what an old database holds that cannot be made by hand: hashes, seals
+// and the chain of the audit log.
+type kept struct {
+	key, bearer, token, password string // the texts behind
+	keyHash                      []byte
+	sealedBearer, sealedToken    string
+	passwordHash                 string
+	audit                        []models.AuditEntry
+	head                         models.AuditHead
+}
+
+// keep lets the product make what belongs into an old database. Its values are
+// those of the rows below: server s1 of project p1, person u1.
+func keep(t *testing.T) kept {
+	t.Helper()
+	a := routestest.New(t, modelstest.SQLite(t))
+	a.Apply(t, `{"projects":{"first":{}}}`)
+	k := kept{bearer: "the bearer", token: "the refresh token", password: password}
+	_, k.key = a.Key(t, "first", 0)
+	_, err := a.Services.People.Create(t.Context(), access.NewPerson{Email: "old@example.com", Role: models.RoleAdmin, Password: secrets.NewValue(password)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var key models.Key
+	var person models.User
+	for _, read := range []*gorm.DB{a.Services.DB.First(&key), a.Services.DB.First(&person), a.Services.DB.Order("seq").Find(&k.audit), a.Services.DB.First(&k.head)} {
+		if read.Error != nil {
+			t.Fatal(read.Error)
+		}
+	}
+	k.keyHash, k.passwordHash = key.Hash, person.PasswordHash
+	for _, s := range []struct {
+		text, row string
+		sealed    *string
+	}{{k.bearer, projects.BearerRow("s1"), &k.sealedBearer}, {k.token, oauthclient.RefreshTokenRow("s1"), &k.sealedToken}} {
+		if *s.sealed, err = a.Services.Config.Keys.Seal(secrets.NewValue(s.text), s.row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return k
+}
+
+// blob is bytes in one column, which GORM would take for a list otherwise.
+type blob []byte
+
+// Value implements driver.Valuer.
+func (b blob) Value() (driver.Value, error) { return append([]byte{}, b...), nil }
+
+// oldRow is a row as the schema of a version had it.
+type oldRow struct {
+	since     int64 // version of the schema that knows all its columns
+	statement string
+	values    []any
+}
+
+// oldRows returns at least one row of everything that a person or program put
+// there. Nothing names a column that came later than the row's table, so that
+// what later migrations add must find its value itself.
+func oldRows(k kept) []oldRow {
+	at := oldTime()
+	rows := []oldRow{
+		{1, `INSERT INTO projects (id, slug, name, description, auth_mode, code_mode_enabled, code_mode_timeout_ms, code_mode_allow_fetch, tool_exposure, tool_name_limit, disabled_tools, rate_per_second, rate_burst, created_at, updated_at)
+			VALUES ('p1', 'work', 'Work', 'äöü', 'api_key', true, 12000, false, 'full', 0, '["up__off"]', 2.5, 7, ?, ?)`, []any{at, at}},
+		{1, `INSERT INTO servers (id, project_id, alias, alias_fold, url, transport, auth_type, auth_bearer, headers, allowed_tools, deny_tools, enabled, timeout_ms, session_mode, definition_policy, o_auth_client_id, o_auth_client_secret, o_auth_scopes, config_version, created_at, updated_at)
+			VALUES ('s1', 'p1', 'up', 'up', 'http://127.0.0.1:1/mcp', 'auto', 'bearer', ?, '{}', '[]', '["no_*"]', true, 60000, 'shared', 'follow', '', '', '[]', 1, ?, ?)`, []any{k.sealedBearer, at, at}},
+		{1, `INSERT INTO inventories (server_id, synced_at, attempted_at, error_code, error_message, warnings, protocol_version, transport_used, server_info, capabilities, instructions)
+			VALUES ('s1', ?, ?, '', '', '[]', '2025-11-25', 'streamable-http', '{"name":"old","version":"1"}', '{"tools":{}}', 'Be old.')`, []any{at, at}},
+		{1, `INSERT INTO keys (id, project_id, name, hash, prefix, created_at, expires_at, last_used_at, revoked_at) VALUES ('k1', 'p1', 'old key', ?, 'gwk_old', ?, NULL, ?, NULL)`, []any{blob(k.keyHash), at, at}},
+		{1, `INSERT INTO revisions (topic, revision) VALUES ('toolset:p1', 41)`, nil},
+		{2, `INSERT INTO ended_sessions (hash, expires_at) VALUES (?, ?)`, []any{blob(make([]byte, 32)), time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)}},
+		{3, `INSERT INTO listings (server_id, kind, ident, position, definition) VALUES ('s1', 'prompt', 'greet', 0, '{"name":"greet"}')`, nil},
+		{5, `INSERT INTO catalog_entries (id, source_id, version, publisher_name, publisher_title, server_name, server_title, server_type, tags, verified, verified_evidence, verified_by, featured, featured_by, icon_url, repo_url, docs_url, website_url, description,
+				remote_url, alt_remote_url, auth_type, auth_header, package_type, package_identifier, secret_env, tool_names, status, hidden, locked, content_hash, created_at, updated_at, document)
+			VALUES ('c1', 'file', '1.0.0', 'acme', 'Acme', 'anvils', 'Anvils', 'http', '["heavy"]', false, '', '', true, 'old@example.com', '', '', '', '', 'Falls down.', 'https://anvils.example/mcp', '', 'none', '', '', '', '[]', '[]', 'active', false, false, 'x', ?, ?, '')`, []any{at, at}},
+		{6, `INSERT INTO users (id, email, email_fold, name, role, password_hash, oidc_issuer, oidc_subject, created_at) VALUES ('u1', 'old@example.com', 'old@example.com', 'Olga', 'admin', ?, '', '', ?)`, []any{k.passwordHash, at}},
+		{6, `INSERT INTO setups (id, user_id, completed_at) VALUES (1, 'u1', ?)`, []any{at}},
+		{6, `INSERT INTO project_members (project_id, user_id, created_at) VALUES ('p1', 'u1', ?)`, []any{at}},
+		{8, `INSERT INTO oauth_clients (id, kind, name, redirect_uris, auth_method, secret_hash, created_at) VALUES ('o1', 'dcr', 'Old client', '["http://127.0.0.1/cb"]', 'none', ?, ?)`, []any{blob{}, at}},
+		{8, `INSERT INTO oauth_grants (id, client_id, user_id, project_id, scopes, redirect_name, created_at, last_used_at, expires_at) VALUES ('g1', 'o1', 'u1', 'p1', 'mcp:call', '127.0.0.1', ?, ?, ?)`, []any{at, time.Now().UTC().Truncate(time.Millisecond), time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)}},
+		{9, `INSERT INTO connections (server_id, state, reason, server_url, issuer, resource, token_endpoint, revocation_endpoint, registration_kind, registration_id, client_id, auth_method, choice_reasons, scopes, scopes_needed, access_token, refresh_token, failures, error_code, error_text, connected_by, version, created_at, updated_at)
+			VALUES ('s1', 'needs_person', 'revoked', 'http://127.0.0.1:1/mcp', 'https://issuer.example', '', '', '', 'dynamic', '', 'c', 'none', '[]', '[]', '[]', '', ?, 0, '', '', 'old@example.com', 1, ?, ?)`, []any{k.sealedToken, at, at}},
+		{10, `INSERT INTO code_runs (id, project_id, at, principal, code, input, input_cut, outcome, ok, phase, calls, duration_ms, timeout_ms, dry_run, seed_at, seed_random) VALUES ('r1', 'p1', ?, 'key:k1', 'return "old code";', '', false, '{}', true, '', 0, 5, 30000, false, ?, 7)`, []any{at, at}},
+		{12, `INSERT INTO calls (id, at, project_id, principal, tool, server, duration_us, request_bytes, response_bytes, outcome, code, request_id) VALUES ('a1', ?, 'p1', 'key:k1', 'up__echo', 'up', 1500, 10, 20, 'ok', '', 'old-request')`, []any{time.Now().Add(-time.Hour).UTC().Truncate(time.Millisecond)}},
+	}
+	for i, name := range []string{"echo", "off", "no_way"} {
+		rows = append(rows, oldRow{1, `INSERT INTO tools (server_id, name, position, definition, definition_hash, approved_hash, first_seen_at, changed_at) VALUES ('s1', ?, ?, ?, 'h', 'h', ?, ?)`,
+			[]any{name, i, `{"name":"` + name + `","inputSchema":{"type":"object"}}`, at, at}})
+	}
+	for _, e := range k.audit {
+		rows = append(rows, oldRow{4, `INSERT INTO audit_entries (seq, at, actor_kind, actor_id, actor_name, ip, request_id, action, object, object_id, project, detail, prev_hash, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			[]any{e.Seq, e.At, e.ActorKind, e.ActorID, e.ActorName, e.IP, e.RequestID, e.Action, e.Object, e.ObjectID, e.Project, e.Detail, blob(e.PrevHash), blob(e.Hash)}})
+	}
+	return append(rows, oldRow{4, `UPDATE audit_heads SET seq = ?, hash = ?`, []any{k.head.Seq, blob(k.head.Hash)}})
+}
