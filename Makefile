@@ -103,6 +103,11 @@ chaos-oauth: ## upstream connections while authorization servers fail and proces
 ha-test: ## two replicas on one PostgreSQL while replicas, an upstream and the database break, two minutes
 	$(GO) test -tags ha -count=1 -timeout 10m -run 'TestReplicas$$' -v ./cmd/gateway
 
+# SOAK_CALLS=300000 makes it shorter.
+.PHONY: soak
+soak: ## a million calls through the real binary: memory, goroutines and the log of calls
+	$(GO) test -tags soak -count=1 -timeout 60m -run 'TestSoak$$' -v ./cmd/gateway
+
 # Both exit with 1 while something is below what is expected of it.
 .PHONY: conformance
 conformance: ## the official MCP suites through the gateway and against its upstream client
