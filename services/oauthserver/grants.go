@@ -38,7 +38,7 @@ func (s *Server) Grants(ctx context.Context, userID string) ([]Grant, error) {
 	}
 	now := s.now()
 	err := s.db.WithContext(ctx).Table("oauth_grants g").
-		Select("g.*, c.name AS client_name, c.kind AS client_kind, p.slug AS project_slug, p.name AS project_name").
+		Select("g.id, g.client_id, g.redirect_name, g.scopes, g.created_at, g.last_used_at, g.expires_at, c.name AS client_name, c.kind AS client_kind, p.slug AS project_slug, p.name AS project_name").
 		Joins("JOIN oauth_clients c ON c.id = g.client_id").Joins("JOIN projects p ON p.id = g.project_id").
 		Where("g.user_id = ? AND g.revoked_at IS NULL AND g.expires_at > ? AND g.last_used_at > ?", userID, now, now.Add(-RefreshIdle)).
 		Order("g.created_at DESC, g.id DESC").Limit(MaxGrants).Scan(&rows).Error
