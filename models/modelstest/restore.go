@@ -1,0 +1,45 @@
+package modelstest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Restored dumps a PostgreSQL database with pg_dump, restores the dump into a
+// new one with pg_restore and returns the address of that, as an operator would
+// after a loss. The new database is dropped when the test ends.
+func Restored(t *testing.T, dsn string) string {
+	t.Helper()
+	restored := emptyPostgres(t)
+	file := filepath.Join(t.TempDir(), "gateway.dump")
+	runClient(t, "pg_dump", "--format=custom", "--file="+file, "--dbname="+dsn)
+	runClient(t, "pg_restore", "--no-owner", "--exit-on-error", "--dbname="+restored, file)
+	return restored
+}
+
+// runClient runs one of PostgreSQL's client programs, of the same version as
+// the server's when both came together.
+func runClient(t *testing.T, name string, args ...string) {
+	t.Helper()
+	bin, err := serverBinaries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(bin, name)
+	if _, err := os.Stat(path); err != nil {
+		if path, err = exec.LookPath(name); err != nil {
+			t.Fatal(fmt.Errorf("%w; run: %s", err, installHint))
+		}
+	}
+	var said bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C"}
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, said.String())
+	}
+}
