@@ -25,8 +25,9 @@ type SecretRows struct {
 }
 
 // NewTarget returns the target of a server's configuration. Its secrets stay
-// sealed until a request is about to be sent.
+// sealed until the first request is about to be sent.
 func NewTarget(row models.Server, resolver SecretResolver, rows SecretRows) *Target {
+	resolver = &keptSecrets{resolver: resolver}
 	return &Target{
 		ServerID: row.ID, Alias: row.Alias, URL: row.URL, Version: row.ConfigVersion,
 		Transport: row.Transport, Timeout: time.Duration(row.TimeoutMS) * time.Millisecond, SessionMode: row.SessionMode,
@@ -42,6 +43,7 @@ func NewConnectedTarget(row models.Server, resolver SecretResolver, rows SecretR
 	if row.AuthType != models.UpstreamAuthOAuth {
 		return t
 	}
+	resolver = &keptSecrets{resolver: resolver}
 	t.Headers = func(ctx context.Context) (http.Header, error) {
 		h, err := extraHeaders(&row, resolver, rows)
 		if err != nil {

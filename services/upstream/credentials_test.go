@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -177,6 +179,77 @@ func TestTargetPrintsNoSecret(t *testing.T) {
 	} {
 		if shown := fmt.Sprintf("%+v %#v", upstream.NewTarget(row, resolver, bound), resolver); strings.Contains(shown, "sesame") {
 			t.Errorf("prints %s", shown)
+		}
+	}
+}
+
+// opener counts how often a secret was asked for.
+type opener struct {
+	upstream.SecretResolver
+	asked atomic.Int64
+}
+
+func (o *opener) Resolve(stored, row string) (secrets.Value, error) {
+	o.asked.Add(1)
+	return o.SecretResolver.Resolve(stored, row)
+}
+
+func TestASealedSecretIsOpenedOncePerConfiguration(t *testing.T) {
+	environment := map[string]string{"MCP_UPSTREAM_A": "from-env"}
+	resolver, seal := vault(t, environment)
+	counted := &opener{SecretResolver: resolver}
+	row := models.Server{
+		ID: "s", Alias: "jira", AuthType: models.UpstreamAuthBearer, AuthBearer: seal("sesame", bound.Bearer("s")),
+		Headers: map[string]string{"X-One": seal("one", bound.Header("s", "X-One")), "X-Two": "${MCP_UPSTREAM_A}"},
+	}
+	to := upstream.NewTarget(row, counted, bound)
+	if n := counted.asked.Load(); n != 0 {
+		t.Errorf("%d secrets were opened before they are needed", n)
+	}
+	for i := range 3 {
+		environment["MCP_UPSTREAM_A"] = fmt.Sprint("from-env", i)
+		want := http.Header{"Authorization": {"Bearer sesame"}, "X-One": {"one"}, "X-Two": {fmt.Sprint("from-env", i)}}
+		got, err := to.Headers(t.Context())
+		if err != nil || !cmp.Equal(want, got) {
+			t.Fatalf("the headers are %v, %v", got, err)
+		}
+		got.Set("Authorization", "spoilt") // each request has headers of its own
+		if n := counted.asked.Load(); n != int64(3+i) {
+			t.Errorf("after %d requests %d secrets were opened, want %d", i+1, n, 3+i)
+		}
+	}
+
+	row.AuthBearer = seal("changed", bound.Bearer("s"))
+	if got, err := upstream.NewTarget(row, counted, bound).Headers(t.Context()); err != nil || got.Get("Authorization") != "Bearer changed" {
+		t.Errorf("a changed configuration sends %v, %v", got, err)
+	}
+	row.AuthBearer = seal("sesame", bound.Bearer("another"))
+	broken := upstream.NewTarget(row, counted, bound)
+	for range 2 {
+		if got, err := broken.Headers(t.Context()); err == nil {
+			t.Errorf("a secret of another row was sent: %v", got)
+		}
+	}
+}
+
+func BenchmarkHeaders(b *testing.B) {
+	ring, err := secrets.ParseKeyRing("test:" + "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
+	if err != nil {
+		b.Fatal(err)
+	}
+	resolver := secrets.NewResolver(ring, secrets.NewEnvironment(nil, os.LookupEnv))
+	row := models.Server{ID: "s", Alias: "jira", AuthType: models.UpstreamAuthBearer, Headers: map[string]string{}}
+	if row.AuthBearer, err = resolver.Store("0123456789012345678901234567890123456789", bound.Bearer("s")); err != nil {
+		b.Fatal(err)
+	}
+	if row.Headers["X-Team"], err = resolver.Store("0123456789", bound.Header("s", "X-Team")); err != nil {
+		b.Fatal(err)
+	}
+	to := upstream.NewTarget(row, resolver, bound)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := to.Headers(b.Context()); err != nil {
+			b.Fatal(err)
 		}
 	}
 }
