@@ -108,6 +108,10 @@ ha-test: ## two replicas on one PostgreSQL while replicas, an upstream and the d
 soak: ## a million calls through the real binary: memory, goroutines and the log of calls
 	$(GO) test -tags soak -count=1 -timeout 60m -run 'TestSoak$$' -v ./cmd/gateway
 
+.PHONY: chaos-test
+chaos-test: ## calls of four upstream servers while six others turn bad, and the start with a hundred bad ones, two minutes
+	$(GO) test -tags chaos -count=1 -timeout 15m -run TestChaos -v ./cmd/gateway
+
 # Both exit with 1 while something is below what is expected of it.
 .PHONY: conformance
 conformance: ## the official MCP suites through the gateway and against its upstream client
