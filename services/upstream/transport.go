@@ -205,23 +205,12 @@ func (p *poster) readBody(resp *http.Response) ([]byte, error) {
 	if err := p.checkEncoding(resp); err != nil {
 		return nil, err
 	}
-	n := resp.ContentLength
-	if n > maxAnswerBytes {
+	body, err := readBounded(resp.Body, resp.ContentLength, maxAnswerBytes)
+	if errors.Is(err, errTooLong) {
 		return nil, p.tooLarge()
 	}
-	if n >= 0 {
-		body := make([]byte, n)
-		if _, err := io.ReadFull(resp.Body, body); err != nil {
-			return nil, p.cutOff(err)
-		}
-		return body, nil
-	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswerBytes+1))
 	if err != nil {
 		return nil, p.cutOff(err)
-	}
-	if len(body) > maxAnswerBytes {
-		return nil, p.tooLarge()
 	}
 	return body, nil
 }

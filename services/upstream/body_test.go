@@ -1,0 +1,54 @@
+package upstream
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+	"testing/iotest"
+)
+
+func TestBodiesAreReadUpToTheirBound(t *testing.T) {
+	const max = 3 << 20
+	all := make([]byte, max+1)
+	for i := range all {
+		all[i] = byte(i * 7)
+	}
+	broken := errors.New("broken")
+	for _, n := range []int{0, 1, minPiece - 1, minPiece, minPiece + 1, trusted - 1, trusted, trusted + 1, maxPiece, max - 1, max, max + 1} {
+		for name, length := range map[string]int64{"unknown": -1, "known": int64(n)} {
+			got, err := readBounded(iotest.HalfReader(bytes.NewReader(all[:n])), length, max)
+			switch {
+			case n > max && !errors.Is(err, errTooLong):
+				t.Errorf("%d bytes, length %s: %v", n, name, err)
+			case n <= max && (err != nil || !bytes.Equal(got, all[:n])):
+				t.Errorf("%d bytes, length %s: got %d, %v", n, name, len(got), err)
+			}
+		}
+		if n > max {
+			continue
+		}
+		if _, err := readBounded(bytes.NewReader(all[:n]), int64(n)+1, max+1); !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+			t.Errorf("%d bytes of %d: %v", n, n+1, err)
+		}
+		if _, err := readBounded(io.MultiReader(bytes.NewReader(all[:n]), iotest.ErrReader(broken)), -1, max); !errors.Is(err, broken) {
+			t.Errorf("%d bytes and a broken connection: %v", n, err)
+		}
+	}
+}
+
+// TestAClaimedLengthIsNotSetAside reads the beginning of a body that claims to
+// be long and then breaks.
+func TestAClaimedLengthIsNotSetAside(t *testing.T) {
+	allocated := testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := readBounded(bytes.NewReader([]byte("{")), maxAnswerBytes, maxAnswerBytes); !errors.Is(err, io.ErrUnexpectedEOF) {
+				b.Fatal(err)
+			}
+		}
+	}).AllocedBytesPerOp()
+	if allocated > 16<<10 {
+		t.Errorf("one byte of 10 MiB sets aside %d bytes", allocated)
+	}
+}
