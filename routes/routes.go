@@ -48,7 +48,7 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 	assets := layout.NewAssets(static.URL)
 	app := web.New(web.Options{
 		Names: names, HTTPS: c.PublicURL.Scheme == "https", TrustedProxies: c.TrustedProxies, Log: log,
-		ErrorPage: ui.ErrorPage(assets), Requests: s.Metrics, Draining: s.Draining,
+		ErrorPage: ui.ErrorPage(assets), Requests: s.Metrics, Draining: s.Draining, Spans: spansOf(s.Tracer),
 	})
 	failures := web.NewFailureLimit(time.Now)
 	guards, before := newGuards(s, failures)

@@ -37,6 +37,7 @@ import (
 	"mcpgateway/services/sessions"
 	"mcpgateway/services/toolsearch"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/tracing"
 	"mcpgateway/services/upstream"
 )
 
@@ -72,6 +73,7 @@ type Services struct {
 	EndedSessions *sessions.Ended
 	Calls         *activity.Calls
 	Metrics       *metrics.Metrics
+	Tracer        *tracing.Tracer // nil when no collector is configured
 
 	Declarations *codemode.Declarations
 	Arguments    *codemode.ArgumentValidator
@@ -159,8 +161,12 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 		TSC: c.TSC, Fetch: s.clients.Fetch(), Validate: s.Arguments, Traces: s.CodeRuns, Log: log,
 	})
 	s.Metrics = s.newMetrics(version)
+	upstreams, err := s.trace(ctx, version)
+	if err != nil {
+		return nil, err
+	}
 	s.Gateway = gateway.New(gateway.Options{
-		Upstreams: s.pool, Projects: s.Directory, Search: s.search, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits,
+		Upstreams: upstreams, Projects: s.Directory, Search: s.search, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits,
 		Calls: s.Metrics.Calls(s.Calls), Waiting: s.Waiting, Outages: s.pool, Tokens: c.Keys, Version: version, Log: log,
 	})
 	return s, nil
@@ -329,6 +335,7 @@ func (s *Services) Close() error {
 	s.Subscriptions.Close()
 	s.pool.Close()
 	s.Connections.Close()
+	s.endTrace()
 	s.clients.Close()
 	return errors.Join(s.locks.Close(), closeDB(s.DB))
 }

@@ -102,12 +102,20 @@ func withoutKeys(s string) string {
 	return keyText.ReplaceAllString(s, "gwk_…")
 }
 
-// logRequests writes one line per request, and has it counted; counter may be
-// nil.
-func logRequests(log *slog.Logger, counter RequestCounter) fiber.Handler {
-	write := func(e *Event) { e.log(log) }
+// logRequests writes one line per request, and has it counted and recorded;
+// counter and spans may be nil.
+func logRequests(log *slog.Logger, counter RequestCounter, spans Spans) fiber.Handler {
+	write := func(e *Event) {
+		e.log(log)
+		if spans != nil {
+			e.report(spans)
+		}
+	}
 	return func(c *fiber.Ctx) error {
 		e := EventOf(c)
+		if spans != nil {
+			e.sample(spans)
+		}
 		c.Set(HeaderRequestID, e.RequestID)
 		if err := c.Next(); err != nil {
 			// Answered here, so that the line knows the final status.

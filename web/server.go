@@ -29,6 +29,7 @@ type Options struct {
 	ErrorPage      ErrorPage
 	Requests       RequestCounter // nil counts nothing
 	Draining       func() bool    // whether the process is about to end; nil is never
+	Spans          Spans          // nil records nothing
 }
 
 // New returns a server without routes: it limits, logs, recovers, sets
@@ -58,7 +59,7 @@ func New(o Options) *fiber.App {
 		config.EnableIPValidation = true
 	}
 	app := fiber.New(config)
-	app.Use(logRequests(o.Log, o.Requests), letGo(o.Draining), recoverPanics, secureHeaders(o.HTTPS), refuseTwoLengths, checkHosts(o.Names))
+	app.Use(logRequests(o.Log, o.Requests, o.Spans), letGo(o.Draining), recoverPanics, secureHeaders(o.HTTPS), refuseTwoLengths, checkHosts(o.Names))
 	server := app.Server()
 	server.Handler = refuseUnknownMethods(app, server.Handler)
 	return app

@@ -30,8 +30,10 @@ type Trace struct {
 // that says nothing, which begins a trace of its own.
 type traceContext struct {
 	id      string // 32 hexadecimal digits
+	parent  string // 16, of the client
 	sampled bool
 	state   string
+	span    string // 16, of this request; empty when it is not recorded
 }
 
 // traceOf returns what the request says. A traceparent that cannot be read
@@ -41,27 +43,36 @@ func traceOf(c *fiber.Ctx) (t traceContext) {
 	if len(received) == 0 {
 		return t
 	}
-	id, sampled, ok := readTraceParent(string(received))
+	id, parent, sampled, ok := readTraceParent(string(received))
 	if !ok {
 		return t
 	}
-	return traceContext{id: id, sampled: sampled, state: traceState(c)}
+	return traceContext{id: id, parent: parent, sampled: sampled, state: traceState(c)}
 }
 
 // Trace returns what a request that this one causes carries on: the trace that
 // the client began, or one that has the id of this request without its dashes.
-// Each call returns another parent.
+// The parent is the span of this request when it is recorded; otherwise each
+// call returns another.
 func (e *Event) Trace() Trace {
 	b := make([]byte, 0, traceParentSize)
 	b = e.appendTraceID(append(b, "00-"...))
-	parent := binary.BigEndian.AppendUint64(make([]byte, 0, 8), rand.Uint64()|1) // all zeros would be invalid
-	b = hex.AppendEncode(append(b, '-'), parent)
+	if b = append(b, '-'); e.trace.span != "" {
+		b = append(b, e.trace.span...)
+	} else {
+		b = appendSpanID(b)
+	}
 	if e.trace.sampled {
 		b = append(b, "-01"...)
 	} else {
 		b = append(b, "-00"...)
 	}
 	return Trace{Parent: string(b), State: e.trace.state}
+}
+
+// appendSpanID appends a new id of a span.
+func appendSpanID(dst []byte) []byte {
+	return hex.AppendEncode(dst, binary.BigEndian.AppendUint64(make([]byte, 0, 8), rand.Uint64()|1)) // all zeros would be invalid
 }
 
 func (e *Event) appendTraceID(dst []byte) []byte {
@@ -81,25 +92,26 @@ const traceParentSize = len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b716920333
 
 // readTraceParent reads a traceparent of any version (W3C Trace Context,
 // section 3.2). Later versions may be longer.
-func readTraceParent(s string) (id string, sampled, ok bool) {
+func readTraceParent(s string) (id, parent string, sampled, ok bool) {
 	if len(s) < traceParentSize || s[2] != '-' || s[35] != '-' || s[52] != '-' {
-		return "", false, false
+		return "", "", false, false
 	}
-	version, id, parent, flags := s[:2], s[3:35], s[36:52], s[53:55]
+	version, flags := s[:2], s[53:55]
+	id, parent = s[3:35], s[36:52]
 	switch {
 	case version == "00" && len(s) != traceParentSize, len(s) > traceParentSize && s[traceParentSize] != '-', version == "ff":
-		return "", false, false
+		return "", "", false, false
 	}
 	for _, part := range []string{version, id, parent, flags} {
 		if strings.Trim(part, "0123456789abcdef") != "" {
-			return "", false, false
+			return "", "", false, false
 		}
 	}
 	if strings.Trim(id, "0") == "" || strings.Trim(parent, "0") == "" {
-		return "", false, false
+		return "", "", false, false
 	}
 	bits := strings.IndexByte("0123456789abcdef", flags[1])
-	return id, bits&1 == 1, true
+	return id, parent, bits&1 == 1, true
 }
 
 // traceState returns the tracestate of a request, whose parts may come in

@@ -72,6 +72,7 @@ type Config struct {
 	TSC              string        // path of the native TypeScript compiler, or empty
 	TrustedProxies   []netip.Prefix
 	SingleSignOn     SingleSignOn
+	Tracing          Tracing
 	LogJSON          *bool // nil decides by the terminal
 	LogLevel         slog.Level
 }
@@ -99,6 +100,7 @@ func Load(environ []string, addr string) (*Config, error) {
 		Environment:    secrets.NewEnvironment(split(vars.EnvAllow), lookup),
 		SingleSignOn:   r.singleSignOn(vars),
 	}
+	c.Tracing = r.tracing(lookup)
 	c.LoopbackListener = r.listener(vars.Addr)
 	c.PublicURL = r.publicURL(vars, c.LoopbackListener)
 	c.EgressAllow = egress.DefaultAllow(c.LoopbackListener)

@@ -66,6 +66,7 @@ type Clients struct {
 	catalog   *http.Client
 	fetching  *http.Transport
 	fetch     *http.Client
+	telemetry *http.Client
 }
 
 // NewClients returns the clients that connect where guard allows.
@@ -83,6 +84,7 @@ func NewClients(guard *Guard, options ...Option) *Clients {
 		catalog:   &http.Client{Transport: transport, CheckRedirect: publicRedirects},
 		fetching:  fetching,
 		fetch:     &http.Client{Transport: fetching, CheckRedirect: fetchRedirects},
+		telemetry: newTelemetryClient(&chosen),
 	}
 }
 
@@ -123,6 +125,7 @@ func (c *Clients) Catalog() *http.Client { return c.catalog }
 func (c *Clients) Close() {
 	c.transport.CloseIdleConnections()
 	c.fetching.CloseIdleConnections()
+	c.telemetry.CloseIdleConnections()
 }
 
 // sameOriginRedirects is a http.Client's CheckRedirect.
