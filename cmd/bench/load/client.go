@@ -1,0 +1,91 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/valyala/fasthttp"
+)
+
+// Client is one connection to an endpoint, with a session of its own where the
+// revision knows sessions. It is not safe for concurrent use.
+type Client struct {
+	endpoint Endpoint
+	conn     *connection
+	session  string
+	call     template
+	answer   template // what a right answer looks like, once one was read
+	calls    int
+}
+
+// Open connects to the endpoint and shakes hands where the revision wants it.
+// number tells clients of one endpoint apart in what they send.
+func Open(ctx context.Context, e Endpoint, number int) (*Client, error) {
+	conn, err := dial(ctx, e.Address)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{endpoint: e, conn: conn}
+	if e.Revision != Stateless {
+		if err := c.shakeHands(); err != nil {
+			conn.close()
+			return nil, fmt.Errorf("initialize at %s%s: %w", e.Address, e.Path, err)
+		}
+	}
+	text := fmt.Appendf(nil, "%0*d", textLength, number)
+	c.call, _ = newTemplate(e.call(c.session, text), []byte(strconv.Itoa(firstID)), text)
+	if c.call.raw == nil {
+		conn.close()
+		return nil, errors.New("the request of a call holds its id or its text twice")
+	}
+	return c, nil
+}
+
+// Close closes the connection.
+func (c *Client) Close() { c.conn.close() }
+
+func (c *Client) shakeHands() error {
+	e := c.endpoint
+	response, err := c.conn.exchange(e.request("", "1", "initialize", "",
+		`"protocolVersion":"`+Sessions+`","capabilities":{},"clientInfo":{"name":"bench","version":"1"}`))
+	if err != nil {
+		return err
+	}
+	if _, err := result(response, "1"); err != nil {
+		return err
+	}
+	c.session = string(response.Header.Peek("Mcp-Session-Id"))
+	response, err = c.conn.exchange(e.request(c.session, "", "notifications/initialized", "", ""))
+	if err == nil && response.StatusCode() != fasthttp.StatusAccepted {
+		err = fmt.Errorf("notifications/initialized was answered with HTTP %d", response.StatusCode())
+	}
+	return err
+}
+
+// Call calls the tool with an id and a text that no other call of this client
+// has. The error says what is wrong with the answer.
+func (c *Client) Call() error {
+	if c.calls == maxCalls {
+		return errors.New("a client is good for 900,000,000 calls")
+	}
+	c.call.number(c.calls)
+	c.calls++
+	response, err := c.conn.exchange(c.call.raw)
+	if err != nil {
+		return err
+	}
+	if c.answer.raw != nil {
+		c.answer.copyFrom(&c.call)
+		if response.StatusCode() == fasthttp.StatusOK && string(response.Body()) == string(c.answer.raw) {
+			return nil
+		}
+	}
+	id, text := c.call.slots()
+	if err := checkEcho(response, string(id), string(text)); err != nil {
+		return err
+	}
+	c.answer, _ = newTemplate(append([]byte(nil), response.Body()...), id, text)
+	return nil
+}
