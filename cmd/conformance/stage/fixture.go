@@ -20,7 +20,7 @@ const (
 // without (revision 2026-07-28), and returns it with its URL.
 func StartFixture(ctx context.Context, binary, folder string, stateless bool) (*Process, string, error) {
 	for attempt := 1; ; attempt++ {
-		address, err := freeAddress(ctx)
+		address, err := FreeAddress(ctx)
 		if err != nil {
 			return nil, "", err
 		}
@@ -42,9 +42,9 @@ func StartFixture(ctx context.Context, binary, folder string, stateless bool) (*
 	}
 }
 
-// freeAddress returns a loopback address that nothing listened on a moment
+// FreeAddress returns a loopback address that nothing listened on a moment
 // ago.
-func freeAddress(ctx context.Context) (string, error) {
+func FreeAddress(ctx context.Context) (string, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err

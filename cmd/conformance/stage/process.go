@@ -21,6 +21,9 @@ type Program struct {
 	Args []string
 	Dir  string
 	Env  []string
+	// Stderr receives standard error without being read here, where reading
+	// would disturb; nil keeps it with the rest of the output.
+	Stderr *os.File
 	// Ready finds in a line of output that the program can be used, and
 	// what it says about itself there. It may be nil.
 	Ready func(line string) (string, bool)
@@ -49,6 +52,9 @@ func (p *Program) command(ctx context.Context) *exec.Cmd {
 func Start(ctx context.Context, p Program) (*Process, error) {
 	started := &Process{name: p.Name, cmd: p.command(ctx), output: newOutput(p.Ready), ended: make(chan struct{})}
 	started.cmd.Stdout, started.cmd.Stderr = started.output, started.output
+	if p.Stderr != nil {
+		started.cmd.Stderr = p.Stderr
+	}
 	if err := started.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", p.Name, err)
 	}
@@ -73,6 +79,9 @@ func (p *Process) Await(ctx context.Context, limit time.Duration) (string, error
 		return "", fmt.Errorf("%s was not ready within %v; it printed:\n%s", p.name, limit, p.output)
 	}
 }
+
+// PID returns the number of the program's process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // Ended is closed when the program has ended.
 func (p *Process) Ended() <-chan struct{} { return p.ended }

@@ -3,6 +3,9 @@ package stage_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -132,5 +135,24 @@ func TestEventuallyRepeatsUntilItWorks(t *testing.T) {
 	<-p.Ended()
 	if err := stage.Eventually(t.Context(), patience, "never", never, p); err == nil || !strings.Contains(err.Error(), "it broke") {
 		t.Errorf("a process that has ended gave %v", err)
+	}
+}
+
+func TestStandardErrorCanGoToAFile(t *testing.T) {
+	p := shell(t, "echo kept; echo $$ >&2")
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	p.Stderr = log
+	started, err := stage.Start(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-started.Ended()
+	written, err := os.ReadFile(log.Name())
+	if err != nil || strings.TrimSpace(string(written)) != strconv.Itoa(started.PID()) || started.Output() != "kept\n" {
+		t.Errorf("the file holds %q (%v), the output is %q, and the process was %d", written, err, started.Output(), started.PID())
 	}
 }
