@@ -1,0 +1,44 @@
+package bed
+
+import (
+	"context"
+	"net"
+	"strings"
+
+	"mcpgateway/cmd/conformance/stage"
+)
+
+// Child is another program of the measurement: this one, started anew with
+// other arguments.
+type Child struct {
+	Address string // host:port
+	process *stage.Process
+}
+
+// StartChild starts a command of the binary, which says "READY URL" once it
+// serves. It ends with ctx or with Stop.
+func StartChild(ctx context.Context, binary, folder string, args ...string) (*Child, error) {
+	process, err := stage.Start(ctx, stage.Program{
+		Name: "bench " + args[0], Path: binary, Dir: folder, Env: stage.BareEnvironment(folder), Args: args,
+		Ready: func(line string) (string, bool) { return strings.CutPrefix(line, "READY http://") },
+	})
+	if err != nil {
+		return nil, err
+	}
+	address, err := process.Await(ctx, readyLimit)
+	if err != nil {
+		process.Stop()
+		return nil, err
+	}
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		process.Stop()
+		return nil, err
+	}
+	return &Child{Address: address, process: process}, nil
+}
+
+// PID returns the number of the child's process.
+func (c *Child) PID() int { return c.process.PID() }
+
+// Stop ends the child and returns when it has ended.
+func (c *Child) Stop() { c.process.Stop() }
