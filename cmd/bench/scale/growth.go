@@ -1,0 +1,112 @@
+// Package scale measures how memory and latency grow with what a gateway
+// holds.
+package scale
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"mcpgateway/cmd/bench/report"
+)
+
+// parts is how many times the smallest size the largest is.
+const parts = 4
+
+// Sizes returns a quarter, a half and the whole of n.
+func Sizes(n int) []int { return []int{max(n/parts, 1), max(n/2, 1), n} }
+
+// Unit says how a figure is written.
+type Unit string
+
+// The units of figures.
+const (
+	Micros  Unit = "us"
+	MiB     Unit = "MiB"
+	KiB     Unit = "KiB"
+	Seconds Unit = "s"
+)
+
+// Reading is one figure at one size.
+type Reading struct {
+	Name  string
+	Unit  Unit
+	Value float64
+}
+
+// Figure is one figure at every size.
+type Figure struct {
+	Name   string    `json:"name"`
+	Unit   Unit      `json:"unit"`
+	Values []float64 `json:"values"`
+}
+
+// Growth is how figures grow with the number of something.
+type Growth struct {
+	Of      string   `json:"of"`
+	Sizes   []int    `json:"sizes"`
+	Figures []Figure `json:"figures"`
+}
+
+// Grow takes the readings at every size.
+func Grow(ctx context.Context, of string, sizes []int, progress func(string), read func(ctx context.Context, n int) ([]Reading, error)) (Growth, error) {
+	g := Growth{Of: of, Sizes: sizes}
+	for _, n := range sizes {
+		what := report.Count(n) + " " + of
+		progress(what)
+		readings, err := read(ctx, n)
+		if err != nil {
+			return g, fmt.Errorf("%s: %w", what, err)
+		}
+		for i, r := range readings {
+			if i == len(g.Figures) {
+				g.Figures = append(g.Figures, Figure{Name: r.Name, Unit: r.Unit})
+			}
+			g.Figures[i].Values = append(g.Figures[i].Values, r.Value)
+		}
+	}
+	return g, nil
+}
+
+// Factor returns how many times its value at the smallest size a figure is at
+// the largest; 0 when that cannot be told.
+func (f *Figure) Factor() float64 {
+	if len(f.Values) == 0 || f.Values[0] == 0 {
+		return 0
+	}
+	return f.Values[len(f.Values)-1] / f.Values[0]
+}
+
+// Table returns the figures by size, with their growth at the end.
+func (g *Growth) Table() report.Table {
+	t := report.Table{Head: []string{g.Of}}
+	for _, n := range g.Sizes {
+		t.Head = append(t.Head, report.Count(n))
+	}
+	t.Head = append(t.Head, fmt.Sprintf("for × %.3g", float64(g.Sizes[len(g.Sizes)-1])/float64(g.Sizes[0])))
+	for _, f := range g.Figures {
+		row := []string{f.Name}
+		for _, v := range f.Values {
+			row = append(row, f.Unit.format(v))
+		}
+		t.Rows = append(t.Rows, append(row, fmt.Sprintf("× %.2f", f.Factor())))
+	}
+	return t
+}
+
+func (u Unit) format(v float64) string {
+	switch u {
+	case Micros:
+		return report.Micros(v)
+	case MiB:
+		return report.MiB(v)
+	case Seconds:
+		return report.Micros(v * 1e6)
+	default:
+		return report.Number(v) + " " + string(u)
+	}
+}
+
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+
+func mib(bytes int64) float64 { return float64(bytes) / (1 << 20) }

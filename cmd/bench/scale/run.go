@@ -1,0 +1,165 @@
+package scale
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"mcpgateway/cmd/bench/bed"
+	"mcpgateway/cmd/bench/load"
+	"mcpgateway/cmd/bench/report"
+)
+
+// Plan says how much is measured.
+type Plan struct {
+	Servers        int           `json:"servers"` // in one project
+	ToolsPerServer int           `json:"toolsPerServer"`
+	Streams        int           `json:"streams"`  // sessions with an event stream each
+	Tools          int           `json:"tools"`    // of one server
+	Rows           int           `json:"rows"`     // of the catalog
+	Duration       time.Duration `json:"duration"` // of one run
+	Settle         time.Duration `json:"settle"`   // before memory is read
+	Starts         int           `json:"starts"`
+}
+
+// Report is what was measured.
+type Report struct {
+	Plan    Plan     `json:"plan"`
+	Start   Start    `json:"start"`
+	Growths []Growth `json:"growths"`
+}
+
+// runner carries out a plan.
+type runner struct {
+	bed.Programs
+	Plan
+	gateways int
+}
+
+const project = "bench"
+
+// Run measures the start and every growth. What the plan sets to 0 is left
+// out.
+func Run(ctx context.Context, b bed.Programs, p Plan, progress func(string)) (*Report, error) {
+	r := &runner{Programs: b, Plan: p}
+	all := &Report{Plan: p}
+	var err error
+	if p.Starts > 0 {
+		progress("start")
+		if all.Start, err = r.start(ctx); err != nil {
+			return nil, fmt.Errorf("start: %w", err)
+		}
+	}
+	for _, g := range []struct {
+		of   string
+		size int
+		read func(context.Context, int) ([]Reading, error)
+	}{
+		{fmt.Sprintf("servers with %d tools each in one project", p.ToolsPerServer), p.Servers, r.servers},
+		{"sessions with an idle event stream", p.Streams, r.streams},
+		{"tools of one server", p.Tools, r.tools},
+		{"rows of the catalog", p.Rows, r.catalog},
+	} {
+		if g.size == 0 {
+			continue
+		}
+		growth, err := Grow(ctx, g.of, Sizes(g.size), progress, g.read)
+		if err != nil {
+			return nil, err
+		}
+		all.Growths = append(all.Growths, growth)
+	}
+	return all, nil
+}
+
+// Tables returns the start and every growth as tables.
+func (r *Report) Tables() []report.Table {
+	var tables []report.Table
+	if r.Plan.Starts > 0 {
+		tables = append(tables, r.Start.Table())
+	}
+	for i := range r.Growths {
+		tables = append(tables, r.Growths[i].Table())
+	}
+	return tables
+}
+
+// home returns a new home for a gateway.
+func (r *runner) home(env ...string) (*bed.Home, error) {
+	r.gateways++
+	return bed.NewHome(r.Gateway, filepath.Join(r.Folder, "scale-"+strconv.Itoa(r.gateways)), env...)
+}
+
+// resident returns the memory of a process after it was left alone.
+func (r *runner) resident(ctx context.Context, g *bed.Gateway) (float64, error) {
+	if err := bed.Pause(ctx, r.Settle); err != nil {
+		return 0, err
+	}
+	m, err := bed.MemoryOf(g.PID())
+	return mib(m.Now), err
+}
+
+// stand is a gateway whose project has servers, all read.
+type stand struct {
+	gateway  *bed.Gateway
+	upstream *bed.Child
+	keys     []string
+	synced   time.Duration // from its readiness until the last server was read
+}
+
+func (s *stand) stop() {
+	s.gateway.Stop()
+	s.upstream.Stop()
+}
+
+// stand starts a gateway with so many servers of so many tools.
+func (r *runner) stand(ctx context.Context, servers, tools, keys int) (*stand, error) {
+	upstream, err := bed.StartChild(ctx, r.Self, r.Folder, "upstream", "-servers", strconv.Itoa(servers), "-tools", strconv.Itoa(tools))
+	if err != nil {
+		return nil, err
+	}
+	s := &stand{upstream: upstream}
+	if err := r.serve(ctx, s, servers, keys); err != nil {
+		upstream.Stop()
+		return nil, err
+	}
+	if s.synced, err = s.gateway.AwaitSyncs(ctx, servers); err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (r *runner) serve(ctx context.Context, s *stand, servers, keys int) error {
+	home, err := r.home()
+	if err != nil {
+		return err
+	}
+	urls := map[string]string{}
+	for n := range servers {
+		urls[aliasOf(n)] = "http://" + s.upstream.Address + bed.UpstreamPath(n)
+	}
+	if err := home.Apply(ctx, bed.Declare(project, urls)); err != nil {
+		return err
+	}
+	for range keys {
+		key, err := home.Key(ctx, project)
+		if err != nil {
+			return err
+		}
+		s.keys = append(s.keys, key)
+	}
+	s.gateway, err = home.Serve(ctx)
+	return err
+}
+
+func aliasOf(server int) string { return "s" + strconv.Itoa(server) }
+
+// client returns a client that calls the echo tool of a server.
+func (s *stand) client(ctx context.Context, key, server int) (*load.Client, error) {
+	return load.Open(ctx, load.Endpoint{
+		Address: s.gateway.Address, Path: bed.ProjectPath(project), Key: s.keys[key], Revision: load.Sessions, Tool: aliasOf(server) + "__echo",
+	}, key)
+}
