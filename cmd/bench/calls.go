@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+
+	"mcpgateway/cmd/bench/calls"
+	"mcpgateway/cmd/bench/report"
+)
+
+// measureCalls compares the gateway with the floor and a direct call.
+func measureCalls(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	fs := flag.NewFlagSet("bench calls", flag.ContinueOnError)
+	var o options
+	o.add(fs)
+	plan := planFlags(fs)
+	if err := parse(fs, stderr, args); err != nil {
+		return err
+	}
+	if err := checkPlan(plan); err != nil {
+		fmt.Fprintln(stderr, "bench calls:", err)
+		return errUsage
+	}
+	programs, remove, err := o.programs(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	measured, err := calls.Run(ctx, programs, *plan, tell(stderr))
+	if err != nil {
+		return err
+	}
+	return o.print(stdout, report.ThisMachine(ctx, "."), measured, measured.Tables())
+}
+
+// tell returns what says on w how far a measurement is.
+func tell(w io.Writer) func(string) {
+	return func(what string) { fmt.Fprintln(w, "measuring:", what) }
+}

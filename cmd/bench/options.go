@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcpgateway/cmd/bench/bed"
+	"mcpgateway/cmd/bench/calls"
+	"mcpgateway/cmd/bench/load"
+	"mcpgateway/cmd/bench/report"
+	"mcpgateway/cmd/conformance/stage"
+)
+
+// options are the flags that the measuring commands share.
+type options struct {
+	gateway        string
+	json, markdown bool
+}
+
+func (o *options) add(fs *flag.FlagSet) {
+	fs.StringVar(&o.gateway, "gateway", "", "`binary` of the gateway; it is built when there is none")
+	fs.BoolVar(&o.json, "json", false, "print everything that was measured as JSON")
+	fs.BoolVar(&o.markdown, "markdown", false, "print the tables as Markdown")
+}
+
+// programs returns what is measured. remove removes the folder in which it
+// stores.
+func (o *options) programs(ctx context.Context) (p bed.Programs, remove func(), err error) {
+	if p.Folder, err = os.MkdirTemp("", "bench-"); err != nil {
+		return p, nil, err
+	}
+	remove = func() { os.RemoveAll(p.Folder) }
+	defer func() {
+		if err != nil {
+			remove()
+		}
+	}()
+	if p.Self, err = os.Executable(); err != nil {
+		return p, nil, err
+	}
+	if o.gateway != "" {
+		p.Gateway, err = filepath.Abs(o.gateway)
+		return p, remove, err
+	}
+	root, err := moduleRoot()
+	if err != nil {
+		return p, nil, err
+	}
+	p.Gateway, err = stage.Build(ctx, root, p.Folder, "gateway", stage.GatewayPackage)
+	return p, remove, err
+}
+
+// print writes what was measured in the wanted form.
+func (o *options) print(w io.Writer, m report.Machine, measured any, tables []report.Table) error {
+	if o.json {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(map[string]any{"machine": m, "measured": measured})
+	}
+	if _, err := fmt.Fprintf(w, "%s\n\n", m); err != nil {
+		return err
+	}
+	for i := range tables {
+		write := tables[i].WriteText
+		if o.markdown {
+			write = tables[i].WriteMarkdown
+		}
+		if err := write(w); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// planFlags adds the flags of a side-by-side measurement.
+func planFlags(fs *flag.FlagSet) *calls.Plan {
+	p := &calls.Plan{Connections: []int{1, 8, 64}, RateConnections: 8}
+	fs.Func("c", "numbers of `connections`, with commas (default 1,8,64)", func(s string) error {
+		p.Connections = nil
+		for part := range strings.SplitSeq(s, ",") {
+			n, err := strconv.Atoi(part)
+			if err != nil || n < 1 {
+				return fmt.Errorf("%q is no number of connections", part)
+			}
+			p.Connections = append(p.Connections, n)
+		}
+		return nil
+	})
+	fs.IntVar(&p.Rounds, "rounds", 5, "rounds; each measures every target once")
+	fs.DurationVar(&p.Duration, "d", 2*time.Second, "length of one run")
+	fs.DurationVar(&p.Warmup, "warmup", time.Second, "length of the run before the first round, which does not count")
+	fs.Float64Var(&p.Rate, "rate", 1500, "calls per second of the open loop; 0 leaves it out")
+	fs.StringVar(&p.Revision, "revision", load.Sessions, "MCP `revision` of the clients: "+load.Sessions+" or "+load.Stateless)
+	return p
+}
+
+// checkPlan returns what is wrong with the flags of planFlags.
+func checkPlan(p *calls.Plan) error {
+	switch {
+	case p.Rounds < 1 || p.Duration <= 0 || p.Warmup <= 0:
+		return errors.New("-rounds, -d and -warmup must be positive")
+	case p.Rate < 0 || p.Rate > 1e6:
+		return errors.New("-rate must be 0 to 1000000")
+	case p.Revision != load.Sessions && p.Revision != load.Stateless:
+		return fmt.Errorf("-revision must be %s or %s", load.Sessions, load.Stateless)
+	}
+	return nil
+}
+
+// moduleRoot returns the folder of go.mod, here or above.
+func moduleRoot() (string, error) {
+	folder, err := os.Getwd()
+	for ; err == nil; folder = filepath.Dir(folder) {
+		if _, missing := os.Stat(filepath.Join(folder, "go.mod")); missing == nil {
+			return folder, nil
+		}
+		if folder == filepath.Dir(folder) {
+			err = errors.New("run this within the repository: no go.mod was found")
+		}
+	}
+	return "", err
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+
+	"mcpgateway/cmd/bench/calls"
+	"mcpgateway/cmd/bench/report"
+	"mcpgateway/cmd/bench/scale"
+)
+
+// writeReport measures everything and writes it into a file.
+func writeReport(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	fs := flag.NewFlagSet("bench report", flag.ContinueOnError)
+	var o options
+	fs.StringVar(&o.gateway, "gateway", "", "`binary` of the gateway; it is built when there is none")
+	into := fs.String("into", "README.md", "`file` with the two marker lines between which the report goes")
+	plan, growth := planFlags(fs), scaleFlags(fs)
+	if err := parse(fs, stderr, args); err != nil {
+		return err
+	}
+	growth.Duration = plan.Duration / 2
+	if err := errors.Join(checkPlan(plan), checkScale(growth)); err != nil {
+		fmt.Fprintln(stderr, "bench report:", err)
+		return errUsage
+	}
+	// A file that cannot take the report is told before the long wait.
+	if err := report.CheckFile(*into); err != nil {
+		return err
+	}
+	programs, remove, err := o.programs(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	// The facts are taken first: afterwards the file itself differs.
+	machine := report.ThisMachine(ctx, ".")
+	sideBySide, err := calls.Run(ctx, programs, *plan, tell(stderr))
+	if err != nil {
+		return err
+	}
+	grown, err := scale.Run(ctx, programs, *growth, tell(stderr))
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	o.markdown = true
+	if err := o.print(&b, machine, nil, append(sideBySide.Tables(), grown.Tables()...)); err != nil {
+		return err
+	}
+	if err := report.ReplaceInFile(*into, b.Bytes()); err != nil {
+		return err
+	}
+	_, err = stdout.Write(b.Bytes())
+	return err
+}

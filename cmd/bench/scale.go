@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"time"
+
+	"mcpgateway/cmd/bench/report"
+	"mcpgateway/cmd/bench/scale"
+)
+
+// scaleFlags adds the flags of a measurement of growth.
+func scaleFlags(fs *flag.FlagSet) *scale.Plan {
+	p := &scale.Plan{}
+	fs.IntVar(&p.Starts, "starts", 5, "starts that are measured; 0, here and below, leaves it out")
+	fs.IntVar(&p.Servers, "servers", 200, "servers of one project")
+	fs.IntVar(&p.ToolsPerServer, "server-tools", 50, "tools of each of them")
+	fs.IntVar(&p.Streams, "streams", 2000, "sessions with an event stream each")
+	fs.IntVar(&p.Tools, "tools", 5000, "tools of one server")
+	fs.IntVar(&p.Rows, "rows", 100_000, "rows of the catalog")
+	fs.DurationVar(&p.Settle, "settle", 3*time.Second, "wait before memory is read")
+	return p
+}
+
+func checkScale(p *scale.Plan) error {
+	if p.Starts < 0 || p.Servers < 0 || p.ToolsPerServer < 1 || p.Streams < 0 || p.Tools < 0 || p.Rows < 0 || p.Settle < 0 {
+		return errors.New("numbers must not be negative, and -server-tools must be 1 at least")
+	}
+	return nil
+}
+
+// measureScale measures the start and how memory and latency grow.
+func measureScale(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	fs := flag.NewFlagSet("bench scale", flag.ContinueOnError)
+	var o options
+	o.add(fs)
+	plan := scaleFlags(fs)
+	fs.DurationVar(&plan.Duration, "d", time.Second, "length of one run")
+	if err := parse(fs, stderr, args); err != nil {
+		return err
+	}
+	if err := checkScale(plan); err != nil || plan.Duration <= 0 {
+		fmt.Fprintln(stderr, "bench scale:", errors.Join(err, positive(plan.Duration)))
+		return errUsage
+	}
+	programs, remove, err := o.programs(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	measured, err := scale.Run(ctx, programs, *plan, tell(stderr))
+	if err != nil {
+		return err
+	}
+	return o.print(stdout, report.ThisMachine(ctx, "."), measured, measured.Tables())
+}
+
+func positive(d time.Duration) error {
+	if d <= 0 {
+		return errors.New("-d must be positive")
+	}
+	return nil
+}
