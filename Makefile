@@ -135,9 +135,20 @@ fuzz: ## every fuzz target, one after another, a minute each
 		done || exit 1; \
 	done
 
+
+# Nothing else should run meanwhile. FLAGS go to the program, for example
+# FLAGS='-rounds 1 -d 300ms'.
 .PHONY: bench
-bench: ## benchmarks of the Go packages
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+bench: build ## measure speed and growth and write them into README.md, some minutes
+	$(GO) build -o bin/bench ./cmd/bench
+	bin/bench report -gateway bin/gateway -into README.md $(FLAGS)
+
+# BENCH chooses benchmarks, COUNT says how often each runs.
+BENCH ?= .
+COUNT ?= 6
+.PHONY: bench-go
+bench-go: ## benchmarks of the Go packages, in the format of benchstat
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 2h ./...
 
 # The labelled sets are no part of this repository.
 SEARCH_EVAL ?= ../shared/search-eval
