@@ -38,36 +38,24 @@ func ParseMetrics(text string) map[string]float64 {
 	return series
 }
 
-// AwaitSyncs returns when n upstream servers have been read, and how long
-// after the gateway was ready the last of them was.
-func (g *Gateway) AwaitSyncs(ctx context.Context, n int) (time.Duration, error) {
+// AwaitSyncs returns when n upstream servers have been read.
+func (g *Gateway) AwaitSyncs(ctx context.Context, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()
 	for {
 		m, err := g.Metrics(ctx)
 		switch {
 		case err != nil:
-			return 0, err
+			return err
 		case m[`gateway_syncs_total{result="error"}`] > 0:
-			return 0, errors.New("an upstream server could not be read")
+			return errors.New("an upstream server could not be read")
 		case m[`gateway_syncs_total{result="ok"}`] >= float64(n):
-			return time.UnixMilli(int64(lastSync(m) * 1000)).Sub(g.Ready), nil
+			return nil
 		}
-		if err := Pause(ctx, 100*time.Millisecond); err != nil {
-			return 0, fmt.Errorf("%d upstream servers were not read within %v: %w", n, commandLimit, err)
-		}
-	}
-}
-
-// lastSync returns when the last server was read, in seconds since 1970.
-func lastSync(m map[string]float64) float64 {
-	last := 0.0
-	for name, at := range m {
-		if strings.HasPrefix(name, "gateway_upstream_last_sync_timestamp_seconds{") {
-			last = max(last, at)
+		if err := Pause(ctx, 50*time.Millisecond); err != nil {
+			return fmt.Errorf("%d upstream servers were not read within %v: %w", n, commandLimit, err)
 		}
 	}
-	return last
 }
 
 // Allocations are what a process has allocated.

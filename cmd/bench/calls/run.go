@@ -52,7 +52,7 @@ func Run(ctx context.Context, b bed.Programs, p Plan, progress func(string)) (*R
 		return nil, err
 	}
 	defer gateway.Stop()
-	if _, err := gateway.AwaitSyncs(ctx, 1); err != nil {
+	if err := gateway.AwaitSyncs(ctx, 1); err != nil {
 		return nil, err
 	}
 	targets := []Target{

@@ -18,6 +18,7 @@ type Client struct {
 	call     template
 	answer   template // what a right answer looks like, once one was read
 	calls    int
+	pages    []listPage
 }
 
 // Open connects to the endpoint and shakes hands where the revision wants it.

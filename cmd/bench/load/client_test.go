@@ -67,9 +67,14 @@ func TestClientsCallAndListInEveryRevision(t *testing.T) {
 			if len(texts) != 15 {
 				t.Errorf("15 calls had %d different texts", len(texts))
 			}
-			tools, size, err := clients[0].List()
-			if err != nil || tools != 25 || size < 25*100 {
-				t.Errorf("%d tools in %d bytes were listed, %v", tools, size, err)
+			for _, n := range []int{25, 25, 35, 5, 0} {
+				if n != 25 {
+					s.SetTools(upstreamtest.Standard(n)...)
+				}
+				tools, size, err := clients[0].List()
+				if err != nil || tools != n || size < n*100 {
+					t.Errorf("%d of %d tools in %d bytes were listed, %v", tools, n, size, err)
+				}
 			}
 		})
 	}

@@ -1,8 +1,11 @@
 package load
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
+
+	"github.com/valyala/fasthttp"
 
 	"mcpgateway/services/rawjson"
 )
@@ -10,32 +13,53 @@ import (
 // maxPages bounds the pages of one list.
 const maxPages = 1000
 
+// listPage is a page of tools/list as it was answered, and what is in it.
+type listPage struct {
+	body   []byte
+	tools  int
+	cursor string // of the next page; empty when this is the last
+}
+
 // List reads every page of tools/list and returns the number of tools and of
-// bytes in the answers.
+// bytes in the answers. An answer that is the same as the last time is not
+// looked into again, which with thousands of tools takes longer than to get it.
 func (c *Client) List() (tools, size int, err error) {
 	cursor := ""
-	for id := 1; id <= maxPages; id++ {
-		params := ""
+	for n := range maxPages {
+		params, id := "", strconv.Itoa(n+1)
 		if cursor != "" {
 			params = `"cursor":` + string(rawjson.Quote(cursor))
 		}
-		response, err := c.conn.exchange(c.endpoint.request(c.session, strconv.Itoa(id), "tools/list", "", params))
+		response, err := c.conn.exchange(c.endpoint.request(c.session, id, "tools/list", "", params))
 		if err != nil {
 			return 0, 0, err
 		}
-		size += len(response.Body())
-		page, err := result(response, strconv.Itoa(id))
-		if err != nil {
-			return 0, 0, err
+		if n == len(c.pages) || response.StatusCode() != fasthttp.StatusOK || !bytes.Equal(response.Body(), c.pages[n].body) {
+			page, err := readPage(response, id)
+			if err != nil {
+				return 0, 0, err
+			}
+			c.pages = append(c.pages[:n], page)
 		}
-		list, err := rawjson.Elements(page.Get("tools"), rawjson.Lenient)
-		if err != nil {
-			return 0, 0, fmt.Errorf("the tools of a page are no array: %w", err)
-		}
-		tools += len(list)
-		if cursor, _ = page.String("nextCursor"); cursor == "" {
+		page := &c.pages[n]
+		tools += page.tools
+		size += len(page.body)
+		if cursor = page.cursor; cursor == "" {
 			return tools, size, nil
 		}
 	}
 	return 0, 0, fmt.Errorf("the list has more than %d pages", maxPages)
+}
+
+func readPage(response *fasthttp.Response, id string) (listPage, error) {
+	page, err := result(response, id)
+	if err != nil {
+		return listPage{}, err
+	}
+	list, err := rawjson.Elements(page.Get("tools"), rawjson.Lenient)
+	if err != nil {
+		return listPage{}, fmt.Errorf("the tools of a page are no array: %w", err)
+	}
+	cursor, _ := page.String("nextCursor")
+	return listPage{body: bytes.Clone(response.Body()), tools: len(list), cursor: cursor}, nil
 }

@@ -40,6 +40,9 @@ type runner struct {
 
 const project = "bench"
 
+// listLimit is how long after the last sync all tools must be listed.
+const listLimit = 30 * time.Second
+
 // Run measures the start and every growth. What the plan sets to 0 is left
 // out.
 func Run(ctx context.Context, b bed.Programs, p Plan, progress func(string)) (*Report, error) {
@@ -106,7 +109,7 @@ type stand struct {
 	gateway  *bed.Gateway
 	upstream *bed.Child
 	keys     []string
-	synced   time.Duration // from its readiness until the last server was read
+	listed   time.Duration // from its readiness until all tools were listed
 }
 
 func (s *stand) stop() {
@@ -125,11 +128,37 @@ func (r *runner) stand(ctx context.Context, servers, tools, keys int) (*stand, e
 		upstream.Stop()
 		return nil, err
 	}
-	if s.synced, err = s.gateway.AwaitSyncs(ctx, servers); err != nil {
+	if err := s.awaitTools(ctx, servers, servers*tools+builtIn); err != nil {
 		s.stop()
 		return nil, err
 	}
 	return s, nil
+}
+
+// awaitTools returns when every server has been read and all tools are listed.
+func (s *stand) awaitTools(ctx context.Context, servers, tools int) error {
+	if err := s.gateway.AwaitSyncs(ctx, servers); err != nil {
+		return err
+	}
+	c, err := s.client(ctx, 0, 0)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(ctx, listLimit)
+	defer cancel()
+	for {
+		listed, _, err := c.List()
+		if err != nil {
+			return err
+		}
+		if s.listed = time.Since(s.gateway.Ready); listed == tools {
+			return nil
+		}
+		if err := bed.Pause(ctx, 50*time.Millisecond); err != nil {
+			return fmt.Errorf("%d of %d tools are listed after %v: %w", listed, tools, listLimit, err)
+		}
+	}
 }
 
 func (r *runner) serve(ctx context.Context, s *stand, servers, keys int) error {

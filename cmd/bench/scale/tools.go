@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"mcpgateway/cmd/bench/bed"
 	"mcpgateway/cmd/bench/load"
 )
 
@@ -17,8 +18,15 @@ func (r *runner) servers(ctx context.Context, n int) ([]Reading, error) {
 		return nil, err
 	}
 	defer s.stop()
+	cpu, err := bed.CPU(s.gateway.PID())
+	if err != nil {
+		return nil, err
+	}
 	readings, err := r.listAndCall(ctx, s, n-1, n*r.ToolsPerServer)
-	return append([]Reading{{"all servers read after", Seconds, s.synced.Seconds()}}, readings...), err
+	return append([]Reading{
+		{"all tools listed after", Seconds, s.listed.Seconds()},
+		{"CPU until then", Seconds, cpu.Seconds()},
+	}, readings...), err
 }
 
 // tools measures a project with one server of n tools.
