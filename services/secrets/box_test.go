@@ -174,3 +174,29 @@ func TestAnyByteInsertedOrRemovedBreaksASeal(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkBox(b *testing.B) {
+	r := ring(b, "new:"+key(2, 32)+",old:"+key(1, 32))
+	const row = "servers/0190a2b4-7c1e-7000-8000-000000000001/auth_bearer"
+	secret := secrets.NewValue("a bearer token of ordinary length, forty")
+	sealed, err := r.Seal(secret, row)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("Seal", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := r.Seal(secret, row); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("Open", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := r.Open(sealed, row); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
