@@ -66,8 +66,9 @@ func (d *Directory) Load(ctx context.Context) error {
 		return fault.Internal(err)
 	}
 	next := &projects{bySlug: map[string]*Snapshot{}, byID: map[string]*Snapshot{}}
+	now := d.current.Load()
 	for _, row := range rows {
-		s, err := d.build(ctx, row)
+		s, err := d.build(ctx, now.byID[row.ID], row)
 		if err != nil {
 			return err
 		}
@@ -87,9 +88,10 @@ func (d *Directory) Changed(ctx context.Context, topic notify.Topic) error {
 	d.rebuild.Lock()
 	defer d.rebuild.Unlock()
 	now := d.current.Load()
+	before := now.byID[id]
 	next := &projects{bySlug: maps.Clone(now.bySlug), byID: maps.Clone(now.byID)}
-	if old := next.byID[id]; old != nil {
-		delete(next.bySlug, old.Project.Slug)
+	if before != nil {
+		delete(next.bySlug, before.Project.Slug)
 		delete(next.byID, id)
 	}
 	var row models.Project
@@ -99,7 +101,7 @@ func (d *Directory) Changed(ctx context.Context, topic notify.Topic) error {
 	case err != nil:
 		return fault.Internal(err)
 	default:
-		s, err := d.build(ctx, row)
+		s, err := d.build(ctx, before, row)
 		if err != nil {
 			return err
 		}
@@ -110,8 +112,8 @@ func (d *Directory) Changed(ctx context.Context, topic notify.Topic) error {
 }
 
 // build reads what one project's snapshot is made of, in one transaction, so
-// that it never mixes two states.
-func (d *Directory) build(ctx context.Context, project models.Project) (*Snapshot, error) {
+// that it never mixes two states. before is the project's last snapshot or nil.
+func (d *Directory) build(ctx context.Context, before *Snapshot, project models.Project) (*Snapshot, error) {
 	src := Source{Project: project, Inventories: map[string]*models.Inventory{}, Tools: map[string][]models.Tool{}, Listings: map[string][]models.Listing{}}
 	ofProject := "server_id IN (SELECT id FROM servers WHERE project_id = ?)"
 	err := d.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
@@ -147,5 +149,5 @@ func (d *Directory) build(ctx context.Context, project models.Project) (*Snapsho
 	if err != nil {
 		return nil, fault.Internal(err)
 	}
-	return Build(src, d.targets), nil
+	return Rebuild(before, src, d.targets), nil
 }

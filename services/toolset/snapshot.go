@@ -92,7 +92,13 @@ type Snapshot struct {
 type Targets func(models.Server) *upstream.Target
 
 // Build returns the snapshot of the stored state.
-func Build(src Source, target Targets) *Snapshot {
+func Build(src Source, target Targets) *Snapshot { return Rebuild(nil, src, target) }
+
+// Rebuild returns the same snapshot as Build. What follows from a definition
+// alone is taken over from an earlier snapshot of the project where that has
+// the same definition: a change of one server of many is to cost little. before
+// may be nil.
+func Rebuild(before *Snapshot, src Source, target Targets) *Snapshot {
 	s := &Snapshot{Project: src.Project, byName: map[string]*Tool{}, byAlias: map[string]*Server{}}
 	for _, row := range src.Servers {
 		server := &Server{Config: row, Inventory: src.Inventories[row.ID], Target: target(row)}
@@ -107,7 +113,7 @@ func Build(src Source, target Targets) *Snapshot {
 	for _, server := range s.Servers {
 		filter := NewFilter(server.Config.AllowedTools, server.Config.DenyTools)
 		for _, row := range src.Tools[server.Config.ID] {
-			s.add(server, filter, switchedOff, row)
+			s.add(before, server, filter, switchedOff, row)
 		}
 	}
 	s.pages[EraHandshake] = buildPages(s.Tools, func(t *Tool) []byte {
@@ -136,17 +142,16 @@ func Build(src Source, target Targets) *Snapshot {
 	return s
 }
 
-func (s *Snapshot) add(server *Server, filter Filter, switchedOff map[string]bool, row models.Tool) {
-	inspection := Inspect([]byte(row.Definition))
-	definition, err := rawjson.ParseObject(inspection.Definition, rawjson.Lenient)
-	if err != nil {
+func (s *Snapshot) add(before *Snapshot, server *Server, filter Filter, switchedOff map[string]bool, row models.Tool) {
+	full := JoinName(server.Config.Alias, row.Name)
+	t := before.same(full, ShortenName(full, s.Project.ToolNameLimit), row.Definition)
+	if t == nil {
+		t = newTool(full, ShortenName(full, s.Project.ToolNameLimit), row.Definition)
+	}
+	if t == nil {
 		return // a sync stores valid objects only
 	}
-	full := JoinName(server.Config.Alias, row.Name)
-	t := &Tool{
-		Name: ShortenName(full, s.Project.ToolNameLimit), FullName: full, Upstream: row.Name,
-		Server: server, Hash: row.DefinitionHash, Repairs: inspection.Repairs, Broken: inspection.Broken, Raw: []byte(row.Definition),
-	}
+	t.Upstream, t.Server, t.Hash = row.Name, server, row.DefinitionHash
 	if row.PreviousDefinition != "" {
 		t.Previous = []byte(row.PreviousDefinition)
 	}
@@ -162,15 +167,43 @@ func (s *Snapshot) add(server *Server, filter Filter, switchedOff map[string]boo
 	case server.Config.DefinitionPolicy == models.PolicyApprove && row.ApprovedHash != row.DefinitionHash:
 		t.Hidden = HiddenByApproval
 	}
-	// A sync keeps no tool with invalid annotations.
-	t.ParamHeaders, _ = upstream.ParseParamHeaders([]byte(row.Definition))
-	t.Definition = exportDefinition(definition, t.Name)
-	t.Handshake = repairForHandshake(t.Definition)
 	s.all = append(s.all, t)
 	s.byName[t.FullName] = t
 	s.byName[t.Name] = t
 	if t.Hidden == Visible {
 		s.Tools = append(s.Tools, t)
+	}
+}
+
+// newTool returns a tool with what follows from its names and its definition,
+// or nil when that is no object.
+func newTool(full, name, raw string) *Tool {
+	inspection := Inspect([]byte(raw))
+	definition, err := rawjson.ParseObject(inspection.Definition, rawjson.Lenient)
+	if err != nil {
+		return nil
+	}
+	t := &Tool{Name: name, FullName: full, Repairs: inspection.Repairs, Broken: inspection.Broken, Raw: []byte(raw)}
+	// A sync keeps no tool with invalid annotations.
+	t.ParamHeaders, _ = upstream.ParseParamHeaders(t.Raw)
+	t.Definition = exportDefinition(definition, name)
+	t.Handshake = repairForHandshake(t.Definition)
+	return t
+}
+
+// same returns what newTool would, from a tool of this snapshot that was made
+// of the same, or nil when there is none.
+func (s *Snapshot) same(full, name, raw string) *Tool {
+	if s == nil {
+		return nil
+	}
+	t := s.byName[full]
+	if t == nil || t.FullName != full || t.Name != name || string(t.Raw) != raw {
+		return nil
+	}
+	return &Tool{
+		Name: name, FullName: full, Repairs: t.Repairs, Broken: t.Broken, Raw: t.Raw,
+		Definition: t.Definition, ParamHeaders: t.ParamHeaders, Handshake: t.Handshake,
 	}
 }
 

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/upstream"
@@ -211,5 +214,89 @@ func BenchmarkResolve(b *testing.B) {
 		if _, err := s.Resolve("a__tool_2500"); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func TestARebuildIsWhatABuildWouldBe(t *testing.T) {
+	source := func() Source {
+		return Source{
+			Servers: []models.Server{server("1", "alpha", nil), server("2", "beta", nil)},
+			Tools: map[string][]models.Tool{
+				"1": {plain("a"), tool("broken", `{"name":"broken","inputSchema":{"$ref":"https://example.com/x"}}`), plain("a_rather_long_name_that_is_shortened")},
+				"2": {plain("a"), tool("output", `{"name":"output","inputSchema":{"type":"object"},"outputSchema":{"type":"string"}}`)},
+			},
+		}
+	}
+	before := Build(source(), noTarget)
+	for name, change := range map[string]func(*Source){
+		"nothing":          func(*Source) {},
+		"a definition":     func(s *Source) { s.Tools["1"][0] = tool("a", `{"name":"a","description":"new"}`) },
+		"a mended one":     func(s *Source) { s.Tools["1"][1] = plain("broken") },
+		"one that broke":   func(s *Source) { s.Tools["2"][0] = tool("a", `{"name":"a","inputSchema":7}`) },
+		"no object":        func(s *Source) { s.Tools["2"][0].Definition = "7" },
+		"a tool less":      func(s *Source) { s.Tools["1"] = s.Tools["1"][1:] },
+		"a tool more":      func(s *Source) { s.Tools["1"] = append(s.Tools["1"], plain("b")) },
+		"the order":        func(s *Source) { s.Tools["1"][0], s.Tools["1"][2] = s.Tools["1"][2], s.Tools["1"][0] },
+		"an alias":         func(s *Source) { s.Servers[0].Alias = "gamma" },
+		"aliases, swapped": func(s *Source) { s.Servers[0].Alias, s.Servers[1].Alias = "beta", "alpha" },
+		"a server off":     func(s *Source) { s.Servers[1].Enabled = false },
+		"a filter":         func(s *Source) { s.Servers[0].DenyTools = []string{"a"} },
+		"a tool off":       func(s *Source) { s.Project.DisabledTools = []string{"beta__a"} },
+		"the name limit":   func(s *Source) { s.Project.ToolNameLimit = 32 },
+		"an approval":      func(s *Source) { s.Servers[0].DefinitionPolicy = models.PolicyApprove },
+		"what came before": func(s *Source) { s.Tools["1"][0].PreviousDefinition = `{"name":"a","title":"old"}` },
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := source()
+			change(&src)
+			got, want := Rebuild(before, src, noTarget), Build(src, noTarget)
+			if diff := cmp.Diff(want.AllTools(), got.AllTools(), cmpopts.IgnoreUnexported(upstream.Target{})); diff != "" {
+				t.Error(diff)
+			}
+			for _, era := range []Era{EraHandshake, EraStateless} {
+				if a, b := fmt.Sprint(listed(t, want, era)), fmt.Sprint(listed(t, got, era)); a != b {
+					t.Errorf("%s is listed, not %s", b, a)
+				}
+			}
+			if want.ToolsHash() != got.ToolsHash() {
+				t.Error("the list has another hash")
+			}
+		})
+	}
+}
+
+func TestARebuildKeepsWhatDidNotChange(t *testing.T) {
+	src := Source{Servers: []models.Server{server("1", "a", nil)}, Tools: map[string][]models.Tool{"1": {plain("kept"), plain("changed")}}}
+	before := Build(src, noTarget)
+	src.Tools = map[string][]models.Tool{"1": {plain("kept"), tool("changed", `{"name":"changed"}`)}}
+	after := Rebuild(before, src, noTarget)
+	for i, kept := range []bool{true, false} {
+		if same := &before.Tools[i].Raw[0] == &after.Tools[i].Raw[0]; same != kept {
+			t.Errorf("%s: the same bytes: %t", after.Tools[i].Name, same)
+		}
+		if before.Tools[i] == after.Tools[i] {
+			t.Errorf("%s is part of two snapshots", after.Tools[i].Name)
+		}
+	}
+}
+
+// BenchmarkRebuild measures what a change of one server of 200 costs.
+func BenchmarkRebuild(b *testing.B) {
+	src := Source{Tools: map[string][]models.Tool{}}
+	for n := range 200 {
+		id := fmt.Sprintf("s%d", n)
+		src.Servers = append(src.Servers, server(id, id, nil))
+		for i := range 50 {
+			definition := fmt.Sprintf(`{"name":"tool_%d","description":%q,"inputSchema":{"type":"object","properties":{"id":{"type":"string"}}}}`, i, strings.Repeat("word ", 80))
+			src.Tools[id] = append(src.Tools[id], tool(fmt.Sprintf("tool_%d", i), definition))
+		}
+	}
+	for name, before := range map[string]*Snapshot{"from nothing": nil, "with the last": Build(src, noTarget)} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				Rebuild(before, src, noTarget)
+			}
+		})
 	}
 }
