@@ -128,7 +128,10 @@ func (d *Directory) build(ctx context.Context, before *Snapshot, project models.
 		if err := tx.Find(&inventories, ofProject, project.ID).Error; err != nil {
 			return err
 		}
-		if err := tx.Order("server_id, position, name").Find(&tools, ofProject, project.ID).Error; err != nil {
+		// The times of tools are left out: a snapshot does not hold them, and
+		// reading those of thousands of tools costs as much as the rest.
+		if err := tx.Select("server_id", "name", "definition", "definition_hash", "approved_hash", "previous_definition").
+			Order("server_id, position, name").Find(&tools, ofProject, project.ID).Error; err != nil {
 			return err
 		}
 		var listings []models.Listing
