@@ -15,8 +15,8 @@ type Start struct {
 	// FirstCPU and LaterCPU are the processor time until then, in microseconds.
 	FirstCPU report.Range `json:"firstCpuUs"`
 	LaterCPU report.Range `json:"laterCpuUs"`
-	Idle  report.Range `json:"idleMiB"` // resident memory, left alone after a later start
-	Peak  report.Range `json:"peakMiB"` // until then
+	Idle     report.Range `json:"idleMiB"` // resident memory, left alone after a later start
+	Peak     report.Range `json:"peakMiB"` // until then
 }
 
 // start starts gateways on new databases, each twice.
