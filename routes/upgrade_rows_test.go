@@ -22,12 +22,13 @@ func oldTime() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 123_000_000, t
 // kept is what an old database holds that cannot be made by hand: hashes, seals
 // and the chain of the audit log.
 type kept struct {
-	key, bearer, token, password string // the texts behind
-	keyHash                      []byte
-	sealedBearer, sealedToken    string
-	passwordHash                 string
-	audit                        []models.AuditEntry
-	head                         models.AuditHead
+	key, bearer, token, cookie string // the texts behind
+	keyHash                    []byte
+	sealedBearer, sealedToken  string
+	passwordHash               string
+	session                    models.BrowserSession
+	audit                      []models.AuditEntry
+	head                       models.AuditHead
 }
 
 // keep lets the product make what belongs into an old database. Its values are
@@ -36,15 +37,20 @@ func keep(t *testing.T) kept {
 	t.Helper()
 	a := routestest.New(t, modelstest.SQLite(t))
 	a.Apply(t, `{"projects":{"first":{}}}`)
-	k := kept{bearer: "the bearer", token: "the refresh token", password: password}
+	k := kept{bearer: "the bearer", token: "the refresh token"}
 	_, k.key = a.Key(t, "first", 0)
 	_, err := a.Services.People.Create(t.Context(), access.NewPerson{Email: "old@example.com", Role: models.RoleAdmin, Password: secrets.NewValue(password)})
 	if err != nil {
 		t.Fatal(err)
 	}
+	in, err := a.Services.People.SignIn(t.Context(), "old@example.com", secrets.NewValue(password), access.Browser{IP: "127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.cookie = in.Cookie.Reveal()
 	var key models.Key
 	var person models.User
-	for _, read := range []*gorm.DB{a.Services.DB.First(&key), a.Services.DB.First(&person), a.Services.DB.Order("seq").Find(&k.audit), a.Services.DB.First(&k.head)} {
+	for _, read := range []*gorm.DB{a.Services.DB.First(&key), a.Services.DB.First(&person), a.Services.DB.First(&k.session), a.Services.DB.Order("seq").Find(&k.audit), a.Services.DB.First(&k.head)} {
 		if read.Error != nil {
 			t.Fatal(read.Error)
 		}
@@ -94,6 +100,8 @@ func oldRows(k kept) []oldRow {
 				remote_url, alt_remote_url, auth_type, auth_header, package_type, package_identifier, secret_env, tool_names, status, hidden, locked, content_hash, created_at, updated_at, document)
 			VALUES ('c1', 'file', '1.0.0', 'acme', 'Acme', 'anvils', 'Anvils', 'http', '["heavy"]', false, '', '', true, 'old@example.com', '', '', '', '', 'Falls down.', 'https://anvils.example/mcp', '', 'none', '', '', '', '[]', '[]', 'active', false, false, 'x', ?, ?, '')`, []any{at, at}},
 		{6, `INSERT INTO users (id, email, email_fold, name, role, password_hash, oidc_issuer, oidc_subject, created_at) VALUES ('u1', 'old@example.com', 'old@example.com', 'Olga', 'admin', ?, '', '', ?)`, []any{k.passwordHash, at}},
+		{6, `INSERT INTO browser_sessions (hash, id, user_id, created_at, last_seen_at, authenticated_at, ip, user_agent) VALUES (?, 'b1', 'u1', ?, ?, ?, '127.0.0.1', 'old')`,
+			[]any{blob(k.session.Hash), k.session.CreatedAt, k.session.LastSeenAt, k.session.AuthenticatedAt}},
 		{6, `INSERT INTO setups (id, user_id, completed_at) VALUES (1, 'u1', ?)`, []any{at}},
 		{6, `INSERT INTO project_members (project_id, user_id, created_at) VALUES ('p1', 'u1', ?)`, []any{at}},
 		{8, `INSERT INTO oauth_clients (id, kind, name, redirect_uris, auth_method, secret_hash, created_at) VALUES ('o1', 'dcr', 'Old client', '["http://127.0.0.1/cb"]', 'none', ?, ?)`, []any{blob{}, at}},

@@ -88,13 +88,11 @@ func checkUpgraded(t *testing.T, a *routestest.App, version int64, old kept) {
 	t.Helper()
 	program := map[string]string{"Authorization": "Bearer " + routestest.AdminToken}
 	client := map[string]string{"Authorization": "Bearer " + old.key}
-	var person map[string]string
-	if version >= 6 {
-		in, err := a.Services.People.SignIn(t.Context(), "old@example.com", secrets.NewValue(old.password), access.Browser{IP: "127.0.0.1"})
-		if err != nil {
-			t.Fatalf("sign in: %v", err)
+	person := map[string]string{"Cookie": "sid=" + old.cookie, "Accept": "text/html"}
+	if version == 6 { // once is enough: hashing a password takes its time
+		if _, err := a.Services.People.SignIn(t.Context(), "old@example.com", secrets.NewValue(password), access.Browser{IP: "127.0.0.1"}); err != nil {
+			t.Errorf("sign in: %v", err)
 		}
-		person = map[string]string{"Cookie": "sid=" + in.Cookie.Reveal(), "Accept": "text/html"}
 	}
 	for _, c := range []struct {
 		since int64
