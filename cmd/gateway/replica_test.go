@@ -158,7 +158,7 @@ func exchange(client *http.Client, request *http.Request) (status int, header ht
 	return response.StatusCode, response.Header, body, err
 }
 
-const initializeRequest = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
+const openingRequest = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
 
 // openSession returns the headers of a new session of revision 2025-11-25.
 func openSession(ctx context.Context, client *http.Client, base, slug, bearer string) (map[string]string, error) {
@@ -166,7 +166,7 @@ func openSession(ctx context.Context, client *http.Client, base, slug, bearer st
 	if bearer != "" {
 		session["Authorization"] = "Bearer " + bearer
 	}
-	request, err := mcpRequest(ctx, base, slug, initializeRequest, session)
+	request, err := mcpRequest(ctx, base, slug, openingRequest, session)
 	if err != nil {
 		return nil, err
 	}
