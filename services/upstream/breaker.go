@@ -71,6 +71,9 @@ const (
 
 // outcomeOf judges the error of an exchange, which parent may have ended.
 func outcomeOf(parent context.Context, err error) outcome {
+	if err == nil { // what follows allocates
+		return outcomeAnswered
+	}
 	var (
 		away *refusal
 		lost *lostConnection
@@ -78,7 +81,7 @@ func outcomeOf(parent context.Context, err error) outcome {
 		says *AnswerError
 	)
 	switch {
-	case err == nil, errors.As(err, &says):
+	case errors.As(err, &says):
 		return outcomeAnswered
 	case errors.As(err, &away):
 		switch away.status { // with these a proxy says that nothing is behind it

@@ -48,6 +48,9 @@ func mayAskAgain(method string, err error) bool {
 // lostBy returns the lost connection that the fault err is about, or nil. Where
 // the time ran out instead, there is none left for another attempt.
 func lostBy(err error) *lostConnection {
+	if err == nil { // what follows allocates
+		return nil
+	}
 	var f *fault.Fault
 	if !errors.As(err, &f) || f.Code == fault.CodeUpstreamTimeout {
 		return nil
