@@ -29,8 +29,13 @@ type codePages struct {
 
 func newCodePages(t *testing.T) *codePages {
 	t.Helper()
+	return newCodePagesOn(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
+}
+
+func newCodePagesOn(t *testing.T, dsn string) *codePages {
+	t.Helper()
 	clock := upstreamtest.New(upstreamtest.Demo()[0])
-	app := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
+	app := routestest.New(t, dsn)
 	app.Apply(t, fmt.Sprintf(`{"projects":{"p":{"authMode":"api_key","codeMode":{"enabled":true,"timeout":10000},"mcpServers":{"clock":{"url":%q}}}}}`, clock.Start(t)))
 	app.Sync(t, "p", "clock")
 	password := secrets.NewValue("a long password of the tests")
