@@ -23,7 +23,7 @@ const (
 	MaxCalls = 2_000_000
 
 	writeInterval = time.Second
-	callsPerWrite = 1_000  // rows of one transaction, so that writers need not wait for long, and slow machines get on
+	callsPerWrite = 500    // rows of one transaction, so that writers need not wait for long, and slow machines get on
 	maxWaiting    = 50_000 // calls that wait to be written, beyond which new ones are lost
 	callsPerSweep = 2_000  // rows of one deletion, for the same reason
 	lastWrite     = 5 * time.Second
