@@ -159,5 +159,8 @@ func (e *Event) log(log *slog.Logger) {
 	if e.err != nil {
 		attrs = append(attrs, slog.String("error", e.err.Error()))
 	}
-	log.LogAttrs(e.line.ctx, level, "request", attrs...)
+	// Past the logger, which would look for the line of this source.
+	record := slog.NewRecord(time.Now(), level, "request", 0)
+	record.AddAttrs(attrs...)
+	_ = log.Handler().Handle(e.line.ctx, record)
 }
