@@ -44,7 +44,9 @@ func serve(ctx context.Context, std streams, args []string) error {
 			return err
 		}
 	}
-	log := newLog(std.err, c)
+	lines := newLogBuffer(std.err)
+	defer lines.Flush()
+	log := slog.New(promptHandler{newLog(lines, isTerminal(std.err), c).Handler(), lines})
 	s, err := services.New(ctx, c, version, log)
 	if err != nil {
 		return err
@@ -137,10 +139,11 @@ func listenAndServe(ctx context.Context, s *services.Services, listener net.List
 		if shutdown := shut(app); shutdown != nil {
 			log.Warn("some calls did not end in time", "error", shutdown)
 		}
+		_ = listener.Close() // a server that had not begun to serve was not shut down
 	}
 	stopBackground()
 	for ; running > 0; running-- {
-		if e := <-ended; e != nil && err == nil {
+		if e := <-ended; e != nil && err == nil && !errors.Is(e, net.ErrClosed) {
 			err = e
 		}
 	}

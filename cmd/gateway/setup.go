@@ -32,14 +32,14 @@ func open(ctx context.Context, std streams) (*services.Services, error) {
 	if err != nil {
 		return nil, err
 	}
-	return services.New(ctx, c, version, newLog(std.err, c))
+	return services.New(ctx, c, version, newLog(std.err, isTerminal(std.err), c))
 }
 
-// newLog returns the log on w: text on a terminal, else one JSON object per
+// newLog returns the log on w: text for a terminal, else one JSON object per
 // line, unless the configuration says otherwise.
-func newLog(w io.Writer, c *config.Config) *slog.Logger {
+func newLog(w io.Writer, terminal bool, c *config.Config) *slog.Logger {
 	options := &slog.HandlerOptions{Level: c.LogLevel}
-	asJSON := !isTerminal(w)
+	asJSON := !terminal
 	if c.LogJSON != nil {
 		asJSON = *c.LogJSON
 	}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// writes keeps what was written at once.
+type writes struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (w *writes) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all = append(w.all, string(p))
+	return len(p), nil
+}
+
+func (w *writes) taken() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := w.all
+	w.all = nil
+	return all
+}
+
+func TestLogLinesAreWrittenTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &writes{}
+		b := newLogBuffer(w)
+		log := slog.New(promptHandler{slog.NewTextHandler(b, nil), b}).With("a", 1).WithGroup("g")
+		want := func(step string, writes ...int) {
+			t.Helper()
+			synctest.Wait()
+			var lines []int
+			for _, text := range w.taken() {
+				lines = append(lines, strings.Count(text, "\n"))
+			}
+			if len(lines) != len(writes) || len(lines) > 0 && lines[0] != writes[0] {
+				t.Errorf("%s: writes of %v lines, want %v", step, lines, writes)
+			}
+		}
+		log.Info("one")
+		log.Info("two")
+		want("at once")
+		time.Sleep(logDelay - 1)
+		want("just before the delay")
+		time.Sleep(1)
+		want("behind the delay", 2)
+		time.Sleep(time.Hour)
+		want("without more")
+		log.Info("three")
+		log.Warn("four")
+		want("a warning", 2)
+		time.Sleep(logDelay)
+		want("what was written is not written again")
+		log.Info("five")
+		b.Flush()
+		want("at the end", 1)
+	})
+}
+
+func TestManyLogLinesDoNotWait(t *testing.T) {
+	for _, tc := range []struct{ bytes, writes int }{{logRoom - 1, 0}, {logRoom, 1}, {logRoom + 1, 1}} {
+		synctest.Test(t, func(t *testing.T) {
+			w := &writes{}
+			b := newLogBuffer(w)
+			defer b.Flush()
+			if n, err := b.Write(bytes.Repeat([]byte("x"), tc.bytes)); n != tc.bytes || err != nil {
+				t.Errorf("%d, %v", n, err)
+			}
+			if got := len(w.taken()); got != tc.writes {
+				t.Errorf("%d bytes made %d writes, want %d", tc.bytes, got, tc.writes)
+			}
+		})
+	}
+}
