@@ -31,8 +31,7 @@ func (g *Guards) checkForgery(c *fiber.Ctx) error {
 	}
 	given := c.Get(CSRFHeader)
 	if given == "" {
-		// Only form bodies are parsed, and they are never inflated.
-		given = string(c.Request().PostArgs().Peek(CSRFField))
+		given = Posted(c, CSRFField)
 	}
 	if p.CSRF == "" || subtle.ConstantTimeCompare([]byte(given), []byte(p.CSRF)) != 1 {
 		return fault.Forbidden("this form is out of date: load the page again and repeat what you did")

@@ -247,11 +247,12 @@ for (const javaScriptEnabled of [true, false]) {
       file.projects[slug].mcpServers.fresh = { url: upstream.url, authBearer: "token-of-the-file" };
 
       await page.goto("/admin/import");
-      await page.getByRole("textbox", { name: "File" }).fill('{"projects": {"x": {"nonsense": 1}}}');
+      await page.getByRole("textbox", { name: "Or its text" }).fill('{"projects": {"x": {"nonsense": 1}}}');
       await page.getByRole("button", { name: "Show what would change" }).click();
       await expect(page.getByText("projects.x.nonsense")).toBeVisible();
 
-      await page.getByRole("textbox", { name: "File" }).fill(JSON.stringify(file));
+      await page.locator("input[type=file]").setInputFiles({ name: "gateway.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify(file)) });
+      await page.getByRole("textbox", { name: "Or its text" }).fill("");
       await page.getByRole("button", { name: "Show what would change" }).click();
       await expect(page.getByText(`server ${slug} / fresh`)).toBeVisible();
       await expect(page.getByText(`server ${slug} / every: timeout`)).toBeVisible();
@@ -393,6 +394,38 @@ for (const look of looks) {
         await isAccessible(page);
       });
     }
+  });
+}
+
+for (const look of looks) {
+  placed.describe(`${look.name}:`, () => {
+    placed.use(look.use);
+    placed("what follows a form is accessible: the second step of a new server, the plan of an import, an entry of the catalog", async ({ page, gateway, places, upstream }) => {
+      placed.setTimeout(60_000); // several pages, each looked at in full
+      await page.goto(`${places.base}/servers/new`);
+      await page.getByLabel("Address or JSON").fill(upstream.url);
+      await page.getByRole("button", { name: "Continue" }).click();
+      await expect(page.getByLabel("Alias")).toBeVisible();
+      await isAccessible(page);
+      await page.getByLabel("Alias").fill("Not An Alias");
+      await page.getByRole("button", { name: "Connect and add" }).click();
+      await expect(page.getByRole("alert")).toBeVisible();
+      await isAccessible(page);
+
+      await page.goto("/admin/import");
+      const file = { projects: { fresh: { authMode: "none", mcpServers: { every: { url: upstream.url, authBearer: "a-token-of-the-file" } } }, [places.base.split("/").pop()!]: { description: "Other words." } } };
+      await page.locator("input[type=file]").setInputFiles({ name: "gateway.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify(file)) });
+      await page.getByLabel("Delete what the file does not name").check();
+      await page.getByRole("button", { name: "Show what would change" }).click();
+      await expect(page.getByText("project fresh").first()).toBeVisible();
+      await isAccessible(page);
+
+      const client = await program(gateway);
+      const { items } = await (await client.get("/api/registry?limit=1")).json();
+      await client.dispose();
+      expect((await page.goto(`/admin/catalog/${items[0].id}`))!.status()).toBe(200);
+      await isAccessible(page);
+    });
   });
 }
 

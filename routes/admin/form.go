@@ -10,7 +10,7 @@ import (
 
 // posted returns a field of the form that was posted. What stands in the
 // address is not looked at: a link must not fill in a form.
-func posted(c *fiber.Ctx, name string) string { return string(c.Request().PostArgs().Peek(name)) }
+func posted(c *fiber.Ctx, name string) string { return web.Posted(c, name) }
 
 // postedSecret returns a field of the form that nobody else may read.
 func postedSecret(c *fiber.Ctx, name string) secrets.Value {

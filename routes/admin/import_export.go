@@ -52,11 +52,15 @@ func (a *ImportExport) importPage(c *fiber.Ctx, props views.ImportProps) error {
 	return web.Render(c, views.Import(props))
 }
 
-// Plan serves POST /admin/import: it shows what a file would change.
+// Plan serves POST /admin/import: it shows what a file would change, which
+// was chosen or pasted.
 func (a *ImportExport) Plan(c *fiber.Ctx) error {
-	text := posted(c, "declaration")
 	props := views.ImportProps{Prune: posted(c, "prune") != ""}
-	plan, err := a.apply(c.UserContext(), text, projects.ApplyOptions{Prune: props.Prune, DryRun: true})
+	text, err := importedFile(c)
+	var plan projects.Plan
+	if err == nil {
+		plan, err = a.apply(c.UserContext(), text, projects.ApplyOptions{Prune: props.Prune, DryRun: true})
+	}
 	if err != nil {
 		fields, ok := Fields(c, err)
 		if !ok {
@@ -81,6 +85,23 @@ func (a *ImportExport) Plan(c *fiber.Ctx) error {
 	return a.importPage(c, props)
 }
 
+// importedFile returns the file of an import.
+func importedFile(c *fiber.Ctx) (string, error) {
+	pasted := posted(c, "declaration")
+	file, err := web.PostedFile(c, "file", maxImport+1)
+	switch {
+	case err != nil:
+		return "", fault.Internal(err)
+	case len(file) == 0 && strings.TrimSpace(pasted) == "":
+		return "", fault.Validation(map[string]string{"": "choose a file, or paste what is in it"})
+	case len(file) > 0 && strings.TrimSpace(pasted) != "":
+		return pasted, fault.Validation(map[string]string{"": "there are two files, a chosen and a pasted one: send one of them"})
+	case len(file) > 0:
+		return string(file), nil
+	}
+	return pasted, nil
+}
+
 func (a *ImportExport) apply(ctx context.Context, text string, opts projects.ApplyOptions) (projects.Plan, error) {
 	if len(text) > maxImport {
 		return projects.Plan{}, fault.Validation(map[string]string{"": fmt.Sprintf("the file is larger than %d KiB: use the command gateway apply", maxImport>>10)})
@@ -97,7 +118,7 @@ func (a *ImportExport) apply(ctx context.Context, text string, opts projects.App
 func (a *ImportExport) Apply(c *fiber.Ctx) error {
 	text, err := a.seal.OpenToken(importPurpose, posted(c, "sealed"))
 	if err != nil {
-		return Failed(c, "/admin/import", fault.Invalid("The file was not kept: paste it again."))
+		return Failed(c, "/admin/import", fault.Invalid("The file was not kept: choose or paste it again."))
 	}
 	plan, err := a.apply(c.UserContext(), string(text), projects.ApplyOptions{Prune: posted(c, "prune") != ""})
 	if err != nil {

@@ -97,7 +97,7 @@ func Import(p ImportProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<form class=\"stack\" method=\"post\" action=\"/admin/import\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<form class=\"stack\" method=\"post\" action=\"/admin/import\" enctype=\"multipart/form-data\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -110,12 +110,16 @@ func Import(p ImportProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if p.Lost {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<p class=\"muted\">Paste the file again: it is not shown here, because secrets may be in it.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<p class=\"muted\">Choose or paste the file again: it is not shown here, because secrets may be in it.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.TextareaField, Name: "declaration", Label: "File", Value: p.Text, Required: true, Mono: true, Rows: 14, Placeholder: "{\"projects\": {\"acme-dev\": {\"mcpServers\": {\"docs\": {\"url\": \"https://mcp.example.com/mcp\"}}}}}", Hint: "JSON with projects, or only mcpServers as clients write it: that becomes the project default."}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.FileField, Name: "file", Label: "File", Hint: "JSON of at most 600 KiB.", Attrs: templ.Attributes{"accept": ".json,application/json"}}).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.TextareaField, Name: "declaration", Label: "Or its text", Value: p.Text, Mono: true, Rows: 14, Placeholder: "{\"projects\": {\"acme-dev\": {\"mcpServers\": {\"docs\": {\"url\": \"https://mcp.example.com/mcp\"}}}}}", Hint: "JSON with projects, or only mcpServers as clients write it: that becomes the project default."}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -263,7 +267,7 @@ func importPlan(p ImportProps) templ.Component {
 					var templ_7745c5c3_Var8 string
 					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(sentence(w))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 81, Col: 34}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 82, Col: 34}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 					if templ_7745c5c3_Err != nil {
@@ -295,7 +299,7 @@ func importPlan(p ImportProps) templ.Component {
 			var templ_7745c5c3_Var9 string
 			templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(p.Plan.Sealed)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 86, Col: 59}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 87, Col: 59}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 			if templ_7745c5c3_Err != nil {

@@ -1,0 +1,95 @@
+package admin_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// upload sends the form of an import as browsers do, with a file where one is
+// given.
+func (a *codePages) upload(t *testing.T, csrf, pasted string, file []byte) (status int, body string) {
+	t.Helper()
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	if err := w.WriteField("csrf", csrf); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.WriteField("declaration", pasted); err != nil {
+		t.Fatal(err)
+	}
+	name := ""
+	if file != nil {
+		name = "gateway.json"
+	}
+	part, err := w.CreateFormFile("file", name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := part.Write(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	request := httptest.NewRequest(http.MethodPost, "/admin/import", &form)
+	request.Host = "127.0.0.1:8080"
+	request.Header.Set("Content-Type", w.FormDataContentType())
+	request.Header.Set("Sec-Fetch-Site", "same-origin")
+	request.AddCookie(&http.Cookie{Name: "sid", Value: a.cookie})
+	answer, err := a.Test(request, 60_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	raw, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(raw)
+}
+
+func TestAFileIsImportedAfterItsPlanWasShown(t *testing.T) {
+	a := newCodePages(t)
+	const limit = 600 << 10
+	// sized returns a file of so many bytes.
+	sized := func(n int) []byte {
+		const around = `{"projects":{"sized":{"description":""}}}`
+		return []byte(strings.Replace(around, `""`, `""`+strings.Repeat(" ", n-len(around)), 1))
+	}
+	for _, c := range []struct {
+		name, csrf, pasted string
+		file               []byte
+		status             int
+		want               string
+	}{
+		{"a chosen file", a.csrf, "", []byte(`{"projects":{"fresh":{"name":"Fresh"}}}`), 200, "project fresh"},
+		{"a pasted one", a.csrf, `{"projects":{"pasted":{}}}`, nil, 200, "project pasted"},
+		{"both", a.csrf, `{"projects":{"pasted":{}}}`, []byte(`{"projects":{"fresh":{}}}`), 422, "There are two files"},
+		{"neither", a.csrf, " ", nil, 422, "Choose a file"},
+		{"what is no file of ours", a.csrf, "", []byte{0xff, 0, 1}, 422, "notice bad"},
+		{"below the limit", a.csrf, "", sized(limit - 1), 200, "project sized"},
+		{"at the limit", a.csrf, "", sized(limit), 200, "project sized"},
+		{"over the limit", a.csrf, "", sized(limit + 1), 422, "larger than 600 KiB"},
+		{"without a token", "", `{"projects":{"pasted":{}}}`, nil, 403, "out of date"},
+		{"with a wrong token", strings.Repeat("x", len(a.csrf)), `{"projects":{"pasted":{}}}`, nil, 403, "out of date"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			status, body := a.upload(t, c.csrf, c.pasted, c.file)
+			if status != c.status || !strings.Contains(body, c.want) {
+				t.Errorf("status %d, want %d and %q in %.600s", status, c.status, c.want, body)
+			}
+			if bytes.Contains([]byte(body), []byte(fmt.Sprintf("%c", 0xfffd))) {
+				t.Error("bytes that are no text reach the page")
+			}
+		})
+	}
+	if len(a.Services.Directory.All()) != 1 {
+		t.Error("a plan changed something")
+	}
+}
