@@ -45,14 +45,6 @@ func TestRateLimit(t *testing.T) {
 			wrong, right func(address string) webtest.Answer
 			good         int
 		}{
-			"198.51.100.1": {
-				func(at string) webtest.Answer { return send(at, ask("key"), "Authorization", "Bearer wrong") },
-				func(at string) webtest.Answer { return send(at, ask("key"), "Authorization", "Bearer "+key) }, 200,
-			},
-			"198.51.100.2": {
-				func(at string) webtest.Answer { return send(at, ask("oa"), "Authorization", "Bearer gwat_wrong") },
-				func(at string) webtest.Answer { return send(at, ask("key"), "Authorization", "Bearer "+key) }, 200,
-			},
 			"198.51.100.3": {
 				func(at string) webtest.Answer { return send(at, projects, "Authorization", "Bearer wrong") },
 				func(at string) webtest.Answer {
@@ -81,6 +73,32 @@ func TestRateLimit(t *testing.T) {
 			}
 			if answer := send(address, ask("pub"), "Authorization", "Bearer wrong"); answer.Status != 200 {
 				t.Errorf("%s: where no key is asked for: %d", address, answer.Status)
+			}
+		}
+	})
+	t.Run("wrong keys", func(t *testing.T) {
+		const address = "198.51.100.20"
+		for n := 1; n <= web.MaxAuthFailures; n++ {
+			if answer := send(address, ask("key"), "Authorization", "Bearer wrong"); answer.Status != 401 {
+				t.Fatalf("failure %d is answered %d: %s", n, answer.Status, answer.Body)
+			}
+		}
+		refused(t, send(address, ask("key"), "Authorization", "Bearer wrong"))
+		// Others behind the same address are not to suffer from it.
+		if answer := send(address, ask("key"), "Authorization", "Bearer "+key); answer.Status != 200 {
+			t.Errorf("a right key: %d %s", answer.Status, answer.Body)
+		}
+		if answer := send(address, projects, "Authorization", "Bearer "+routestest.AdminToken); answer.Status != 200 {
+			t.Errorf("the administration: %d %s", answer.Status, answer.Body)
+		}
+		if answer := send("198.51.100.21", ask("key"), "Authorization", "Bearer wrong"); answer.Status != 401 {
+			t.Errorf("another address: %d %s", answer.Status, answer.Body)
+		}
+	})
+	t.Run("tokens that expired", func(t *testing.T) {
+		for n := 0; n <= web.MaxAuthFailures; n++ {
+			if answer := send("198.51.100.22", ask("oa"), "Authorization", "Bearer gwat_wrong"); answer.Status != 401 || answer.Header.Get("WWW-Authenticate") == "" {
+				t.Fatalf("failure %d is answered %d: %s", n+1, answer.Status, answer.Body)
 			}
 		}
 	})
