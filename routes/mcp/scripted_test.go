@@ -77,11 +77,19 @@ func serve(t *testing.T, declaration string, play func(*call) (string, error), s
 	return serveOn(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), declaration, play, settings...)
 }
 
-// leaveNothing fails the test when goroutines are left that it began.
+// leakChecked are the tests whose goroutines are looked for.
+var leakChecked sync.Map
+
+// leaveNothing fails the test when goroutines are left that it began. Asked
+// again for the same test it does nothing: the first look is the last one.
 func leaveNothing(t *testing.T) {
 	t.Helper()
+	if _, already := leakChecked.LoadOrStore(t, true); already {
+		return
+	}
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() {
+		leakChecked.Delete(t)
 		if !t.Failed() {
 			goleak.VerifyNone(t, before,
 				// The server's own cleaner wakes up every ten seconds to see
