@@ -46,7 +46,7 @@ func (c *plainConn) Read(p []byte) (int, error) {
 	if c.room <= 0 {
 		return 0, errHeaderTooLarge
 	}
-	n, err := c.conn.Read(p)
+	n, err := c.conn.Read(p[:min(int64(len(p)), c.room)])
 	c.room -= int64(n)
 	c.heard = c.heard || n > 0
 	return n, err
