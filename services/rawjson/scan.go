@@ -350,7 +350,10 @@ func (s *scanner) unexpected(i int, wanted string) error {
 	if i >= len(s.raw) {
 		return fmt.Errorf("it ends where %s should be", wanted)
 	}
-	r, _ := utf8.DecodeRune(s.raw[i:])
+	r, size := utf8.DecodeRune(s.raw[i:])
+	if r == utf8.RuneError && size <= 1 {
+		return fmt.Errorf("0x%02x at byte %d is no text, where %s should be", s.raw[i], i, wanted)
+	}
 	return fmt.Errorf("invalid character %q at byte %d, where %s should be", r, i, wanted)
 }
 
