@@ -47,7 +47,7 @@ const (
 func newGuards(s *services.Services, failures *web.FailureLimit) (*web.Guards, map[guard][]fiber.Handler) {
 	g := web.NewGuards(web.GuardOptions{
 		Sessions: sessions{s.People}, Token: access.NewAdminToken(s.Config.AdminToken), Failures: failures, PublicURL: s.Config.PublicURL,
-		NeedStepUp: s.People.NeedStepUp, Act: act, LoginPath: loginPath, StepUpPath: stepUpPath,
+		NeedStepUp: s.People.NeedStepUp, Act: act, Denied: s.Denials.Record, LoginPath: loginPath, StepUpPath: stepUpPath,
 	})
 	perAddress := web.NewAddressLimit(publicPerSecond, publicBurst, time.Now).Handler
 	return g, map[guard][]fiber.Handler{

@@ -50,6 +50,7 @@ type Services struct {
 	Config      *config.Config
 	Version     string // of the program
 	Audit       *activity.Audit
+	Denials     *activity.Denials
 	Projects    *projects.Store
 	Keys        *access.Keys
 	ProjectAuth *access.ProjectAuth
@@ -123,6 +124,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.clients = egress.NewClients(guard)
 	s.pool = upstream.NewPool(s.clients.MCP(), version)
 	s.Audit = activity.NewAudit(db, now)
+	s.Denials = activity.NewDenials(db, s.Audit, now, log)
 	s.Projects = projects.NewStore(db, resolver, checkURL(guard), s.Audit, feed, now)
 	if err := s.connect(ctx, resolver); err != nil {
 		return nil, err

@@ -64,6 +64,9 @@ type GuardOptions struct {
 	PublicURL  *url.URL
 	NeedStepUp func(authenticatedAt time.Time) error // nil when the person proved who they are lately
 	Act        Act
+	// Denied is told that somebody who is known may not use a route, which is
+	// given as its method and pattern; nil is told nothing.
+	Denied     func(ctx context.Context, route, role string)
 	LoginPath  string // where people sign in
 	StepUpPath string // where they prove again who they are
 }
@@ -205,6 +208,9 @@ func (g *Guards) need(roles ...string) fiber.Handler {
 			if p.Role == role {
 				return c.Next()
 			}
+		}
+		if g.options.Denied != nil {
+			g.options.Denied(c.UserContext(), c.Method()+" "+EventOf(c).Route, p.Role)
 		}
 		return fault.Forbidden("your role %q may not do this: ask an administrator", p.Role)
 	}
