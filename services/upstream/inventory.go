@@ -84,9 +84,27 @@ func (s *Syncer) storeFailure(tx *gorm.DB, serverID string, f *fault.Fault) (boo
 	if old != nil {
 		next = *old
 	}
-	next.AttemptedAt, next.ErrorCode, next.ErrorMessage = s.now(), string(f.Code), f.Message
-	touched := old == nil || old.ErrorCode != next.ErrorCode || old.ErrorMessage != next.ErrorMessage
+	next.AttemptedAt, next.ErrorCode = s.now(), string(f.Code)
+	touched := old == nil || old.ErrorCode != next.ErrorCode || !sameButForNumbers(old.ErrorMessage, f.Message)
+	if touched {
+		next.ErrorMessage = f.Message
+	}
 	return touched, saveInventory(tx, &next)
+}
+
+// sameButForNumbers compares messages of failures. Those that quote an upstream
+// may hold the id of our request, which is another each time.
+func sameButForNumbers(a, b string) bool {
+	return a == b || withoutNumbers(a) == withoutNumbers(b)
+}
+
+func withoutNumbers(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, s)
 }
 
 // storeTools replaces the stored tools by the listed ones and fills in what

@@ -474,3 +474,28 @@ func TestChangedWarningsAreSeen(t *testing.T) {
 		}
 	})
 }
+
+// TestTheSameFailureAgainChangesNothing is about messages that quote the answer
+// to a request, which has the number of the request in it.
+func TestTheSameFailureAgainChangesNothing(t *testing.T) {
+	answer := ""
+	opts := upstreamtest.Options{Methods: map[string]upstreamtest.Handler{
+		"tools/list": func(context.Context, *upstreamtest.Call) upstreamtest.Result { return upstreamtest.JSON(answer) },
+	}}
+	eachSyncWorld(t, opts, func(t *testing.T, w *syncWorld) {
+		for _, step := range []struct {
+			answer  string
+			touched bool
+		}{{"oops", true}, {"oops", false}, {"alas", true}} {
+			answer = step.answer
+			before := w.revision(t)
+			if _, err := w.Sync(t.Context(), "s"); fault.From(err).Code != fault.CodeUpstreamInvalidResponse {
+				t.Fatalf("the sync ended with %v", err)
+			}
+			w.wantTouched(t, before, step.touched)
+			if message := w.inventory(t).ErrorMessage; !strings.Contains(message, step.answer) {
+				t.Errorf("stored %q", message)
+			}
+		}
+	})
+}
