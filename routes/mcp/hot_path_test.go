@@ -93,7 +93,7 @@ func TestWarmCallsUseNoDatabase(t *testing.T) {
 
 // maxCallAllocations is a regression guard: what a warm call allocates in the
 // whole process, the upstream's side included, with some room.
-const maxCallAllocations = 300
+const maxCallAllocations = 230
 
 func TestWarmCallAllocations(t *testing.T) {
 	_, send := warmApp(t, 10)
