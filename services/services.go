@@ -224,6 +224,7 @@ func (s *Services) Run(ctx context.Context, ready func()) error {
 			return err
 		}
 	}
+	sweeps := s.sweeps() // before others work with the services
 	ready()
 	running.Go(func() { s.Syncer.Run(ctx) })
 	running.Go(func() { s.Connections.Run(ctx) })
@@ -231,7 +232,7 @@ func (s *Services) Run(ctx context.Context, ready func()) error {
 	running.Go(func() { s.Calls.Run(ctx) })
 	running.Go(func() { s.CodeRuns.Run(ctx) })
 	running.Go(func() { s.Catalog.Run(ctx) })
-	for _, sweep := range s.sweeps() {
+	for _, sweep := range sweeps {
 		running.Go(func() { s.locks.Own(ctx, "sweep "+sweep.name, sweep.run) })
 	}
 	select {
