@@ -71,6 +71,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 			log.Warn("there is no link for setting up the first administrator", "error", err)
 		}
 		log.Info("serving", "address", listener.Addr().String(), "url", c.PublicURL.String(), "version", version)
+		lines.Flush() // whoever waits for this line waits no longer, and what follows on standard output stands behind it
 		if demoURL != "" {
 			readDemo(ctx, s, log)
 			printDemo(std.out, demoURL)
