@@ -6,9 +6,28 @@ import { promisify } from "node:util";
 import AxeBuilder from "@axe-core/playwright";
 
 import type { Gateway } from "../support/gateway.ts";
-import { addProject, ada, expect, test } from "../support/signed-in.ts";
+import { addProject, ada, expect, pageOf, signIn, startEmptyGateway, test as base } from "../support/signed-in.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
+
+// The sessions of everybody grow old here, and those that prove themselves are
+// renewed: other tests get another gateway, and each of these its own session.
+const test = base.extend<object, object>({
+  gateway: [
+    async ({}, use) => {
+      const gateway = await startEmptyGateway();
+      await use(gateway);
+      await gateway.stop();
+    },
+    { scope: "worker" },
+  ],
+  page: async ({ browser, gateway, people }, use) => {
+    expect(people.admin.cookies).not.toEqual([]); // there is an administrator
+    const page = await pageOf(browser, gateway, await signIn(gateway, ada));
+    await use(page);
+    await page.context().close();
+  },
+});
 
 /** Makes everybody's last proof of who they are an hour old. */
 async function anHourLater(gateway: Gateway): Promise<void> {
