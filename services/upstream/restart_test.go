@@ -2,6 +2,7 @@ package upstream_test
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"log"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"mcpgateway/services/egress"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/upstream"
 	"mcpgateway/services/upstream/upstreamtest"
@@ -23,7 +25,10 @@ func TestSecureUpstreams(t *testing.T) {
 		srv := httptest.NewUnstartedServer(s)
 		srv.EnableHTTP2 = h2
 		srv.StartTLS()
-		p := upstream.NewPool(srv.Client(), "1")
+		roots := x509.NewCertPool()
+		roots.AddCert(srv.Certificate())
+		clients := egress.NewClients(egress.NewGuard(egress.DefaultAllow(true)), egress.WithRootCAs(roots))
+		p := upstream.NewPool(clients.MCP(), "1")
 		to := target(srv.URL + "/mcp")
 		for i := range 5 {
 			mustCall(t, p, to, echo(fmt.Sprint(i)))
@@ -33,6 +38,7 @@ func TestSecureUpstreams(t *testing.T) {
 			mustCall(t, p, to, echo("on another connection"))
 		}
 		p.Close()
+		clients.Close()
 		s.Close()
 		srv.Close()
 	}
