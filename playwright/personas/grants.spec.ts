@@ -86,6 +86,7 @@ test.describe("the list", () => {
         expect(cost.html).toBeLessThanOrEqual(60_000);
         expect(cost.requests).toBeLessThanOrEqual(6);
         expect(cost.layoutShift).toBeLessThan(0.02);
+        await page.goto("/oauth/grants");
         await expect(page.getByRole("row")).toHaveCount(2);
         const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
         expect(width, "pixels that stand out of the window sideways").toBe(0);

@@ -15,12 +15,40 @@ export interface Cost {
   layoutShift: number;
 }
 
-/** Loads the page at path and returns what that costs. */
-export async function loadAndMeasure(page: Page, path: string): Promise<Cost> {
-  const responses: Response[] = [];
-  page.on("response", (response) => responses.push(response));
-  await page.goto(path, { waitUntil: "load" });
-  const layoutShift = await page.evaluate(
+/**
+ * Loads what is at path in a page of its own, signed in as the given page is, and returns what that costs.
+ * A page that showed something before could still receive parts of that, which are none of the costs of the new one.
+ */
+export async function loadAndMeasure(signedIn: Page, path: string): Promise<Cost> {
+  const page = await signedIn.context().newPage();
+  try {
+    const responses: Response[] = [];
+    page.on("response", (response) => responses.push(response));
+    await page.goto(path, { waitUntil: "load" });
+    const layoutShift = await layoutShiftOf(page);
+    const cost: Cost = { requests: responses.length, html: 0, css: 0, js: 0, layoutShift };
+    for (const response of responses) {
+      switch (response.request().resourceType()) {
+        case "document":
+          cost.html += (await response.body()).length;
+          break;
+        case "stylesheet":
+          cost.css += gzipSync(await response.body()).length;
+          break;
+        case "script":
+          cost.js += gzipSync(await response.body()).length;
+          break;
+      }
+    }
+    return cost;
+  } finally {
+    await page.close();
+  }
+}
+
+/** Returns the sum of Chromium's layout shifts so far, without a unit. */
+function layoutShiftOf(page: Page): Promise<number> {
+  return page.evaluate(
     () =>
       new Promise<number>((resolve) => {
         let sum = 0;
@@ -38,20 +66,4 @@ export async function loadAndMeasure(page: Page, path: string): Promise<Cost> {
         );
       }),
   );
-  const cost: Cost = { requests: responses.length, html: 0, css: 0, js: 0, layoutShift };
-  for (const response of responses) {
-    const body = await response.body();
-    switch (response.request().resourceType()) {
-      case "document":
-        cost.html += body.length;
-        break;
-      case "stylesheet":
-        cost.css += gzipSync(body).length;
-        break;
-      case "script":
-        cost.js += gzipSync(body).length;
-        break;
-    }
-  }
-  return cost;
 }
