@@ -87,5 +87,9 @@ func (g *Gateway) executeTool(ctx context.Context, project *toolset.Snapshot, cl
 	} else {
 		params.Set("arguments", []byte("{}"))
 	}
-	return g.callUpstreamTool(ctx, project, client, params, trace)
+	tool, err := calledTool(params, trace)
+	if err != nil {
+		return nil, err
+	}
+	return g.callUpstreamTool(ctx, project, client, tool, params, trace)
 }

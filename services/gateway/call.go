@@ -26,13 +26,9 @@ func (g *Gateway) callTool(ctx context.Context, project *toolset.Snapshot, clien
 // dispatchTool answers tools/call: a built-in tool here, every other by the
 // server that owns it.
 func (g *Gateway) dispatchTool(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *Trace) ([]byte, error) {
-	name, ok := params.String("name")
-	if !ok {
-		return nil, fault.Invalid("name must be the name of a tool, as a string")
-	}
-	trace.Tool = clip(name)
-	if a := params.Get("arguments"); a != nil && rawjson.Kind(a) != '{' && rawjson.Kind(a) != 'n' {
-		return nil, fault.Invalid("arguments must be an object")
+	name, err := calledTool(params, trace)
+	if err != nil {
+		return nil, err
 	}
 	switch name {
 	case ToolSearch:
@@ -42,22 +38,30 @@ func (g *Gateway) dispatchTool(ctx context.Context, project *toolset.Snapshot, c
 	case ToolExecute:
 		return g.executeTool(ctx, project, client, params, trace)
 	default:
-		return g.callUpstreamTool(ctx, project, client, params, trace)
+		return g.callUpstreamTool(ctx, project, client, name, params, trace)
 	}
 }
 
-// callUpstreamTool sends tools/call to the upstream server that owns the tool
-// (specification, "MCP methods"). Arguments and result pass through as raw
-// bytes; a tool's own failure stays a result.
-func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *Trace) ([]byte, error) {
+// calledTool returns the name of the tool that the params of tools/call ask
+// for, and notes it. It returns INVALID_PARAMETER when name or arguments are not
+// what the method takes.
+func calledTool(params *rawjson.Object, trace *Trace) (string, error) {
 	name, ok := params.String("name")
 	if !ok {
-		return nil, fault.Invalid("name must be the name of a tool, as a string")
+		return "", fault.Invalid("name must be the name of a tool, as a string")
 	}
 	trace.Tool = clip(name)
 	if a := params.Get("arguments"); a != nil && rawjson.Kind(a) != '{' && rawjson.Kind(a) != 'n' {
-		return nil, fault.Invalid("arguments must be an object")
+		return "", fault.Invalid("arguments must be an object")
 	}
+	return name, nil
+}
+
+// callUpstreamTool sends tools/call, whose name and arguments were judged, to
+// the upstream server that owns the tool (specification, "MCP methods").
+// Arguments and result pass through as raw bytes; a tool's own failure stays a
+// result.
+func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapshot, client *Client, name string, params *rawjson.Object, trace *Trace) ([]byte, error) {
 	tool, err := project.Resolve(name)
 	if err != nil {
 		return nil, err
