@@ -73,7 +73,7 @@ func (a *ConnectionPages) List(c *fiber.Ctx) error {
 			p.Rows = append(p.Rows, row)
 		}
 	}
-	p.Chips = connectionChips(query, kind, counts)
+	p.Chips = stateChips(connectionsPath, views.ConnectionStates(), query, kind, counts)
 	return web.Render(c, views.Connections(p))
 }
 
@@ -105,34 +105,6 @@ func connectionRow(p *toolset.Snapshot, server *toolset.Server, s oauthclient.St
 		Enabled: config.Enabled, State: views.ConnectionStateOf(string(s.State)), Reason: s.Reason,
 		RefreshedAt: s.RefreshedAt, ExpiresAt: s.ExpiresAt, ConnectedAt: s.ConnectedAt,
 	}
-}
-
-// connectionChips narrows the list to connections of one state. States that no
-// connection has are left out.
-func connectionChips(query, chosen string, counts map[string]int) []ui.Chip {
-	link := func(kind string) string {
-		values := url.Values{}
-		if query != "" {
-			values.Set("query", query)
-		}
-		if kind != "" {
-			values.Set("state", kind)
-		}
-		if len(values) == 0 {
-			return connectionsPath
-		}
-		return connectionsPath + "?" + values.Encode()
-	}
-	var chips []ui.Chip
-	for _, s := range views.ConnectionStates() {
-		switch {
-		case s.Kind == chosen:
-			chips = append(chips, ui.Chip{Label: s.Word, Count: ui.Count(counts[s.Kind]), On: true, URL: link("")})
-		case counts[s.Kind] > 0:
-			chips = append(chips, ui.Chip{Label: s.Word, Count: ui.Count(counts[s.Kind]), URL: link(s.Kind)})
-		}
-	}
-	return chips
 }
 
 // Show serves GET /admin/connections/:id.

@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
@@ -81,40 +80,12 @@ func (a *Servers) List(c *fiber.Ctx) error {
 			props.Rows = append(props.Rows, row)
 		}
 	}
-	props.Chips = stateChips(p.Project.Slug, query, kind, counts)
+	props.Chips = stateChips(serversPath(p.Project.Slug), views.States(), query, kind, counts)
 	return web.Render(c, views.Servers(props))
 }
 
 func mentions(text, query string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(query))
-}
-
-// stateChips narrows the list to servers of one state. States that no server
-// has are left out.
-func stateChips(slug, query, chosen string, counts map[string]int) []ui.Chip {
-	link := func(kind string) string {
-		values := url.Values{}
-		if query != "" {
-			values.Set("query", query)
-		}
-		if kind != "" {
-			values.Set("state", kind)
-		}
-		if len(values) == 0 {
-			return serversPath(slug)
-		}
-		return serversPath(slug) + "?" + values.Encode()
-	}
-	chips := []ui.Chip{}
-	for _, s := range views.States() {
-		switch {
-		case s.Kind == chosen:
-			chips = append(chips, ui.Chip{Label: s.Word, Count: ui.Count(counts[s.Kind]), On: true, URL: link("")})
-		case counts[s.Kind] > 0:
-			chips = append(chips, ui.Chip{Label: s.Word, Count: ui.Count(counts[s.Kind]), URL: link(s.Kind)})
-		}
-	}
-	return chips
 }
 
 // latency returns the median duration of lately answered calls, by alias.
