@@ -112,7 +112,11 @@ func (s *Stream) Over() <-chan struct{} { return s.over }
 // the stream is over, or when too much waits for the client already: then the
 // stream ends, because a message may not be lost unseen.
 func (s *Stream) Send(event string, data []byte) bool {
-	frame := appendEvent(nil, event, data)
+	return s.send(appendEvent(nil, event, data))
+}
+
+// send queues a frame as Send does a message.
+func (s *Stream) send(frame []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ending {
