@@ -59,6 +59,17 @@ func (f *failures) stoppedUntil() time.Time {
 	return oldest.Add(AuthFailureWindow)
 }
 
+// check returns RATE_LIMITED while the address is stopped.
+func (f *failures) check(now time.Time) error {
+	wait := f.stoppedUntil().Sub(now)
+	if wait <= 0 {
+		return nil
+	}
+	refused := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "too many wrong credentials came from this address: check the one in use, and wait before the next attempt")
+	refused.RetryAfter = wait
+	return refused
+}
+
 func (f *failures) latest() time.Time {
 	return f.at[(f.next+MaxAuthFailures-1)%MaxAuthFailures]
 }
@@ -79,15 +90,13 @@ func (l *FailureLimit) Check(c *fiber.Ctx) error {
 	if now.UnixNano() >= l.until.Load() {
 		return nil
 	}
-	key := networkOf(parseAddress(c.IP()))
-	shard := l.shard(key)
-	shard.mu.Lock()
+	shard, key := l.lock(c)
 	defer shard.mu.Unlock()
 	f := shard.last[key]
 	if f == nil {
 		return nil
 	}
-	return stopped(f.stoppedUntil().Sub(now))
+	return f.check(now)
 }
 
 // Failed notes that a credential of the request was judged and is wrong. It
@@ -95,9 +104,7 @@ func (l *FailureLimit) Check(c *fiber.Ctx) error {
 // that attempts made at once are told no more than those made one by one.
 func (l *FailureLimit) Failed(c *fiber.Ctx) error {
 	now := l.now()
-	key := networkOf(parseAddress(c.IP()))
-	shard := l.shard(key)
-	shard.mu.Lock()
+	shard, key := l.lock(c)
 	defer shard.mu.Unlock()
 	f := shard.last[key]
 	if f == nil {
@@ -107,8 +114,8 @@ func (l *FailureLimit) Failed(c *fiber.Ctx) error {
 		f = &failures{}
 		shard.last[key] = f
 	}
-	if wait := f.stoppedUntil().Sub(now); wait > 0 {
-		return stopped(wait)
+	if err := f.check(now); err != nil {
+		return err
 	}
 	f.at[f.next] = now
 	f.next = (f.next + 1) % MaxAuthFailures
@@ -129,8 +136,13 @@ func (l *FailureLimit) extend(until time.Time) {
 	}
 }
 
-func (l *FailureLimit) shard(key netip.Prefix) *failureShard {
-	return &l.shards[maphash.Comparable(l.seed, key)%failureShards]
+// lock returns the network of the request's address, and the locked shard that
+// remembers it, which the caller unlocks.
+func (l *FailureLimit) lock(c *fiber.Ctx) (*failureShard, netip.Prefix) {
+	key := networkOf(parseAddress(c.IP()))
+	shard := &l.shards[maphash.Comparable(l.seed, key)%failureShards]
+	shard.mu.Lock()
+	return shard, key
 }
 
 // makeRoom forgets the addresses whose failures are too old to count, and the
@@ -151,13 +163,4 @@ func (s *failureShard) makeRoom(now time.Time) {
 	if len(s.last) >= addressesPerFailure {
 		delete(s.last, oldest)
 	}
-}
-
-func stopped(wait time.Duration) error {
-	if wait <= 0 {
-		return nil
-	}
-	f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "too many wrong credentials came from this address: check the one in use, and wait before the next attempt")
-	f.RetryAfter = wait
-	return f
 }
