@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
-	"gorm.io/gorm"
 
 	"mcpgateway/migrations"
 	"mcpgateway/models"
@@ -37,7 +36,6 @@ func (quiet) Published(context.Context, ...notify.Topic) error { return nil }
 // catalogWorld is the catalog with its routes and nothing else.
 type catalogWorld struct {
 	app     *fiber.App
-	db      *gorm.DB
 	store   *catalog.Store
 	catalog *catalog.Catalog
 }
@@ -65,7 +63,6 @@ func newCatalogWorld(t testing.TB, dsn string, limits ...fiber.Handler) *catalog
 	clients := egress.NewClients(egress.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}))
 	t.Cleanup(clients.Close)
 	w := &catalogWorld{
-		db:      db,
 		store:   catalog.NewStore(db, clients.Catalog(), activity.NewAudit(db, now), quiet{}, now),
 		catalog: catalog.New(db, page.NewCursors(ring), ring.ActiveKID(), log),
 	}
