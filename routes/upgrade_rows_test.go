@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"gorm.io/gorm"
-
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/routes/routestest"
@@ -50,9 +48,10 @@ func keep(t *testing.T) kept {
 	k.cookie = in.Cookie.Reveal()
 	var key models.Key
 	var person models.User
-	for _, read := range []*gorm.DB{a.Services.DB.First(&key), a.Services.DB.First(&person), a.Services.DB.First(&k.session), a.Services.DB.Order("seq").Find(&k.audit), a.Services.DB.First(&k.head)} {
-		if read.Error != nil {
-			t.Fatal(read.Error)
+	db := a.Services.DB
+	for _, err := range []error{db.First(&key).Error, db.First(&person).Error, db.First(&k.session).Error, db.Order("seq").Find(&k.audit).Error, db.First(&k.head).Error} {
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
 	k.keyHash, k.passwordHash = key.Hash, person.PasswordHash

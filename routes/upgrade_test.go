@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/pressly/goose/v3"
-	"gorm.io/gorm"
 
 	"mcpgateway/migrations"
 	"mcpgateway/models"
@@ -67,18 +66,17 @@ func fill(t *testing.T, dsn string, version int64, rows []oldRow) {
 	if _, err := p.UpTo(t.Context(), version); err != nil {
 		t.Fatal(err)
 	}
-	err = db.Transaction(func(tx *gorm.DB) error {
-		for _, row := range rows {
-			if row.since > version {
-				continue
-			}
-			if err := tx.Exec(row.statement, row.values...).Error; err != nil {
-				return fmt.Errorf("%s: %w", row.statement, err)
-			}
+	tx := db.Begin()
+	defer tx.Rollback() // does nothing after the commit
+	for _, row := range rows {
+		if row.since > version {
+			continue
 		}
-		return nil
-	})
-	if err != nil {
+		if err := tx.Exec(row.statement, row.values...).Error; err != nil {
+			t.Fatalf("%s: %v", row.statement, err)
+		}
+	}
+	if err := tx.Commit().Error; err != nil {
 		t.Fatal(err)
 	}
 }
