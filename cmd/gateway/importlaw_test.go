@@ -16,13 +16,16 @@ import (
 const module = "mcpgateway"
 
 // goPackage is what `go list -json` tells of a package, as far as the law of
-// imports looks at it. Imports are those of the files that ship, without tests.
+// imports looks at it. Imports are those of the files that ship; those of its
+// tests are apart, by the package that they belong to.
 type goPackage struct {
-	ImportPath string
-	Name       string
-	Dir        string
-	Imports    []string
-	GoFiles    []string
+	ImportPath   string
+	Name         string
+	Dir          string
+	Imports      []string
+	TestImports  []string
+	XTestImports []string
+	GoFiles      []string
 }
 
 // room returns the package's place in the house, such as "services/egress";
@@ -34,8 +37,17 @@ func (p goPackage) room() string {
 // importLaw forbids some imports to some rooms.
 type importLaw struct {
 	says    string
+	tests   bool // it is about the rooms' tests, and not about what ships
 	binds   func(room string) bool
 	forbids func(target string) bool
+}
+
+// judged returns the imports of the package that the law is about.
+func (l importLaw) judged(p goPackage) []string {
+	if l.tests {
+		return slices.Concat(p.TestImports, p.XTestImports)
+	}
+	return p.Imports
 }
 
 // importLaws is who may know whom. Test kits, the packages whose name ends in
@@ -91,6 +103,12 @@ func importLaws() []importLaw {
 			says:    "routes bind, call and answer: no database, no migration, no command",
 			binds:   shipped(in("routes")),
 			forbids: anyOf(isDatabase, ours(in("migrations", "cmd"))),
+		},
+		{
+			says:    "tests of routes leave the ORM to the product and the test kits",
+			tests:   true,
+			binds:   in("routes"),
+			forbids: library("gorm.io"),
 		},
 		{
 			says:    "only code mode's worker and commands start processes",
@@ -164,7 +182,7 @@ func importBreaches(packages []goPackage) []string {
 			if !law.binds(p.room()) {
 				continue
 			}
-			for _, target := range p.Imports {
+			for _, target := range law.judged(p) {
 				if law.forbids(target) {
 					breaches = append(breaches, p.room()+" imports "+target+": "+law.says)
 				}
@@ -190,7 +208,7 @@ func moduleRoot(t *testing.T) string {
 // listPackages returns every package of the module as `go list` sees it.
 func listPackages(t *testing.T) []goPackage {
 	t.Helper()
-	list := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Name,Dir,Imports,GoFiles", "./...")
+	list := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Name,Dir,Imports,TestImports,XTestImports,GoFiles", "./...")
 	list.Dir = moduleRoot(t)
 	var trouble bytes.Buffer
 	list.Stderr = &trouble
@@ -288,6 +306,34 @@ func TestTheImportLawFindsBreaches(t *testing.T) {
 			p := goPackage{ImportPath: module + "/" + c.room, Imports: []string{"fmt", c.target}}
 			if found := importBreaches([]goPackage{p}); len(found) != c.breaches {
 				t.Errorf("found %d breaches, want %d: %q", len(found), c.breaches, found)
+			}
+		})
+	}
+}
+
+func TestTheImportLawFindsBreachesOfTests(t *testing.T) {
+	cases := []struct {
+		room, target string
+		breaches     int
+	}{
+		{"routes", "gorm.io/gorm", 1},
+		{"routes/mcp", "gorm.io/driver/postgres", 1},
+		{"routes/routestest", "gorm.io/gorm", 1},
+		{"routes/mcp", "mcpgateway/models/modelstest", 0},
+		{"routes/mcp", "mcpgateway/migrations", 0},
+		{"routes", "database/sql/driver", 0},
+		{"routesque", "gorm.io/gorm", 0},
+		{"services/access", "gorm.io/gorm", 0},
+		{"services/access", "github.com/gofiber/fiber/v2", 0},
+		{"cmd/gateway", "gorm.io/gorm", 0},
+	}
+	for _, c := range cases {
+		t.Run("tests of "+c.room+" import "+c.target, func(t *testing.T) {
+			path := module + "/" + c.room
+			for _, p := range []goPackage{{ImportPath: path, TestImports: []string{"fmt", c.target}}, {ImportPath: path, XTestImports: []string{"fmt", c.target}}} {
+				if found := importBreaches([]goPackage{p}); len(found) != c.breaches {
+					t.Errorf("found %d breaches, want %d: %q", len(found), c.breaches, found)
+				}
 			}
 		})
 	}
