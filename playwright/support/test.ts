@@ -22,17 +22,22 @@ export const test = base.extend<object, { gateway: Gateway }>({
   page: async ({ page, gateway }, use) => {
     const complaints = await watch(page, gateway.url);
     await use(page);
-    expect(complaints, "what the page complained about").toEqual([]);
+    expect(complaints(), "what the page complained about").toEqual([]);
   },
 });
 
-/** Returns the list that fills with everything a good page does not do. */
-async function watch(page: Page, origin: string): Promise<string[]> {
+/** Watches for everything a good page does not do, and returns what tells of it when the test is over. */
+async function watch(page: Page, origin: string): Promise<() => string[]> {
   const complaints: string[] = [];
+  const unloaded: { url: string; text: string }[] = [];
+  const refused: string[] = [];
+  page.on("response", (response) => {
+    if (response.request().isNavigationRequest() && response.status() >= 400) refused.push(response.url());
+  });
   page.on("console", (message) => {
-    // Chromium also logs the status of the document itself, which tests expect.
-    const aboutDocument = message.location().url === page.url() && message.text().startsWith("Failed to load resource");
-    if (["error", "warning"].includes(message.type()) && !aboutDocument) complaints.push(`console: ${message.text()}`);
+    if (!["error", "warning"].includes(message.type())) return;
+    if (message.text().startsWith("Failed to load resource")) unloaded.push({ url: message.location().url, text: message.text() });
+    else complaints.push(`console: ${message.text()}`);
   });
   page.on("pageerror", (error) => complaints.push(`uncaught: ${error.message}`));
   page.on("request", (request) => {
@@ -47,5 +52,14 @@ async function watch(page: Page, origin: string): Promise<string[]> {
     const report = (window as unknown as { reportViolation(what: string): void }).reportViolation;
     document.addEventListener("securitypolicyviolation", (event) => report(`${event.effectiveDirective} ${event.blockedURI}`));
   });
-  return complaints;
+  return () => {
+    // Chromium also logs the status of the documents themselves, which tests
+    // expect; it may do so before or after their address is that of the page.
+    const others = unloaded.filter(({ url }) => {
+      const document = refused.indexOf(url);
+      if (document >= 0) refused.splice(document, 1);
+      return document < 0;
+    });
+    return [...complaints, ...others.map(({ url, text }) => `console: ${text} ${url}`)];
+  };
 }
