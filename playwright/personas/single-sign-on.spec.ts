@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 
 import { ada, addPerson, adminToken, expect, setUp, test } from "../support/signed-in.ts";
 import { startGateway } from "../support/gateway.ts";
+import { freePort } from "../support/port.ts";
 
 const client = { client_id: "gateway", client_secret: "a secret of the tests", token_endpoint_auth_method: "client_secret_basic" };
 
@@ -21,17 +22,6 @@ async function startProvider(redirectURL: string) {
       if (child.exitCode === null) await once(child, "exit");
     },
   };
-}
-
-/** Returns a port that nobody uses at the moment. */
-async function freePort(): Promise<number> {
-  const { createServer } = await import("node:net");
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 // The provider's own pages have scripts and styles of their own, so the page is
