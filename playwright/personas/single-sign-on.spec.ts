@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 
 import { ada, addPerson, adminToken, expect, setUp, test } from "../support/signed-in.ts";
 import { startGateway } from "../support/gateway.ts";
+import { agree } from "../support/oauth-upstream.ts";
 import { freePort } from "../support/port.ts";
 
 const client = { client_id: "gateway", client_secret: "a secret of the tests", token_endpoint_auth_method: "client_secret_basic" };
@@ -48,10 +49,8 @@ test("somebody signs in with the identity provider of their company", async ({ b
     const page = await context.newPage();
     await page.goto("/admin/audit");
     await page.getByRole("link", { name: "Sign in with 127.0.0.1" }).click();
-    await page.locator("input[name=login]").fill("grace@example.com");
-    await page.locator("input[name=password]").fill("any");
-    await page.locator("button[type=submit]").click();
-    await page.locator("button[type=submit]").click(); // the consent
+    await page.waitForURL((url) => url.origin === provider.issuer, { waitUntil: "domcontentloaded" });
+    await agree(page, gateway.url, "grace@example.com");
     await expect(page).toHaveURL(`${gateway.url}/admin/audit`);
     await page.goto("/admin/account");
     await expect(page.getByRole("main")).toContainText("grace@example.com · Viewer · single sign-on");
@@ -60,10 +59,8 @@ test("somebody signs in with the identity provider of their company", async ({ b
     await context.clearCookies();
     await page.goto("/login");
     await page.getByRole("link", { name: "Sign in with 127.0.0.1" }).click();
-    await page.locator("input[name=login]").fill("mallory@example.com");
-    await page.locator("input[name=password]").fill("any");
-    await page.locator("button[type=submit]").click();
-    await page.locator("button[type=submit]").click();
+    await page.waitForURL((url) => url.origin === provider.issuer, { waitUntil: "domcontentloaded" });
+    await agree(page, gateway.url, "mallory@example.com");
     await expect(page.getByRole("alert")).toBeVisible();
     await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
     await page.getByLabel("Password").fill(ada.password);

@@ -143,14 +143,14 @@ async function holds(upstream: OAuthUpstream, token: string): Promise<boolean> {
 }
 
 /**
- * Signs in at the provider and agrees to everything it asks, until the browser
- * is back at the origin.
+ * Signs somebody in at the provider and agrees to everything it asks, until the
+ * browser is back at the origin.
  */
-export async function agree(page: Page, origin: string): Promise<void> {
+export async function agree(page: Page, origin: string, email = "ada@example.com"): Promise<void> {
   for (let step = 0; step < 4 && new URL(page.url()).origin !== origin; step++) {
     const login = page.locator("input[name=login]");
     if (await login.count()) {
-      await login.fill("ada@example.com");
+      await login.fill(email);
       await page.locator("input[name=password]").fill("any");
     }
     const before = page.url();
