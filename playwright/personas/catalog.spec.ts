@@ -88,6 +88,7 @@ async function readToTheEnd(page: Page): Promise<number> {
     const before = await shown(page).textContent();
     await next.click();
     await expect(shown(page)).not.toHaveText(before!);
+    await page.waitForLoadState("domcontentloaded"); // the way on stands at the end of the page
   }
   expect(names.size).toBe(total);
   await page.getByRole("link", { name: "First page" }).click();
