@@ -82,6 +82,9 @@ async function run(page: Page, slug: string, code: string, { input = "", check =
   await page.getByRole("button", { name: "Run", exact: true }).click();
 }
 
+/** Where a run leads when it is over. */
+const finished = /\/code-mode\/run\?run=[0-9a-f-]{36}&typecheck=off#outcome$/;
+
 const result = (page: Page) => page.getByRole("group", { name: "Result", exact: true });
 
 const looks = [
@@ -124,6 +127,7 @@ for (const look of looks) {
 
 test("the pages keep to their budgets", async ({ page, place }) => {
   await run(page, place.slug, good, { input: '{"mark":1}' });
+  await expect(page).toHaveURL(finished);
   await expect(result(page)).toBeVisible();
   const kept = new URL(page.url());
   for (const path of ["", "/run", `/run${kept.search}`, "/runs", `/runs/${kept.searchParams.get("run")}`]) {
@@ -145,10 +149,10 @@ async function useCodeMode(page: Page, place: Place, slug: string) {
   await expect(page.getByText("Code Mode is off")).toBeVisible();
   await page.getByRole("link", { name: "Open the settings" }).click();
   await page.getByRole("switch", { name: "Code Mode" }).check();
-  await page.getByRole("spinbutton", { name: "Longest run, in seconds" }).fill("2.5");
+  await page.getByRole("spinbutton", { name: "Longest run, in seconds" }).fill("22.5");
   await page.getByRole("button", { name: "Save settings" }).click();
   await expect(page.getByRole("status").first()).toContainText("Code Mode is on.");
-  await expect(page.getByRole("spinbutton", { name: "Longest run, in seconds" })).toHaveValue("2.5");
+  await expect(page.getByRole("spinbutton", { name: "Longest run, in seconds" })).toHaveValue("22.5");
   await expect(page.getByRole("switch", { name: "Code Mode" })).toBeChecked();
   await expect(page.getByRole("switch", { name: "Requests to the web" })).not.toBeChecked();
 
@@ -160,7 +164,7 @@ async function useCodeMode(page: Page, place: Place, slug: string) {
 
   const before = place.closed();
   await run(page, slug, good, { input: '{"mark":"m"}' });
-  await expect(page).toHaveURL(/\/code-mode\/run\?run=[0-9a-f-]{36}&typecheck=off#outcome$/);
+  await expect(page).toHaveURL(finished);
   const first = JSON.parse((await result(page).textContent())!);
   expect(first).toMatchObject({ first: "It breaks <b>here</b>", mark: "m" });
   await expect(page.getByRole("group", { name: "Log", exact: true })).toContainText("there are 2");
@@ -172,17 +176,21 @@ async function useCodeMode(page: Page, place: Place, slug: string) {
   expect(place.closed() - before).toBe(1);
 
   await page.getByRole("link", { name: "Open this run" }).click();
+  const ofARun = /\/code-mode\/runs\/[0-9a-f-]{36}$/;
+  await expect(page).toHaveURL(ofARun);
   const here = page.url();
   await page.locator("summary", { hasText: "Replay" }).click();
   await expect(page.getByText("1 call that may write is made once more.")).toBeVisible();
   await page.getByRole("button", { name: "Run again" }).click();
   await expect(page.getByRole("status").first()).toContainText("It ran again.");
-  expect(page.url()).not.toBe(here);
+  await expect(page).toHaveURL(ofARun);
+  await expect(page).not.toHaveURL(here);
   // The code's clock began where that of the first run did, and so did its dice.
   expect(JSON.parse((await result(page).textContent())!)).toEqual(first);
   expect(place.closed() - before).toBe(2);
 
   await page.getByRole("link", { name: "Runs", exact: true }).click();
+  await expect(page).toHaveURL(`${settings}/runs`);
   await expect(page.getByRole("row")).toHaveCount(3);
   await expect(page.getByRole("row").nth(1)).toContainText(ada.email);
 }
@@ -274,6 +282,7 @@ test("the preview follows the filter, tells sizes and what is not checked, and c
 
 test("a viewer sees everything and runs nothing", async ({ browser, gateway, people, place, page }) => {
   await run(page, place.slug, "return 1");
+  await expect(page).toHaveURL(finished);
   await expect(result(page)).toBeVisible();
   const kept = new URL(page.url()).searchParams.get("run")!;
   const viewer = await pageOf(browser, gateway, people.viewer);
