@@ -137,7 +137,7 @@ test("the tools lead to their calls, and these to the older ones", async ({ page
   await page.getByRole("link", { name: "Show all" }).or(page.locator(".chip.on")).first().click();
   await page.getByRole("link", { name: "Next" }).click();
   await expect(page.getByRole("link", { name: "First page" })).toBeVisible();
-  expect(await rows(page).count()).toBeGreaterThanOrEqual(20);
+  await expect.poll(() => rows(page).count()).toBeGreaterThanOrEqual(20);
   await expect(page.locator("live-tail")).toHaveCount(0);
 });
 

@@ -108,6 +108,7 @@ withTools("a tool of a pinned server waits for approval", async ({ page, gateway
   await page.goto("/admin/projects/pinned/servers");
   await page.getByRole("link", { name: "github" }).first().click();
   await page.getByRole("button", { name: "Sync now" }).click();
+  await expect(page.getByRole("status")).toContainText("1 tool in ");
   await page.goto("/admin/projects/pinned/tools?show=changed");
   await page.getByRole("link", { name: "github__tool_0" }).click();
   await page.getByRole("button", { name: "Approve this definition" }).click();
@@ -138,6 +139,7 @@ test("people are added, changed, blocked and deleted", async ({ page, gateway, b
   await page.getByRole("radio", { name: "Member" }).check();
   await page.getByLabel("First password").fill(vera.password);
   await page.getByRole("button", { name: "Add person" }).click();
+  await expect(page.getByText("Somebody has this e-mail address already.").first()).toBeVisible();
   await expect(page.getByRole("radio", { name: "Member" })).toBeChecked();
   await expect(page.getByRole("textbox", { name: "E-mail" })).toHaveValue(vera.email);
   await page.getByRole("textbox", { name: "E-mail" }).fill(email);

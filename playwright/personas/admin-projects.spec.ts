@@ -181,6 +181,7 @@ for (const javaScriptEnabled of [true, false]) {
       await expect(page.getByRole("row").filter({ hasText: "every" }).first()).toContainText("Off");
       await page.getByRole("link", { name: "every", exact: true }).click();
       await page.getByRole("button", { name: "Switch on" }).click();
+      await expect(page.getByRole("status")).toContainText("switched on");
       await page.getByRole("link", { name: "Edit" }).click();
       await page.getByLabel("Alias").fill("gateway");
       await page.getByRole("button", { name: "Save", exact: true }).click();
