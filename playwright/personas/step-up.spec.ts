@@ -70,6 +70,7 @@ test("a form that was open for too long asks who it is and changes nothing", asy
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Confirm who you are");
   await page.getByLabel(`Password of ${ada.email}`).fill(ada.password);
   await page.getByRole("button", { name: "Confirm" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).not.toHaveText("Confirm who you are");
   await page.goto("/admin/people");
   await expect(page.getByText("late@example.com")).toHaveCount(0);
 });
