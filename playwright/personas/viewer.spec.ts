@@ -1,5 +1,17 @@
-import { addProject, expect, pageOf, test } from "../support/signed-in.ts";
+import { addProject, expect, pageOf, startEmptyGateway, test as base } from "../support/signed-in.ts";
 import { startUpstream } from "../support/upstream.ts";
+
+/** As the test function of the other specs, on a gateway of its own: every page of it is visited, and no others' are. */
+const test = base.extend({
+  gateway: [
+    async ({}, use) => {
+      const gateway = await startEmptyGateway();
+      await use(gateway);
+      await gateway.stop();
+    },
+    { scope: "worker" },
+  ],
+});
 
 test.use({ as: "viewer" });
 
