@@ -28,7 +28,7 @@ func TestBadUpstreamsCostTheOthersNothing(t *testing.T) {
 	dsn := "sqlite:" + filepath.Join(t.TempDir(), "gateway.db")
 	app := routestest.New(t, dsn)
 	app.Apply(t, fmt.Sprintf(`{"projects":{"p":{"authMode":"none","mcpServers":{
-		"well":{"url":%q},"hole":{"url":%q,"timeout":300},"dead":{"url":%q,"timeout":300}}}}}`, well.Start(t), hole.Start(t), deadURL))
+		"well":{"url":%q},"hole":{"url":%q,"timeout":4000},"dead":{"url":%q}}}}}`, well.Start(t), hole.Start(t), deadURL))
 	app.Sync(t, "p", "well", "hole", "dead")
 	hole.SetFault(upstreamtest.Fault{On: upstreamtest.OnCall, Kind: upstreamtest.Hang})
 	end()
