@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,6 +14,19 @@ import (
 	"mcpgateway/services/upstream"
 	"mcpgateway/services/upstream/upstreamtest"
 )
+
+// awaited is a context that tells when somebody waits for its end: who shares a
+// run does so from then on.
+type awaited struct {
+	context.Context
+	once  sync.Once
+	asked chan struct{}
+}
+
+func (a *awaited) Done() <-chan struct{} {
+	a.once.Do(func() { close(a.asked) })
+	return a.Context.Done()
+}
 
 // TestSyncBeginsAfterItWasAsked shows that a change is seen by whoever asks
 // after it, also while an earlier run is under way, and together with what
@@ -52,8 +66,15 @@ func TestSyncBeginsAfterItWasAsked(t *testing.T) {
 		first <- r
 	}()
 	<-entered
-	time.AfterFunc(50*time.Millisecond, func() { close(release) }) // while the second one waits
-	r := w.mustSync(t)
+	second := &awaited{Context: testContext(t), asked: make(chan struct{})}
+	go func() {
+		<-second.asked
+		close(release)
+	}()
+	r, err := w.Sync(second, "s")
+	if err != nil {
+		t.Fatal(err)
+	}
 	if want := "+[newer new and changed new] ~[returns returns as it was changes] -[goes] =7"; changed(r) != want {
 		t.Errorf("the second found %s, want %s", changed(r), want)
 	}
