@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"mcpgateway/services/fault"
@@ -130,39 +131,62 @@ func TestRequestsOfTheUpstreamInTheMiddleOfACall(t *testing.T) {
 }
 
 func TestABrokenStreamIsResumed(t *testing.T) {
+	s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20251125}, Tools: upstreamtest.Standard(1), Resumable: true})
+	p, to := newPool(t), target(s.Start(t))
+	mustCall(t, p, to, echo("warm"))
+	s.SetFault(upstreamtest.Fault{On: upstreamtest.OnCall, Kind: upstreamtest.CutStream, Retry: time.Millisecond})
+	resp := mustCall(t, p, to, echo("resumed"))
+	if got := textOf(t, resp.Result); got != "resumed" {
+		t.Errorf("got %s", got)
+	}
+	var resumed http.Header
+	for _, r := range s.Requests() {
+		if r.HTTPMethod == http.MethodGet {
+			resumed = r.Header
+		}
+	}
+	if resumed.Get("Last-Event-Id") == "" || resumed.Get("Mcp-Session-Id") == "" || resumed.Get("Accept") != "text/event-stream" || resumed.Get("Content-Type") != "" {
+		t.Errorf("resumed with %v", resumed)
+	}
+	if n := s.Calls(); n != 2 {
+		t.Errorf("the tool was called %d times, want 2", n)
+	}
+}
+
+func TestABrokenStreamIsResumedWhenItAsksForThat(t *testing.T) {
 	for _, tc := range []struct {
-		name  string
-		retry time.Duration
-		least time.Duration
+		name        string
+		retry, want time.Duration
 	}{
 		{"at once, as asked", 150 * time.Millisecond, 150 * time.Millisecond},
 		{"not faster than is decent", time.Millisecond, 100 * time.Millisecond},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20251125}, Tools: upstreamtest.Standard(1), Resumable: true})
-			p, to := newPool(t), target(s.Start(t))
-			mustCall(t, p, to, echo("warm"))
-			s.SetFault(upstreamtest.Fault{On: upstreamtest.OnCall, Kind: upstreamtest.CutStream, Retry: tc.retry})
-			began := time.Now()
-			resp := mustCall(t, p, to, echo("resumed"))
-			if got := textOf(t, resp.Result); got != "resumed" {
-				t.Errorf("got %s", got)
-			}
-			if took := time.Since(began); took < tc.least || took > tc.least+2*time.Second {
-				t.Errorf("it was resumed after %s, want %s", took, tc.least)
-			}
-			var resumed http.Header
-			for _, r := range s.Requests() {
-				if r.HTTPMethod == http.MethodGet {
-					resumed = r.Header
+			synctest.Test(t, func(t *testing.T) {
+				c, called := &counting{seen: map[string]int{}}, ""
+				p := upstream.NewPool(&http.Client{Transport: inProcess{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					switch {
+					case r.Header.Get("Last-Event-Id") == "e1":
+						writeEvents(w, `data: {"jsonrpc":"2.0","id":`+called+`,"result":{"resumed":true}}`+"\n\n")
+					case r.Header.Get("Mcp-Session-Id") == "" || r.Method != http.MethodPost:
+						c.ServeHTTP(w, r)
+					default:
+						m := received(r)
+						if m.Method != "tools/call" {
+							w.WriteHeader(http.StatusAccepted)
+							return
+						}
+						called = string(m.ID)
+						writeEvents(w, fmt.Sprintf("id: e1\nretry: %d\ndata:\n\n", tc.retry.Milliseconds()))
+					}
+				})}}, "1")
+				defer p.Close()
+				began := time.Now()
+				resp := mustCall(t, p, target("http://resumed.example/mcp"), echo("x"))
+				if took := time.Since(began); string(resp.Result) != `{"resumed":true}` || took != tc.want {
+					t.Errorf("got %s after %s, want it after %s", resp.Result, took, tc.want)
 				}
-			}
-			if resumed.Get("Last-Event-Id") == "" || resumed.Get("Mcp-Session-Id") == "" || resumed.Get("Accept") != "text/event-stream" || resumed.Get("Content-Type") != "" {
-				t.Errorf("resumed with %v", resumed)
-			}
-			if n := s.Calls(); n != 2 {
-				t.Errorf("the tool was called %d times, want 2", n)
-			}
+			})
 		})
 	}
 }
