@@ -24,14 +24,10 @@ func TestAListenStreamSaysWhatItWillTellAndTellsIt(t *testing.T) {
 	change()
 	stream.want(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"sub-1"}}}`)
 
-	begin := time.Now()
-	s.shutdown(t)
+	s.shutdown(t) // which fails when a stream holds it up
 	stream.want(`{"jsonrpc":"2.0","id":"sub-1","result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":"sub-1"}}}`)
 	stream.want("")
 	other.want(`{"jsonrpc":"2.0","id":99,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":99}}}`)
-	if took := time.Since(begin); took > 5*time.Second {
-		t.Errorf("the shutdown took %v", took)
-	}
 }
 
 func TestWhatCanBeListenedTo(t *testing.T) {
@@ -90,7 +86,7 @@ func TestTheGoSDKHearsOfChangedTools(t *testing.T) {
 				ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { heard <- struct{}{} },
 			})
 			// Its stream opens in the background, so the change is made until it is heard.
-			deadline := time.Now().Add(10 * time.Second)
+			deadline := time.Now().Add(30 * time.Second)
 			for told := false; !told; {
 				change()
 				select {

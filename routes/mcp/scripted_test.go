@@ -146,12 +146,12 @@ func serveOn(t *testing.T, dsn, declaration string, play func(*call) (string, er
 // shutdown ends the listener and its streams.
 func (s *server) shutdown(t *testing.T) {
 	t.Helper()
-	if err := s.app.ShutdownWithTimeout(10 * time.Second); err != nil {
+	if err := s.app.ShutdownWithTimeout(30 * time.Second); err != nil {
 		t.Errorf("shutdown: %v", err)
 	}
 	select {
 	case <-s.ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Error("the listener did not end")
 	}
 }

@@ -145,10 +145,10 @@ func (a *App) Key(t testing.TB, slug string, lifetime time.Duration) (id, text s
 	return row.ID, key.Reveal()
 }
 
-// Eventually polls until holds returns true, and fails the test after ten seconds.
+// Eventually polls until holds returns true, and fails the test after half a minute.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(30 * time.Second)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !holds() {
