@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -217,19 +218,27 @@ func TestLoginTiming(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		// What other programs do on the machine is not in it.
+		cpuTime := func() time.Duration {
+			var used syscall.Rusage
+			if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+				t.Fatal(err)
+			}
+			return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+		}
 		median := func(stored string) time.Duration {
 			var took []time.Duration
 			for range 5 {
-				begun := time.Now()
+				begun := cpuTime()
 				if _, _, err := p.Matches(t.Context(), stored, secrets.NewValue("wrong password")); err != nil {
 					t.Fatal(err)
 				}
-				took = append(took, time.Since(begun))
+				took = append(took, cpuTime()-begun)
 			}
 			slices.Sort(took)
 			return took[2]
 		}
-		// Other programs share the processor: one quiet round is enough.
+		// Other programs share the caches: one quiet round is enough.
 		var ratio float64
 		for range 10 {
 			if ratio = float64(median("")) / float64(median(hash)); ratio > 0.8 && ratio < 1.25 {
