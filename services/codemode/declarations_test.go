@@ -182,9 +182,9 @@ func hostileTools() []*toolset.Tool {
 func TestHostileDefinitionsAreDeclaredInBounds(t *testing.T) {
 	for _, tool := range hostileTools() {
 		t.Run(fmt.Sprintf("%.40q", tool.Upstream), func(t *testing.T) {
-			begin := time.Now()
+			begin := cpuTime(t)
 			declared := declare(t, []*toolset.Tool{tool}, codemode.Settings{})
-			if took := time.Since(begin); took > 2*time.Second {
+			if took := cpuTime(t) - begin; took > 2*time.Second {
 				t.Errorf("took %v", took)
 			}
 			checkDeclared(t, declared, tool)
