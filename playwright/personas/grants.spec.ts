@@ -18,7 +18,6 @@ async function letIn(browser: Browser, gateway: Gateway, state: State, client: L
 }
 
 test("people see the clients that they let in, and take access away", async ({ browser }) => {
-  test.setTimeout(60_000);
   const [gateway, client] = await Promise.all([startEmptyGateway(), listen()]);
   try {
     const state = await setUp(gateway);

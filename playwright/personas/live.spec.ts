@@ -79,7 +79,6 @@ for (const look of looks) {
   test.describe(`${look.name}:`, () => {
     test.use(look.use);
     test("work that goes on is accessible and keeps to the window", async ({ page, waiting }) => {
-      test.setTimeout(40_000); // it looks at two pages
       for (const begin of [runCode, callTool]) {
         const key = newKey();
         await begin(page, key);
@@ -115,7 +114,7 @@ test("a run that is stopped ends its calls and is kept", async ({ page, waiting 
   await expect(async () => {
     await page.goto("/admin/projects/slow/code-mode/runs?state=failed");
     await expect(page.getByRole("row").nth(1)).toContainText("Cancelled", { timeout: 1000 });
-  }).toPass({ timeout: 10_000 });
+  }).toPass({ timeout: 30_000 });
 });
 
 test("a call of the Playground tells its progress while it goes on", async ({ page, waiting }) => {

@@ -32,7 +32,7 @@ function start(url: string, folder: string): { client: Client; transport: StdioC
 }
 
 test("mcp-remote signs in with a browser, calls tools, and needs no browser the next time", async ({ browser }) => {
-  test.setTimeout(90_000);
+  test.slow();
   const gateway = await startEmptyGateway();
   const folder = await mkdtemp(path.join(tmpdir(), "mcp-remote-"));
   try {

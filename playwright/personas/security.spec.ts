@@ -60,7 +60,7 @@ function forbidDialogs(page: Page): string[] {
 // E04. That the page met no content security policy and asked nobody else is
 // seen to by the test function.
 test("what upstream servers say stays text on every page", async ({ page, gateway }) => {
-  test.setTimeout(90_000);
+  test.slow();
   const dialogs = forbidDialogs(page);
   const names = ["good", ...corpus.map((text) => text.slice(0, 60))];
   const upstream = await startUpstream({

@@ -116,7 +116,6 @@ for (const look of [
   { name: "on a phone", colorScheme: "light", width: 390 },
 ] as const) {
   test(`${look.name} the pages before the sign-in are accessible and keep to the window`, async ({ page: _, browser }) => {
-    test.setTimeout(60_000);
     const gateway = await startEmptyGateway();
     const context = await browser.newContext({
       baseURL: gateway.url, colorScheme: look.colorScheme, viewport: { width: look.width, height: 844 }, reducedMotion: "reduce",

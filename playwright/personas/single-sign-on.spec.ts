@@ -29,7 +29,6 @@ async function startProvider(redirectURL: string) {
 // not the watched one.
 test("somebody signs in with the identity provider of their company", async ({ browser, as }) => {
   expect(as).toBe("admin");
-  test.setTimeout(60_000);
   const port = await freePort();
   const provider = await startProvider(`http://127.0.0.1:${port}/login/callback`);
   const gateway = await startGateway({

@@ -36,7 +36,7 @@ async function anHourLater(gateway: Gateway): Promise<void> {
 }
 
 test("who signed in long ago proves who they are before a key is made", async ({ page, gateway }) => {
-  test.setTimeout(180_000); // it builds a program
+  test.slow(); // it builds a program
   await addProject(gateway, "careful", {});
   await page.goto("/admin/projects/careful/keys");
   await anHourLater(gateway);
@@ -61,7 +61,7 @@ test("who signed in long ago proves who they are before a key is made", async ({
 });
 
 test("a form that was open for too long asks who it is and changes nothing", async ({ page, gateway }) => {
-  test.setTimeout(180_000); // it builds a program
+  test.slow(); // it builds a program
   await page.goto("/admin/people/new");
   await page.getByRole("textbox", { name: "E-mail" }).fill("late@example.com");
   await page.getByLabel("First password").fill("late and quiet words here");

@@ -16,7 +16,7 @@ const test = base.extend({
 test.use({ as: "viewer" });
 
 test("a viewer may look at everything and touch nothing", async ({ page, gateway, people, browser }) => {
-  test.setTimeout(60_000);
+  test.slow();
   const upstream = await startUpstream({ tools: [{ name: "add", inputSchema: { type: "object" } }] });
   await addProject(gateway, "looked-at", { calc: upstream.url });
   const visited = new Set<string>();

@@ -8,9 +8,9 @@ import { promisify } from "node:util";
 
 import { builtProgram } from "./build.ts";
 
-const startLimit = 15_000;
+const startLimit = 50_000;
 const stopLimit = 10_000;
-const commandLimit = 10_000;
+const commandLimit = 40_000;
 
 /** How many lines of the log are kept for the message of a failure. */
 const keptLines = 200;

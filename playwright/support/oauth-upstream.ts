@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 
 import type { Page } from "@playwright/test";
 
-const startLimit = 20_000;
+const startLimit = 50_000;
 
 /** The client with which the server asks the provider about tokens. */
 const inspector = {
