@@ -466,20 +466,22 @@ func TestWhatElseClosesABreaker(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20251125}, Tools: upstreamtest.Standard(1)})
-			p, to := newPool(t), target(s.Start(t), within(50*time.Millisecond))
-			s.SetFault(upstreamtest.Fault{On: upstreamtest.OnCall, Kind: upstreamtest.Hang, Times: 5})
+			p, to := newPool(t), target(s.Start(t))
+			mustCall(t, p, to, echo("warm"))
+			s.SetFault(upstreamtest.Fault{On: upstreamtest.OnCall, Kind: upstreamtest.Hang})
+			short := *to
+			short.Timeout = 50 * time.Millisecond
 			for range 5 {
-				_, err := p.Call(testContext(t), to, echo("x"))
+				_, err := p.Call(testContext(t), &short, echo("x"))
 				wantFault(t, err, fault.CodeUpstreamTimeout)
 			}
+			s.SetFault()
 			wantState(t, p, upstream.BreakerOpen)
 			ctx, cancel := context.WithCancel(testContext(t))
 			var healing sync.WaitGroup
 			defer healing.Wait()
 			defer cancel()
-			again := *to
-			again.Timeout = 10 * time.Second
-			healing.Go(func() { heal(ctx, p, &again) })
+			healing.Go(func() { heal(ctx, p, to) })
 			if err := retry(func() error {
 				if b := p.Health("srv").Breaker; b.State != upstream.BreakerClosed {
 					return fmt.Errorf("the breaker is %+v", b)

@@ -227,9 +227,11 @@ func TestATimeOutIsToldToTheUpstream(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		t.Run(string(era), func(t *testing.T) {
 			s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(2)})
-			p, to := newPool(t), target(s.Start(t), within(150*time.Millisecond))
+			p, to := newPool(t), target(s.Start(t))
 			mustCall(t, p, to, echo("warm"))
-			_, err := p.Call(testContext(t), to, &upstream.Request{Method: "tools/call", Params: []byte(`{"name":"sleep","arguments":{"ms":60000}}`)})
+			short := *to
+			short.Timeout = 150 * time.Millisecond
+			_, err := p.Call(testContext(t), &short, &upstream.Request{Method: "tools/call", Params: []byte(`{"name":"sleep","arguments":{"ms":60000}}`)})
 			wantFault(t, err, fault.CodeUpstreamTimeout, "within 15")
 			if err := s.Wait(testContext(t), func() bool { return s.Stats().Cancelled == 1 }); err != nil {
 				t.Errorf("the upstream goes on: %+v", s.Stats())
@@ -354,7 +356,7 @@ func TestAHangingUpstreamDelaysNoOther(t *testing.T) {
 func TestAnUpstreamThatNeverAnswersAProbeIsStillReached(t *testing.T) {
 	s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20250618}, Tools: upstreamtest.Standard(1)})
 	s.SetFault(upstreamtest.Fault{On: "server/discover", Kind: upstreamtest.Hang})
-	p, to := newPool(t), target(s.Start(t), within(time.Second))
+	p, to := newPool(t), target(s.Start(t), within(3*time.Second))
 	mustCall(t, p, to, echo("x"))
 	if n := len(s.Requests("server/discover")); n != 1 {
 		t.Errorf("%d probes", n)
@@ -364,9 +366,10 @@ func TestAnUpstreamThatNeverAnswersAProbeIsStillReached(t *testing.T) {
 func TestAnEndlessStreamEndsAtTheTimeOut(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(1)})
-		p, to := newPool(t), target(s.Start(t), within(200*time.Millisecond))
+		p, to := newPool(t), target(s.Start(t))
 		mustCall(t, p, to, echo("warm"))
 		s.SetFault(upstreamtest.Fault{On: upstreamtest.OnCall, Kind: upstreamtest.EndlessSSE})
+		to.Timeout = 200 * time.Millisecond
 		_, err := p.Call(testContext(t), to, echo("x"))
 		wantFault(t, err, fault.CodeUpstreamTimeout)
 		p.Close()
