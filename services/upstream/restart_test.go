@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"runtime"
 	"testing"
 	"time"
 
@@ -116,11 +115,12 @@ func hostOf(raw string) string {
 // retry tries something for a while, such as listening on a port that was in
 // use a moment ago.
 func retry(try func() error) (err error) {
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); <-tick.C {
 		if err = try(); err == nil {
 			return nil
 		}
-		runtime.Gosched()
 	}
 	return err
 }
