@@ -73,7 +73,7 @@ func newSite(t *testing.T, dsn string, documents http.RoundTripper) *site {
 	ended := make(chan error, 1)
 	go func() { ended <- s.Listener(listener) }()
 	t.Cleanup(func() {
-		if err := s.ShutdownWithTimeout(5 * time.Second); err != nil {
+		if err := s.ShutdownWithTimeout(30 * time.Second); err != nil {
 			t.Error(err)
 		}
 		if err := <-ended; err != nil {
