@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"mcpgateway/routes/routestest"
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/upstream/upstreamtest"
 )
@@ -153,23 +154,16 @@ func TestARunThatIsStoppedEndsItsCallsAndIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.Now().Add(30 * time.Second)
-	for {
+	routestest.Eventually(t, "the run is kept", func() bool {
 		kept, err := a.Services.CodeRuns.List(t.Context(), p.Project.ID, "", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(kept) == 1 {
-			if kept[0].Phase != string(codemode.PhaseCancelled) || kept[0].Calls != 1 {
-				t.Errorf("kept is %+v", kept[0])
-			}
-			return
+		if len(kept) == 1 && (kept[0].Phase != string(codemode.PhaseCancelled) || kept[0].Calls != 1) {
+			t.Errorf("kept is %+v", kept[0])
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("the run was not kept")
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return len(kept) == 1
+	})
 }
 
 func TestThePlaygroundShowsProgressWhileTheCallGoesOn(t *testing.T) {
