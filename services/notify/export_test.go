@@ -1,0 +1,4 @@
+package notify
+
+// MaxRemembered is the bound, for tests.
+const MaxRemembered = maxRemembered
