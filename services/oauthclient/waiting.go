@@ -18,6 +18,8 @@ type Waiting struct {
 	connections *Connections
 	reload      sync.Mutex // one at a time, so that an older state never replaces a newer
 	current     atomic.Pointer[map[string]string]
+
+	configurations notify.Configurations // that were read
 }
 
 // NewWaiting returns an empty one; Load fills it.
@@ -46,10 +48,10 @@ func (w *Waiting) Load(ctx context.Context) error {
 }
 
 // Changed reads again what a topic is about: one connection, or the servers of
-// a project. Other topics are ignored. It serves the change feed.
+// a project unless only syncs changed them. Other topics are ignored. It serves the change feed.
 func (w *Waiting) Changed(ctx context.Context, topic notify.Topic) error {
-	if _, ok := topic.ToolsetOf(); ok {
-		return w.Load(ctx)
+	if projectID, ok := topic.ToolsetOf(); ok {
+		return w.configurations.Act(ctx, w.connections.DB, projectID, w.Load)
 	}
 	serverID, ok := topic.ConnectionOf()
 	if !ok {

@@ -57,6 +57,9 @@ func TestWaitingServersAreKnownInMemory(t *testing.T) {
 		if err := w.db.Model(&models.Server{}).Where("id = ?", serverID).Update("enabled", false).Error; err != nil {
 			t.Fatal(err)
 		}
+		if err := notify.Touch(w.db, notify.Toolset("p")); err != nil {
+			t.Fatal(err)
+		}
 		wait(notify.Toolset("p"), "") // nobody waits for a server that is off
 	})
 }

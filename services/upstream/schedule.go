@@ -260,13 +260,14 @@ func (s *schedule) poke() {
 }
 
 // Changed plans syncs for what a toolset topic brought: new servers and new
-// configurations at once; disabled and deleted ones never. Other topics are
-// ignored.
+// configurations at once; disabled and deleted ones never. What syncs changed
+// brings nothing. Other topics are ignored.
 func (s *Syncer) Changed(ctx context.Context, topic notify.Topic) error {
-	if _, ok := topic.ToolsetOf(); !ok {
+	projectID, ok := topic.ToolsetOf()
+	if !ok {
 		return nil
 	}
-	return s.Plan(ctx)
+	return s.configurations.Act(ctx, s.db, projectID, s.Plan)
 }
 
 // Plan reads which servers there are and plans a sync for each whose

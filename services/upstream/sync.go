@@ -31,11 +31,12 @@ type Syncer struct {
 	now         func() time.Time
 	log         *slog.Logger
 
-	flight   singleflight.Group
-	schedule *schedule
-	updated  func(serverID, uri string)
-	counts   syncCounts
-	locks    Locks // nil when there are no other replicas
+	flight         singleflight.Group
+	schedule       *schedule
+	configurations notify.Configurations // that were planned for
+	updated        func(serverID, uri string)
+	counts         syncCounts
+	locks          Locks // nil when there are no other replicas
 
 	life context.Context // ends when Run does, and every run with it
 	end  context.CancelFunc
@@ -173,7 +174,7 @@ func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) 
 		if err != nil || !result.touched {
 			return err
 		}
-		return notify.Touch(tx, notify.Toolset(server.ProjectID))
+		return notify.TouchInventory(tx, server.ProjectID, server.ID)
 	})
 	switch {
 	case errors.Is(err, errConfigChanged):

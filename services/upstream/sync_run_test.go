@@ -114,9 +114,7 @@ func inVirtualTime(t *testing.T, failing bool, f func(t *testing.T, w *runWorld)
 		w.Syncer = upstream.NewSyncer(db, pool, target, definitions, &announced{}, time.Now, slog.New(slog.DiscardHandler))
 		w.edit = func(id string, fields map[string]any) {
 			t.Helper()
-			if err := db.Model(&models.Server{}).Where("id = ?", id).Updates(fields).Error; err != nil {
-				t.Fatal(err)
-			}
+			editServer(t, db, id, fields)
 			if err := w.Changed(t.Context(), notify.Toolset("p")); err != nil {
 				t.Fatal(err)
 			}

@@ -67,9 +67,7 @@ func startLive(t *testing.T, db *gorm.DB, url string) *liveWorld {
 
 func (w *liveWorld) edit(t *testing.T, fields map[string]any) {
 	t.Helper()
-	if err := w.db.Model(&models.Server{}).Where("id = ?", "s").Updates(fields).Error; err != nil {
-		t.Fatal(err)
-	}
+	editServer(t, w.db, "s", fields)
 	if err := w.Changed(t.Context(), notify.Toolset("p")); err != nil {
 		t.Fatal(err)
 	}

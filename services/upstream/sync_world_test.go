@@ -112,6 +112,21 @@ func newSyncWorld(t *testing.T, db *gorm.DB, opts upstreamtest.Options) *syncWor
 	return w
 }
 
+// editServer stores other fields of a server of project p, as an administrator
+// would.
+func editServer(t *testing.T, db *gorm.DB, id string, fields map[string]any) {
+	t.Helper()
+	err := db.Transaction(func(tx *gorm.DB) error {
+		if err := tx.Model(&models.Server{}).Where("id = ?", id).Updates(fields).Error; err != nil {
+			return err
+		}
+		return notify.Touch(tx, notify.Toolset("p"))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func eachSyncWorld(t *testing.T, opts upstreamtest.Options, f func(t *testing.T, w *syncWorld)) {
 	t.Helper()
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) { f(t, newSyncWorld(t, db, opts)) })
