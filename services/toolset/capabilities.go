@@ -8,23 +8,26 @@ type Capabilities struct {
 	Prompts, Resources, Subscribe, Completions, Logging bool
 }
 
-func capabilitiesOf(servers []*Server) Capabilities {
-	var c Capabilities
-	for _, server := range servers {
-		if !server.Config.Enabled || server.Inventory == nil || server.Inventory.Capabilities == "" {
-			continue
-		}
-		o, err := rawjson.ParseObject([]byte(server.Inventory.Capabilities), rawjson.Lenient)
-		if err != nil {
-			continue
-		}
-		c.Prompts = c.Prompts || o.Get("prompts") != nil
-		c.Completions = c.Completions || o.Get("completions") != nil
-		c.Logging = c.Logging || o.Get("logging") != nil
-		if resources := o.Object("resources"); resources != nil {
-			c.Resources = true
-			c.Subscribe = c.Subscribe || string(resources.Get("subscribe")) == "true"
-		}
+// capabilitiesOf returns what an enabled server says that it offers.
+func capabilitiesOf(server *Server) (c Capabilities) {
+	if !server.Config.Enabled || server.Inventory == nil || server.Inventory.Capabilities == "" {
+		return c
+	}
+	o, err := rawjson.ParseObject([]byte(server.Inventory.Capabilities), rawjson.Lenient)
+	if err != nil {
+		return c
+	}
+	c.Prompts, c.Completions, c.Logging = o.Get("prompts") != nil, o.Get("completions") != nil, o.Get("logging") != nil
+	if resources := o.Object("resources"); resources != nil {
+		c.Resources, c.Subscribe = true, string(resources.Get("subscribe")) == "true"
 	}
 	return c
+}
+
+// and returns what either of both is.
+func (c Capabilities) and(other Capabilities) Capabilities {
+	return Capabilities{
+		Prompts: c.Prompts || other.Prompts, Resources: c.Resources || other.Resources, Subscribe: c.Subscribe || other.Subscribe,
+		Completions: c.Completions || other.Completions, Logging: c.Logging || other.Logging,
+	}
 }

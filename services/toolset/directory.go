@@ -62,24 +62,26 @@ func (d *Directory) Load(ctx context.Context) error {
 	d.rebuild.Lock()
 	defer d.rebuild.Unlock()
 	var rows []models.Project
-	if err := d.db.WithContext(ctx).Find(&rows).Error; err != nil {
+	if err := d.db.WithContext(ctx).Select("id").Find(&rows).Error; err != nil {
 		return fault.Internal(err)
 	}
 	next := &projects{bySlug: map[string]*Snapshot{}, byID: map[string]*Snapshot{}}
 	now := d.current.Load()
 	for _, row := range rows {
-		s, err := d.build(ctx, now.byID[row.ID], row)
+		s, err := d.build(ctx, now.byID[row.ID], row.ID)
 		if err != nil {
 			return err
 		}
-		next.bySlug[row.Slug], next.byID[row.ID] = s, s
+		if s != nil {
+			next.bySlug[s.Project.Slug], next.byID[row.ID] = s, s
+		}
 	}
 	d.current.Store(next)
 	return nil
 }
 
-// Changed rebuilds the project of a toolset topic from the database, or
-// forgets it when it is gone. Other topics are ignored.
+// Changed brings the snapshot of a toolset topic's project up to date with the
+// database, or forgets it when the project is gone. Other topics are ignored.
 func (d *Directory) Changed(ctx context.Context, topic notify.Topic) error {
 	id, ok := topic.ToolsetOf()
 	if !ok {
@@ -89,68 +91,113 @@ func (d *Directory) Changed(ctx context.Context, topic notify.Topic) error {
 	defer d.rebuild.Unlock()
 	now := d.current.Load()
 	before := now.byID[id]
+	after, err := d.build(ctx, before, id)
+	if err != nil || after == before {
+		return err
+	}
 	next := &projects{bySlug: maps.Clone(now.bySlug), byID: maps.Clone(now.byID)}
 	if before != nil {
 		delete(next.bySlug, before.Project.Slug)
 		delete(next.byID, id)
 	}
-	var row models.Project
-	err := d.db.WithContext(ctx).First(&row, "id = ?", id).Error
-	switch {
-	case errors.Is(err, gorm.ErrRecordNotFound):
-	case err != nil:
-		return fault.Internal(err)
-	default:
-		s, err := d.build(ctx, before, row)
-		if err != nil {
-			return err
-		}
-		next.bySlug[row.Slug], next.byID[id] = s, s
+	if after != nil {
+		next.bySlug[after.Project.Slug], next.byID[id] = after, after
 	}
 	d.current.Store(next)
 	return nil
 }
 
-// build reads what one project's snapshot is made of, in one transaction, so
-// that it never mixes two states. before is the project's last snapshot or nil.
-func (d *Directory) build(ctx context.Context, before *Snapshot, project models.Project) (*Snapshot, error) {
-	src := Source{Project: project, Inventories: map[string]*models.Inventory{}, Tools: map[string][]models.Tool{}, Listings: map[string][]models.Listing{}}
-	ofProject := "server_id IN (SELECT id FROM servers WHERE project_id = ?)"
-	err := d.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		var inventories []models.Inventory
-		var tools []models.Tool
-		if err := tx.First(&src.Project, "id = ?", project.ID).Error; err != nil {
+// build returns the snapshot of what is stored of a project, or nil when it is
+// gone. before is its last snapshot or nil: after mere syncs, what these did not
+// change is taken over from it. Everything is read in one transaction, so that
+// two states are never mixed.
+func (d *Directory) build(ctx context.Context, before *Snapshot, id string) (after *Snapshot, err error) {
+	var since int64
+	if before != nil {
+		since = before.revision
+	}
+	err = d.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		changes, err := notify.ChangesSince(tx, id, since)
+		if err != nil {
 			return err
 		}
-		if err := tx.Find(&src.Servers, "project_id = ?", project.ID).Error; err != nil {
-			return err
+		switch {
+		case !changes.OnlySyncs:
+			after, err = d.read(tx, before, id)
+		case len(changes.Servers) == 0: // it is known already
+			after = before
+			return nil
+		default:
+			after, err = refresh(tx, before, changes.Servers)
 		}
-		if err := tx.Find(&inventories, ofProject, project.ID).Error; err != nil {
-			return err
+		if after != nil {
+			after.revision = changes.Revision
 		}
-		// The times of tools are left out: a snapshot does not hold them, and
-		// reading those of thousands of tools costs as much as the rest.
-		if err := tx.Select("server_id", "name", "definition", "definition_hash", "approved_hash", "previous_definition").
-			Order("server_id, position, name").Find(&tools, ofProject, project.ID).Error; err != nil {
-			return err
-		}
-		var listings []models.Listing
-		if err := tx.Order("server_id, kind, position, ident").Find(&listings, ofProject, project.ID).Error; err != nil {
-			return err
-		}
-		for _, l := range listings {
-			src.Listings[l.ServerID] = append(src.Listings[l.ServerID], l)
-		}
-		for i := range inventories {
-			src.Inventories[inventories[i].ServerID] = &inventories[i]
-		}
-		for _, t := range tools {
-			src.Tools[t.ServerID] = append(src.Tools[t.ServerID], t)
-		}
-		return nil
+		return err
 	}, models.ConsistentRead(d.db))
 	if err != nil {
 		return nil, fault.Internal(err)
 	}
+	return after, nil
+}
+
+// read returns the snapshot of a project of which everything is read, or nil
+// when the project is gone.
+func (d *Directory) read(tx *gorm.DB, before *Snapshot, id string) (*Snapshot, error) {
+	var src Source
+	err := tx.First(&src.Project, "id = ?", id).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := tx.Find(&src.Servers, "project_id = ?", id).Error; err != nil {
+		return nil, err
+	}
+	if err := readInventories(tx, &src, "server_id IN (SELECT id FROM servers WHERE project_id = ?)", id); err != nil {
+		return nil, err
+	}
 	return Rebuild(before, src, d.targets), nil
+}
+
+// refresh returns the snapshot in which the inventories of some servers are
+// read anew.
+func refresh(tx *gorm.DB, before *Snapshot, servers []string) (*Snapshot, error) {
+	var src Source
+	if err := readInventories(tx, &src, "server_id IN ?", servers); err != nil {
+		return nil, err
+	}
+	return Refresh(before, servers, src), nil
+}
+
+// readInventories reads what syncs stored of the servers that the condition
+// names.
+func readInventories(tx *gorm.DB, src *Source, condition string, argument any) error {
+	var inventories []models.Inventory
+	var tools []models.Tool
+	var listings []models.Listing
+	if err := tx.Find(&inventories, condition, argument).Error; err != nil {
+		return err
+	}
+	// The times of tools are left out: a snapshot does not hold them, and
+	// reading those of thousands of tools costs as much as the rest.
+	if err := tx.Select("server_id", "name", "definition", "definition_hash", "approved_hash", "previous_definition").
+		Order("server_id, position, name").Find(&tools, condition, argument).Error; err != nil {
+		return err
+	}
+	if err := tx.Order("server_id, kind, position, ident").Find(&listings, condition, argument).Error; err != nil {
+		return err
+	}
+	src.Inventories, src.Tools, src.Listings = map[string]*models.Inventory{}, map[string][]models.Tool{}, map[string][]models.Listing{}
+	for i := range inventories {
+		src.Inventories[inventories[i].ServerID] = &inventories[i]
+	}
+	for _, t := range tools {
+		src.Tools[t.ServerID] = append(src.Tools[t.ServerID], t)
+	}
+	for _, l := range listings {
+		src.Listings[l.ServerID] = append(src.Listings[l.ServerID], l)
+	}
+	return nil
 }

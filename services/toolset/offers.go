@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
@@ -20,10 +21,51 @@ type Prompt struct {
 	Server   *Server
 }
 
+// offer is one prompt, resource or resource template of a server.
+type offer struct {
+	kind       models.ListingKind
+	ident      string
+	definition []byte         // as listed
+	matches    *regexp.Regexp // of the URIs of a template
+}
+
+// addOffers reads the stored listings of a server, which gives nothing while it
+// is disabled.
+func (p *part) addOffers(s settings, rows []models.Listing) {
+	if !p.server.Config.Enabled {
+		return
+	}
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b models.Listing) int { return cmp.Compare(a.Position, b.Position) })
+	p.prompts = map[string]*Prompt{}
+	for _, row := range rows {
+		o := offer{kind: row.Kind, ident: row.Ident, definition: []byte(row.Definition)}
+		switch row.Kind {
+		case models.ListingPrompt:
+			object, err := rawjson.ParseObject(o.definition, rawjson.Lenient)
+			if err != nil {
+				continue // a sync stores valid objects only
+			}
+			full := JoinName(p.server.Config.Alias, row.Ident)
+			prompt := &Prompt{Name: ShortenName(full, s.nameLimit), FullName: full, Upstream: row.Ident, Server: p.server}
+			p.prompts[prompt.FullName], p.prompts[prompt.Name] = prompt, prompt
+			o.definition = exportDefinition(object, prompt.Name)
+		case models.ListingTemplate:
+			o.matches = templatePattern(row.Ident)
+		}
+		p.offers = append(p.offers, o)
+	}
+}
+
 // Offers are what the servers of a project offer besides tools. Resource URIs
 // stay as they are, so a URI that two servers offer belongs to the first alias.
 type Offers struct {
-	prompts   map[string]*Prompt
+	parts  *parts
+	merged func() *mergedOffers
+}
+
+// mergedOffers are the offers of all servers together.
+type mergedOffers struct {
 	resources map[string]*Server // by URI
 	templates []template
 	shadowed  []string
@@ -38,73 +80,62 @@ type template struct {
 	server  *Server
 }
 
-// buildOffers collects the offers of the enabled servers, by alias and then in
-// upstream order.
-func buildOffers(project models.Project, servers []*Server, listings map[string][]models.Listing) *Offers {
-	o := &Offers{
-		prompts: map[string]*Prompt{}, resources: map[string]*Server{},
-		pages: map[models.ListingKind][][]byte{}, ids: map[models.ListingKind]string{},
-	}
+// newOffers returns the offers of the parts, which are put together when
+// somebody asks for them.
+func newOffers(p *parts) *Offers {
+	return &Offers{parts: p, merged: sync.OnceValue(func() *mergedOffers { return mergeOffers(p.ordered) })}
+}
+
+// mergeOffers collects the offers of the parts, by alias and then in upstream
+// order.
+func mergeOffers(ordered []*part) *mergedOffers {
+	m := &mergedOffers{resources: map[string]*Server{}, pages: map[models.ListingKind][][]byte{}, ids: map[models.ListingKind]string{}}
 	shown := map[models.ListingKind][][]byte{}
 	seenTemplates := map[string]bool{}
-	for _, server := range servers {
-		if !server.Config.Enabled {
-			continue
-		}
-		rows := slices.Clone(listings[server.Config.ID])
-		slices.SortStableFunc(rows, func(a, b models.Listing) int { return cmp.Compare(a.Position, b.Position) })
-		for _, row := range rows {
-			definition := []byte(row.Definition)
-			switch row.Kind {
-			case models.ListingPrompt:
-				object, err := rawjson.ParseObject(definition, rawjson.Lenient)
-				if err != nil {
-					continue // a sync stores valid objects only
-				}
-				full := JoinName(server.Config.Alias, row.Ident)
-				p := &Prompt{Name: ShortenName(full, project.ToolNameLimit), FullName: full, Upstream: row.Ident, Server: server}
-				o.prompts[p.FullName], o.prompts[p.Name] = p, p
-				definition = exportDefinition(object, p.Name)
+	for _, p := range ordered {
+		alias := p.server.Config.Alias
+		for _, o := range p.offers {
+			switch o.kind {
 			case models.ListingResource:
-				if owner := o.resources[row.Ident]; owner != nil {
-					o.shadowed = append(o.shadowed, fmt.Sprintf("%s offers %s, which %s answers", server.Config.Alias, clip(row.Ident, 200), owner.Config.Alias))
+				if owner := m.resources[o.ident]; owner != nil {
+					m.shadowed = append(m.shadowed, fmt.Sprintf("%s offers %s, which %s answers", alias, clip(o.ident, 200), owner.Config.Alias))
 					continue
 				}
-				o.resources[row.Ident] = server
+				m.resources[o.ident] = p.server
 			case models.ListingTemplate:
-				if seenTemplates[row.Ident] {
-					o.shadowed = append(o.shadowed, fmt.Sprintf("%s offers the template %s too", server.Config.Alias, clip(row.Ident, 200)))
+				if seenTemplates[o.ident] {
+					m.shadowed = append(m.shadowed, fmt.Sprintf("%s offers the template %s too", alias, clip(o.ident, 200)))
 					continue
 				}
-				seenTemplates[row.Ident] = true
-				o.templates = append(o.templates, template{text: row.Ident, matches: templatePattern(row.Ident), server: server})
+				seenTemplates[o.ident] = true
+				m.templates = append(m.templates, template{text: o.ident, matches: o.matches, server: p.server})
 			}
-			shown[row.Kind] = append(shown[row.Kind], definition)
+			shown[o.kind] = append(shown[o.kind], o.definition)
 		}
 	}
 	for _, kind := range []models.ListingKind{models.ListingPrompt, models.ListingResource, models.ListingTemplate} {
-		o.pages[kind] = buildPages(shown[kind], func(definition []byte) []byte { return definition })
-		o.ids[kind] = listID(o.pages[kind])
+		m.pages[kind] = buildPages(shown[kind], func(definition []byte) []byte { return definition })
+		m.ids[kind] = listID(m.pages[kind])
 	}
-	return o
+	return m
 }
 
 // Page returns the JSON array that is page n (from 0) of a kind, and whether
 // another follows; ok is false when there is no such page.
 func (o *Offers) Page(kind models.ListingKind, n int) (array []byte, more, ok bool) {
-	return pageOf(o.pages[kind], n)
+	return pageOf(o.merged().pages[kind], n)
 }
 
 // ListID identifies the list of a kind by its content.
-func (o *Offers) ListID(kind models.ListingKind) string { return o.ids[kind] }
+func (o *Offers) ListID(kind models.ListingKind) string { return o.merged().ids[kind] }
 
 // Shadowed tells of URIs that more than one server offers, for people.
-func (o *Offers) Shadowed() []string { return o.shadowed }
+func (o *Offers) Shadowed() []string { return o.merged().shadowed }
 
 // Prompt returns the prompt behind an exported name. It returns NOT_FOUND
 // with a message that says what to write instead.
 func (o *Offers) Prompt(name string) (*Prompt, error) {
-	if p := o.prompts[name]; p != nil {
+	if p := lookUp(o.parts, name, promptsOf); p != nil {
 		return p, nil
 	}
 	if _, _, ok := SplitName(name); !ok {
@@ -116,10 +147,11 @@ func (o *Offers) Prompt(name string) (*Prompt, error) {
 // ResourceOwner returns the server that answers for a URI: the one that lists
 // it, else the first whose template it fits. It returns NOT_FOUND for others.
 func (o *Offers) ResourceOwner(uri string) (*Server, error) {
-	if server := o.resources[uri]; server != nil {
+	m := o.merged()
+	if server := m.resources[uri]; server != nil {
 		return server, nil
 	}
-	for _, t := range o.templates {
+	for _, t := range m.templates {
 		if t.matches.MatchString(uri) {
 			return t.server, nil
 		}
@@ -130,7 +162,7 @@ func (o *Offers) ResourceOwner(uri string) (*Server, error) {
 // TemplateOwner returns the server that offers the template, or else the
 // owner of the same text as a URI. It returns NOT_FOUND for others.
 func (o *Offers) TemplateOwner(text string) (*Server, error) {
-	for _, t := range o.templates {
+	for _, t := range o.merged().templates {
 		if t.text == text {
 			return t.server, nil
 		}

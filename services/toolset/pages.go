@@ -22,10 +22,11 @@ const (
 )
 
 // Page returns the JSON array that is page n (from 0) of the visible tools,
-// ready-made, and whether another page follows; ok is false when there is no
-// such page. Page 0 always exists. The caller must not change the bytes.
+// made when it is first asked for, and whether another page follows; ok is false
+// when there is no such page. Page 0 always exists. The caller must not change
+// the bytes.
 func (s *Snapshot) Page(era Era, n int) (array []byte, more, ok bool) {
-	return pageOf(s.pages[era], n)
+	return pageOf(s.lists[era]().pages, n)
 }
 
 func pageOf(pages [][]byte, n int) (array []byte, more, ok bool) {
@@ -36,7 +37,7 @@ func pageOf(pages [][]byte, n int) (array []byte, more, ok bool) {
 }
 
 // Pages returns how many pages tools/list has for the era.
-func (s *Snapshot) Pages(era Era) int { return len(s.pages[era]) }
+func (s *Snapshot) Pages(era Era) int { return len(s.lists[era]().pages) }
 
 func buildPages[T any](items []T, bytesOf func(T) []byte) [][]byte {
 	var pages [][]byte
@@ -70,7 +71,7 @@ func (s *Snapshot) ToolsHash() string { return s.toolsHash() }
 
 // ListID identifies the listed tools of the era: it changes when any page
 // would. A cursor carries it, so that pages of two lists are never mixed.
-func (s *Snapshot) ListID(era Era) string { return s.listID[era] }
+func (s *Snapshot) ListID(era Era) string { return s.lists[era]().id }
 
 func listID(pages [][]byte) string {
 	h := sha256.New()

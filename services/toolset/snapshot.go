@@ -2,6 +2,8 @@ package toolset
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,7 +11,6 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/rawjson"
 	"mcpgateway/services/upstream"
 )
 
@@ -79,13 +80,17 @@ type Snapshot struct {
 
 	Capabilities Capabilities
 
-	all     []*Tool
-	byName  map[string]*Tool
-	byAlias map[string]*Server
-	pages   [2][][]byte
-	listID  [2]string
-
+	parts     *parts
+	all       []*Tool
+	lists     [2]func() toolList // by era
 	toolsHash func() string
+	revision  int64 // of the project's toolset that this is; 0 when unknown
+}
+
+// toolList is tools/list for the clients of one era.
+type toolList struct {
+	pages [][]byte
+	id    string // empty when there is one page only, which needs no cursor
 }
 
 // Targets makes the call target of a server's configuration.
@@ -96,123 +101,115 @@ func Build(src Source, target Targets) *Snapshot { return Rebuild(nil, src, targ
 
 // Rebuild returns the same snapshot as Build. What follows from a definition
 // alone is taken over from an earlier snapshot of the project where that has
-// the same definition: a change of one server of many is to cost little. before
-// may be nil.
+// the same definition. before may be nil.
 func Rebuild(before *Snapshot, src Source, target Targets) *Snapshot {
-	s := &Snapshot{Project: src.Project, byName: map[string]*Tool{}, byAlias: map[string]*Server{}}
+	all := make([]*part, 0, len(src.Servers))
+	s := settingsOf(&src.Project)
 	for _, row := range src.Servers {
 		server := &Server{Config: row, Inventory: src.Inventories[row.ID], Target: target(row)}
-		s.Servers = append(s.Servers, server)
-		s.byAlias[row.Alias] = server
+		all = append(all, newPart(before, server, s, src.Tools[row.ID], src.Listings[row.ID]))
 	}
-	slices.SortFunc(s.Servers, func(a, b *Server) int { return cmp.Compare(a.Config.Alias, b.Config.Alias) })
-	switchedOff := map[string]bool{}
-	for _, name := range src.Project.DisabledTools {
-		switchedOff[name] = true
-	}
-	for _, server := range s.Servers {
-		filter := NewFilter(server.Config.AllowedTools, server.Config.DenyTools)
-		for _, row := range src.Tools[server.Config.ID] {
-			s.add(before, server, filter, switchedOff, row)
+	slices.SortFunc(all, func(a, b *part) int { return cmp.Compare(a.server.Config.Alias, b.server.Config.Alias) })
+	return assemble(src.Project, all)
+}
+
+// Refresh returns the snapshot that Build would return after syncs changed the
+// inventories of the servers with the ids and nothing else. Of src it needs
+// what is stored of these. Everything else is shared with the snapshot before,
+// so that the cost is that of these servers.
+func Refresh(before *Snapshot, ids []string, src Source) *Snapshot {
+	s := settingsOf(&before.Project)
+	all := slices.Clone(before.parts.ordered)
+	for i, p := range all {
+		id := p.server.Config.ID
+		if slices.Contains(ids, id) {
+			server := &Server{Config: p.server.Config, Inventory: src.Inventories[id], Target: p.server.Target}
+			all[i] = newPart(before, server, s, src.Tools[id], src.Listings[id])
 		}
 	}
-	s.pages[EraHandshake] = buildPages(s.Tools, func(t *Tool) []byte {
+	return assemble(before.Project, all)
+}
+
+// assemble returns the snapshot of a project with the parts, which are in the
+// order of their aliases. It looks at no definition; the lists are put together
+// when somebody asks for them.
+func assemble(project models.Project, ordered []*part) *Snapshot {
+	s := &Snapshot{Project: project, parts: &parts{ordered: ordered, byAlias: make(map[string]*part, len(ordered))}}
+	s.Servers = make([]*Server, 0, len(ordered))
+	all, shown, handshake := 0, 0, false
+	for _, p := range ordered {
+		all, shown, handshake = all+len(p.all), shown+len(p.shown), handshake || p.handshake
+		s.Servers = append(s.Servers, p.server)
+		s.Capabilities = s.Capabilities.and(p.capabilities)
+		s.parts.byAlias[p.server.Config.Alias] = p
+		if p.cut {
+			s.parts.cut = append(s.parts.cut, p)
+		}
+	}
+	s.Tools = make([]*Tool, 0, shown)
+	for _, p := range ordered {
+		s.Tools = append(s.Tools, p.shown...)
+	}
+	if s.all = s.Tools; all > shown {
+		s.all = make([]*Tool, 0, all)
+		for _, p := range ordered {
+			s.all = append(s.all, p.all...)
+		}
+	}
+	s.Offers = newOffers(s.parts)
+	s.lists[EraHandshake] = s.list(func(t *Tool) []byte {
 		if t.Handshake != nil {
 			return t.Handshake
 		}
 		return t.Definition
 	})
-	s.pages[EraStateless] = s.pages[EraHandshake]
-	if slices.ContainsFunc(s.Tools, func(t *Tool) bool { return t.Handshake != nil }) {
-		s.pages[EraStateless] = buildPages(s.Tools, func(t *Tool) []byte { return t.Definition })
+	s.lists[EraStateless] = s.lists[EraHandshake]
+	if handshake {
+		s.lists[EraStateless] = s.list(func(t *Tool) []byte { return t.Definition })
 	}
-	s.Offers = buildOffers(src.Project, s.Servers, src.Listings)
-	s.Capabilities = capabilitiesOf(s.Servers)
-	s.toolsHash = sync.OnceValue(func() string {
-		// What the built-in tools are, and whether others are shown, is part of
-		// the list that clients see.
-		p := &src.Project
-		return fmt.Sprint(listID(s.pages[EraStateless]), p.CodeModeEnabled, p.ToolExposure)
-	})
-	for era, pages := range s.pages {
-		if len(pages) > 1 { // only a second page needs a cursor
-			s.listID[era] = listID(pages)
-		}
-	}
+	s.toolsHash = sync.OnceValue(s.hash)
 	return s
 }
 
-func (s *Snapshot) add(before *Snapshot, server *Server, filter Filter, switchedOff map[string]bool, row models.Tool) {
-	full := JoinName(server.Config.Alias, row.Name)
-	t := before.same(full, ShortenName(full, s.Project.ToolNameLimit), row.Definition)
-	if t == nil {
-		t = newTool(full, ShortenName(full, s.Project.ToolNameLimit), row.Definition)
-	}
-	if t == nil {
-		return // a sync stores valid objects only
-	}
-	t.Upstream, t.Server, t.Hash = row.Name, server, row.DefinitionHash
-	if row.PreviousDefinition != "" {
-		t.Previous = []byte(row.PreviousDefinition)
-	}
-	switch {
-	case !server.Config.Enabled:
-		t.Hidden = HiddenByServer
-	case !filter.Allows(row.Name):
-		t.Hidden = HiddenByFilter
-	case switchedOff[full]:
-		t.Hidden = HiddenByAdmin
-	case t.Broken != "":
-		t.Hidden = HiddenAsBroken
-	case server.Config.DefinitionPolicy == models.PolicyApprove && row.ApprovedHash != row.DefinitionHash:
-		t.Hidden = HiddenByApproval
-	}
-	s.all = append(s.all, t)
-	s.byName[t.FullName] = t
-	s.byName[t.Name] = t
-	if t.Hidden == Visible {
-		s.Tools = append(s.Tools, t)
-	}
+// list returns the function that puts tools/list together when it is first
+// called.
+func (s *Snapshot) list(definition func(*Tool) []byte) func() toolList {
+	tools := s.Tools
+	return sync.OnceValue(func() toolList {
+		l := toolList{pages: buildPages(tools, definition)}
+		if len(l.pages) > 1 {
+			l.id = listID(l.pages)
+		}
+		return l
+	})
 }
 
-// newTool returns a tool with what follows from its names and its definition,
-// or nil when that is no object.
-func newTool(full, name, raw string) *Tool {
-	inspection := Inspect([]byte(raw))
-	definition, err := rawjson.ParseObject(inspection.Definition, rawjson.Lenient)
-	if err != nil {
-		return nil
+// hash identifies the list that clients see. What the built-in tools are, and
+// whether others are shown, is part of it.
+func (s *Snapshot) hash() string {
+	h := sha256.New()
+	for _, p := range s.parts.ordered {
+		if len(p.shown) > 0 {
+			sum := p.hash()
+			h.Write(sum[:])
+		}
 	}
-	t := &Tool{Name: name, FullName: full, Repairs: inspection.Repairs, Broken: inspection.Broken, Raw: []byte(raw)}
-	// A sync keeps no tool with invalid annotations.
-	t.ParamHeaders, _ = upstream.ParseParamHeaders(t.Raw)
-	t.Definition = exportDefinition(definition, name)
-	t.Handshake = repairForHandshake(t.Definition)
-	return t
+	return fmt.Sprint(hex.EncodeToString(h.Sum(nil)[:8]), s.Project.CodeModeEnabled, s.Project.ToolExposure)
 }
 
-// same returns what newTool would, from a tool of this snapshot that was made
-// of the same, or nil when there is none.
-func (s *Snapshot) same(full, name, raw string) *Tool {
-	if s == nil {
-		return nil
-	}
-	t := s.byName[full]
-	if t == nil || t.FullName != full || t.Name != name || string(t.Raw) != raw {
-		return nil
-	}
-	return &Tool{
-		Name: name, FullName: full, Repairs: t.Repairs, Broken: t.Broken, Raw: t.Raw,
-		Definition: t.Definition, ParamHeaders: t.ParamHeaders, Handshake: t.Handshake,
-	}
-}
+func (s *Snapshot) tool(name string) *Tool { return lookUp(s.parts, name, toolsOf) }
 
 // AllTools returns every known tool, the hidden ones included, by alias and
 // upstream order. The caller must not change the slice.
 func (s *Snapshot) AllTools() []*Tool { return s.all }
 
 // Server returns the server with the alias, or nil.
-func (s *Snapshot) Server(alias string) *Server { return s.byAlias[alias] }
+func (s *Snapshot) Server(alias string) *Server {
+	if p := s.parts.byAlias[alias]; p != nil {
+		return p.server
+	}
+	return nil
+}
 
 // Resolve returns the tool behind an exported name. It returns the faults
 // TOOL_NOT_FOUND, with a message that says what to write instead,
@@ -220,8 +217,8 @@ func (s *Snapshot) Server(alias string) *Server { return s.byAlias[alias] }
 // tools could never be read the fault of its last sync: whether the tool
 // exists is not known then.
 func (s *Snapshot) Resolve(name string) (*Tool, error) {
-	t, ok := s.byName[name]
-	if !ok {
+	t := s.tool(name)
+	if t == nil {
 		if err := s.unread(name); err != nil {
 			return nil, err
 		}
@@ -241,7 +238,7 @@ func (s *Snapshot) Resolve(name string) (*Tool, error) {
 // nil when the name is on no such server.
 func (s *Snapshot) unread(name string) error {
 	alias, _, ok := SplitName(name)
-	server := s.byAlias[alias]
+	server := s.Server(alias)
 	if !ok || server == nil || server.Inventory != nil && server.Inventory.SyncedAt != nil {
 		return nil
 	}
@@ -274,7 +271,7 @@ func (s *Snapshot) explainMissing(name string) string {
 			return fmt.Sprintf("there is no tool %s: %s, write %s", shown, form, strings.Join(candidates[:min(len(candidates), 5)], " or "))
 		}
 	}
-	server := s.byAlias[alias]
+	server := s.Server(alias)
 	switch {
 	case server == nil:
 		return fmt.Sprintf("there is no tool %s: no server of this project has the alias %q", shown, clip(alias, 64))

@@ -280,17 +280,24 @@ func TestARebuildKeepsWhatDidNotChange(t *testing.T) {
 	}
 }
 
-// BenchmarkRebuild measures what a change of one server of 200 costs.
-func BenchmarkRebuild(b *testing.B) {
+// many returns a project with servers of so many tools each.
+func many(servers, tools int) Source {
 	src := Source{Tools: map[string][]models.Tool{}}
-	for n := range 200 {
+	for n := range servers {
 		id := fmt.Sprintf("s%d", n)
 		src.Servers = append(src.Servers, server(id, id, nil))
-		for i := range 50 {
+		for i := range tools {
 			definition := fmt.Sprintf(`{"name":"tool_%d","description":%q,"inputSchema":{"type":"object","properties":{"id":{"type":"string"}}}}`, i, strings.Repeat("word ", 80))
 			src.Tools[id] = append(src.Tools[id], tool(fmt.Sprintf("tool_%d", i), definition))
 		}
 	}
+	return src
+}
+
+// BenchmarkRebuild measures what a change of the settings of a project with 200
+// servers costs.
+func BenchmarkRebuild(b *testing.B) {
+	src := many(200, 50)
 	for name, before := range map[string]*Snapshot{"from nothing": nil, "with the last": Build(src, noTarget)} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
