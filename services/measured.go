@@ -22,14 +22,14 @@ func (s *Services) measured() []metrics.Project {
 			if !server.Config.Enabled {
 				continue
 			}
-			health := s.pool.Health(server.Config.ID)
+			health := s.Syncer.Health(server.Config.ID)
 			state := metrics.Server{
 				Alias: server.Config.Alias, Up: health.OK(), Failures: health.ConsecutiveFailures,
 				Tried: health.OK() || health.ConsecutiveFailures > 0, Active: health.Active, Waiting: health.Waiting,
 			}
 			state.Open = health.Breaker.State == upstream.BreakerOpen || health.Breaker.State == upstream.BreakerHalfOpen
 			if i := server.Inventory; i != nil {
-				state.SyncedAt, state.SyncOK = i.SyncedAt, i.SyncedAt != nil && i.ErrorCode == ""
+				state.SyncedAt, state.SyncOK = health.LastSync(i.SyncedAt), i.SyncedAt != nil && i.ErrorCode == ""
 			}
 			project.Servers = append(project.Servers, state)
 		}

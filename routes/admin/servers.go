@@ -118,7 +118,7 @@ func (a *Servers) row(p *toolset.Snapshot, server *toolset.Server, latency map[s
 		row.MS = max(d.Milliseconds(), 1)
 	}
 	if server.Inventory != nil {
-		row.SyncedAt = server.Inventory.SyncedAt
+		row.SyncedAt = health.LastSync(server.Inventory.SyncedAt)
 	}
 	return row
 }

@@ -43,6 +43,7 @@ type scheduled struct {
 	version  int64     // of the configuration that was synced or is being synced
 	failures int
 	running  bool
+	synced   time.Time // when it was last known to have been; zero before
 
 	soon      time.Time      // when to sync because of an announcement; zero without one
 	announced time.Time      // when the latest such sync began
@@ -110,6 +111,25 @@ func (s *schedule) done(serverID string, version int64, ok bool) {
 	}
 	e.version = version
 	e.plan(s.now(), ok)
+}
+
+// synced notes when a server was synced.
+func (s *schedule) synced(serverID string, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.entries[serverID]; e != nil && at.After(e.synced) {
+		e.synced = at
+	}
+}
+
+// syncedAt returns when a server was last known to have been synced, or zero.
+func (s *schedule) syncedAt(serverID string) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.entries[serverID]; e != nil {
+		return e.synced
+	}
+	return time.Time{}
 }
 
 // isDue reports whether nobody synced a server since it became due.

@@ -190,6 +190,7 @@ func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) 
 	s.schedule.done(serverID, server.ConfigVersion, listErr == nil)
 	s.counts.add(listErr)
 	if listErr == nil {
+		s.schedule.synced(serverID, s.now())
 		s.schedule.watch(server)
 	}
 	s.report(&result, listErr)

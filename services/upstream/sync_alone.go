@@ -88,6 +88,7 @@ func (s *Syncer) takeOver(ctx context.Context, serverID string, after time.Time)
 	ok := stored.ErrorCode == ""
 	s.schedule.done(serverID, server.ConfigVersion, ok)
 	if ok {
+		s.schedule.synced(serverID, stored.AttemptedAt)
 		s.schedule.watch(server)
 	}
 	s.log.Debug("another replica has synced", "server", server.Alias, "server_id", serverID)

@@ -163,6 +163,30 @@ func TestRunSyncsAtOnceAndThenAtTheInterval(t *testing.T) {
 	})
 }
 
+func TestSyncsThatChangeNothingAreKnownToHaveBeen(t *testing.T) {
+	inVirtualTime(t, false, func(t *testing.T, w *runWorld) {
+		w.inventory("a") // once it is there
+		first := w.Health("a").Synced
+		if d := time.Since(first); d != 0 {
+			t.Errorf("synced %s ago", d)
+		}
+		w.a.set(func(l *lister) { l.fails = true })
+		time.Sleep(time.Hour)
+		if got := w.Health("a").Synced; !got.Equal(first) {
+			t.Errorf("failures count as a sync at %s", got)
+		}
+		w.a.set(func(l *lister) { l.fails = false })
+		time.Sleep(time.Hour)
+		last := w.inventory("a").SyncedAt
+		if got := w.Health("a").Synced; last == nil || got.Sub(*last).Abs() > time.Millisecond || time.Since(got) > upstream.SyncInterval*11/10 {
+			t.Errorf("synced at %s, stored was %v", got, last)
+		}
+		if got := w.Health("b").Synced; !got.IsZero() {
+			t.Errorf("a server that never was: at %s", got)
+		}
+	})
+}
+
 func TestRunRetriesFailuresLessAndLessOften(t *testing.T) {
 	inVirtualTime(t, true, func(t *testing.T, w *runWorld) {
 		time.Sleep(2 * time.Hour)

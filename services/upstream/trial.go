@@ -42,4 +42,8 @@ func (s *Syncer) Try(ctx context.Context, row models.Server) (Trial, error) {
 }
 
 // Health returns what the latest exchanges with a server showed.
-func (s *Syncer) Health(serverID string) Health { return s.pool.Health(serverID) }
+func (s *Syncer) Health(serverID string) Health {
+	h := s.pool.Health(serverID)
+	h.Synced = s.schedule.syncedAt(serverID)
+	return h
+}
