@@ -70,7 +70,7 @@ func serve(t *testing.T, app *fiber.App) string {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- app.Listener(listener) }()
+	go func() { ended <- app.Listener(web.Listener(listener)) }()
 	t.Cleanup(func() {
 		if err := app.Shutdown(); err != nil {
 			t.Error(err)

@@ -47,7 +47,10 @@ func New(o Options) *fiber.App {
 		ReadTimeout:           readTimeout,
 		IdleTimeout:           idleTimeout,
 		ReadBufferSize:        maxHeaders,
-		CaseSensitive:         true,
+		// Also sends every answer before the next request is read, so that an
+		// answer ahead never overtakes one of a request that came in one go with it.
+		ReduceMemoryUsage: true,
+		CaseSensitive:     true,
 		// Bodies are JSON; nothing else is parsed before it is refused.
 		DisablePreParseMultipartForm: true,
 		ErrorHandler:                 unreadable(errorHandler(o.ErrorPage), o.HTTPS, o.Log),

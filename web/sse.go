@@ -40,6 +40,7 @@ type Stream struct {
 	wake    chan struct{}   // holds a token when there is something to do
 	stopped <-chan struct{} // closed when the server shuts down; nil when that is no matter
 	over    chan struct{}   // closed when nothing can reach the client any more
+	written chan struct{}   // of an answer ahead; closed when nothing more is written
 
 	mu     sync.Mutex
 	room   *sync.Cond // of mu; told when something was taken or the stream ends
@@ -88,10 +89,7 @@ func NewStream(c *fiber.Ctx, options StreamOptions) *Stream {
 // Answer makes the stream the answer of the request. The headers are sent at
 // once, the messages after the handler has returned. It always returns nil.
 func (s *Stream) Answer(c *fiber.Ctx) error {
-	c.Status(fiber.StatusOK)
-	c.Set(fiber.HeaderContentType, MIMEEventStream)
-	c.Set(fiber.HeaderCacheControl, "no-cache")
-	c.Set("X-Accel-Buffering", "no") // a proxy that collects the answer would hold it back
+	s.announce(c)
 	response := c.Response()
 	response.ImmediateHeaderFlush = true
 	response.SetBodyStream(s, -1)
@@ -99,6 +97,13 @@ func (s *Stream) Answer(c *fiber.Ctx) error {
 		s.Break() // the connection is closed; writing to it tells the server
 	}
 	return nil
+}
+
+func (s *Stream) announce(c *fiber.Ctx) {
+	c.Status(fiber.StatusOK)
+	c.Set(fiber.HeaderContentType, MIMEEventStream)
+	c.Set(fiber.HeaderCacheControl, "no-cache")
+	c.Set("X-Accel-Buffering", "no") // a proxy that collects the answer would hold it back
 }
 
 // Discard ends a stream that never became an answer.

@@ -13,6 +13,7 @@ import (
 	"mcpgateway/routes"
 	"mcpgateway/services"
 	"mcpgateway/services/projects"
+	"mcpgateway/web"
 )
 
 // shutdownTimeout is how long calls in flight may take to end.
@@ -113,7 +114,7 @@ func listenAndServe(ctx context.Context, s *services.Services, listener net.List
 		case <-loaded:
 			loaded, serving = nil, true
 			running++
-			go func() { ended <- app.Listener(listener) }()
+			go func() { ended <- app.Listener(web.Listener(listener)) }()
 			ready()
 			continue
 		case err = <-ended:

@@ -15,6 +15,7 @@ import (
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/upstream/upstreamtest"
+	"mcpgateway/web"
 )
 
 // slowPages are pages with a tool that answers when the test wants it to.
@@ -53,7 +54,7 @@ func newSlowPages(t *testing.T) *slowPages {
 	}
 	a.address = listener.Addr().String()
 	ended := make(chan error, 1)
-	go func() { ended <- a.Listener(listener) }()
+	go func() { ended <- a.Listener(web.Listener(listener)) }()
 	t.Cleanup(func() {
 		if err := a.Shutdown(); err != nil {
 			t.Error(err)

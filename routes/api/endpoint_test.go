@@ -150,7 +150,7 @@ func (a *app) listen(t *testing.T) string {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- a.Listener(listener) }()
+	go func() { ended <- a.Listener(web.Listener(listener)) }()
 	t.Cleanup(func() {
 		if err := a.Shutdown(); err != nil {
 			t.Error(err)

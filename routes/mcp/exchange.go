@@ -14,145 +14,106 @@ import (
 )
 
 // exchange is one request whose answer becomes a stream as soon as anything
-// is to be sent before it, or it takes long.
+// is to be sent before it, or it takes long. The request is handled on the
+// goroutine of its connection, because to hand it to another one and its
+// outcome back costs a third of a call.
 type exchange struct {
-	endpoint  *Endpoint
-	client    *gateway.Client
-	message   *message
-	requestID string
-	open      func() *web.Stream // while the handler waits
-
-	session *liveSession // nil for clients without one
-	call    *runningCall
-	done    chan outcome
-	early   chan struct{} // closed when something is to be sent before the answer
+	client  *gateway.Client
+	open    func() (*web.Stream, error) // is called once at most, while the request is handled
+	session *liveSession                // nil for clients without one
 
 	mu       sync.Mutex
 	stream   *web.Stream // nil until something is to be sent
-	started  bool        // early is closed
-	answered bool        // without a stream
+	refused  error       // why there can be no stream
+	answered bool        // nothing may be sent any more
 	gone     bool        // the client is
-}
-
-// outcome is how a request was answered.
-type outcome struct {
-	result []byte
-	err    error
-	trace  gateway.Trace
 }
 
 // answerLazily answers a request of a client that takes streams. only says
 // that it takes nothing else.
 func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message, only bool) error {
-	event := web.EventOf(c)
 	ctx, cancel := context.WithCancel(c.UserContext())
-	x := &exchange{endpoint: e, client: client, message: m, requestID: event.RequestID, done: make(chan outcome, 1), early: make(chan struct{})}
-	closed := func() {} // what is to be done when the client can get no more
-	x.open = func() *web.Stream {
-		return web.NewStream(c, web.StreamOptions{KeepAlive: e.KeepAlive, Closed: func() { closed() }})
-	}
-	unwatch := func() {}
+	defer cancel()
+	x := &exchange{client: client, open: func() (*web.Stream, error) {
+		free, err := e.slots.take(streamOwner(c, client.Principal))
+		if err != nil {
+			return nil, err
+		}
+		stream := web.NewStream(c, web.StreamOptions{KeepAlive: e.KeepAlive, Closed: func() {
+			free()
+			if client.Stateless() {
+				cancel()
+			}
+		}})
+		stream.AnswerAhead(c)
+		return stream, nil
+	}}
 	client.Notify = x.notify
 	switch {
 	case client.Stateless():
 		// To go away is how a stateless client cancels; a handshake client
 		// may lose its connection and its call runs on.
-		unwatch = web.WatchDisconnect(c, func() {
+		defer web.WatchDisconnect(c, func() {
 			cancel()
 			x.lost()
-		})
+		})()
 	case client.SessionID != "":
 		x.session = e.live.enter(client.SessionID)
+		defer x.session.leave()
 		client.Ask = x.ask
 	}
-	x.call = x.session.begin(m.id, cancel)
-	e.workers.do(func() {
-		defer cancel()
-		defer x.session.leave()
-		var o outcome
-		o.result, o.err = e.handle(ctx, project, client, m, &o.trace)
-		x.done <- o
-	})
-
-	o, answered := x.wait(e.Hold, only)
-	if !answered {
-		stream := x.toClient()
-		free, err := e.slots.take(streamOwner(c, client.Principal))
-		if err == nil {
-			closed = func() {
-				unwatch()
-				free()
-				if client.Stateless() {
-					cancel()
-				}
-			}
-			event.Hold()
-			go x.finish(stream, event)
-			return stream.Answer(c)
-		}
-		// Too many streams are open. The call runs and may have had its
-		// effects, so it gets its answer, if not what comes before it.
-		stream.Discard()
-		o = <-x.done
-	}
-	unwatch()
-	x.session.done(m.id, x.call)
-	event.Tool, event.Upstream = o.trace.Tool, o.trace.Server
-	return answer(c, client, m, o.result, o.err)
-}
-
-// wait returns the outcome when it comes before anything else and in time.
-func (x *exchange) wait(hold time.Duration, only bool) (o outcome, answered bool) {
+	call := x.session.begin(m.id, cancel)
 	if only {
-		return outcome{}, false
+		_, _ = x.toClient() // without a free stream it gets JSON
 	}
-	timer := time.NewTimer(hold)
-	defer timer.Stop()
-	select {
-	case <-x.early:
-		return outcome{}, false
-	case <-timer.C:
-		return outcome{}, false
-	case o = <-x.done:
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.stream != nil { // what was sent before the answer must not be lost
-		x.done <- o
-		return outcome{}, false
-	}
-	x.answered = true
-	return o, true
-}
-
-// finish ends the stream with the answer.
-func (x *exchange) finish(stream *web.Stream, event *web.Event) {
-	o := <-x.done
-	cancelled := x.session.done(x.message.id, x.call)
-	event.Tool, event.Upstream = o.trace.Tool, o.trace.Server
+	late := time.AfterFunc(e.Hold, func() { _, _ = x.toClient() })
+	var trace gateway.Trace
+	result, err := e.handle(ctx, project, client, m, &trace)
+	late.Stop()
+	cancelled := x.session.done(m.id, call)
+	stream := x.end()
+	event := web.EventOf(c)
+	event.Tool, event.Upstream = trace.Tool, trace.Server
 	switch {
-	case o.err == nil:
-		stream.EndWith(messageEvent, appendResult(nil, x.message.id, o.result))
+	case stream == nil:
+		return answer(c, client, m, result, err)
+	case err == nil:
+		stream.EndWith(messageEvent, appendResult(nil, m.id, result))
 	case cancelled:
 		stream.End() // who cancelled wants no answer (MCP 2025-11-25, "Cancellation")
 	default:
-		event.Fault(o.err)
-		stream.EndWith(messageEvent, errorAnswer(o.err, x.client, x.message.id).append(nil, x.requestID))
+		event.Fault(err)
+		stream.EndWith(messageEvent, errorAnswer(err, client, m.id).append(nil, event.RequestID))
 	}
-	event.Release()
+	stream.Wait(c)
+	return nil
 }
 
 // toClient returns the stream to the client, which it opens when there is
-// none, or nil when the request was answered without one.
-func (x *exchange) toClient() *web.Stream {
+// none. It returns why there is none else: too many are open, and the call,
+// which may have had its effects, goes on to its answer; or that was given.
+func (x *exchange) toClient() (*web.Stream, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.stream == nil && !x.answered {
-		x.stream = x.open()
-		if x.gone {
-			x.stream.Break()
-		}
+	switch {
+	case x.stream != nil:
+		return x.stream, nil
+	case x.answered:
+		return nil, clientGone()
+	case x.refused != nil:
+		return nil, x.refused
 	}
+	if x.stream, x.refused = x.open(); x.stream != nil && x.gone {
+		x.stream.Break()
+	}
+	return x.stream, x.refused
+}
+
+// end returns the stream, if there is one, and lets none be opened any more.
+func (x *exchange) end() *web.Stream {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.answered = true
 	return x.stream
 }
 
@@ -168,29 +129,18 @@ func (x *exchange) lost() {
 
 // notify is the client's Notify. It never waits, and late calls do nothing.
 func (x *exchange) notify(method string, params []byte) {
-	if stream := x.toClient(); stream != nil {
+	if stream, _ := x.toClient(); stream != nil {
 		sendNotification(stream, method, params)
-		x.start()
 	}
 }
 
 // ask is the client's Ask.
 func (x *exchange) ask(ctx context.Context, method string, params []byte) (result, rpcError []byte, err error) {
-	stream := x.toClient()
-	if stream == nil {
-		return nil, nil, clientGone()
+	stream, err := x.toClient()
+	if err != nil {
+		return nil, nil, err
 	}
-	return x.session.ask(ctx, stream, x.start, method, params)
-}
-
-// start makes the answer a stream.
-func (x *exchange) start() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if !x.started {
-		x.started = true
-		close(x.early)
-	}
+	return x.session.ask(ctx, stream, method, params)
 }
 
 // sendNotification sends a notification; only progress may be lost.

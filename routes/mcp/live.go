@@ -155,10 +155,9 @@ func (s *liveSession) hear(m *message) {
 }
 
 // ask sends a request to the client on the stream and returns the raw result
-// or error of its response. sent is called once the request is on the stream.
-// It returns UNAVAILABLE when the stream ends first, the context's error, and
+// or error of its response. It returns UNAVAILABLE when the stream ends first, the context's error, and
 // RATE_LIMITED when the client has too many questions already.
-func (s *liveSession) ask(ctx context.Context, stream *web.Stream, sent func(), method string, params []byte) (result, rpcError []byte, err error) {
+func (s *liveSession) ask(ctx context.Context, stream *web.Stream, method string, params []byte) (result, rpcError []byte, err error) {
 	id, answer, err := s.expect()
 	if err != nil {
 		return nil, nil, err
@@ -167,7 +166,6 @@ func (s *liveSession) ask(ctx context.Context, stream *web.Stream, sent func(), 
 	if !stream.Send(messageEvent, appendRequest(nil, id, method, params)) {
 		return nil, nil, clientGone()
 	}
-	sent()
 	select {
 	case m := <-answer:
 		return m.result, m.rpcError, nil

@@ -160,7 +160,7 @@ func (s *postedSession) client(e *Endpoint, client *gateway.Client) *gateway.Cli
 	client.Version, client.SessionID, client.Capabilities, client.LogLevel = s.version, s.id, s.capabilities, e.levels.of(s.id)
 	client.Notify = func(method string, params []byte) { sendNotification(s.stream, method, params) }
 	client.Ask = func(ctx context.Context, method string, params []byte) (result, rpcError []byte, err error) {
-		return s.live.ask(ctx, s.stream, func() {}, method, params)
+		return s.live.ask(ctx, s.stream, method, params)
 	}
 	return client
 }

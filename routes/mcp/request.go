@@ -72,11 +72,10 @@ type Options struct {
 // Endpoint serves the endpoints of every project.
 type Endpoint struct {
 	Options
-	slots   *slots
-	live    *liveSessions
-	levels  *logLevels
-	posted  *postedSessions
-	workers *workers
+	slots  *slots
+	live   *liveSessions
+	levels *logLevels
+	posted *postedSessions
 }
 
 // NewEndpoint returns the endpoint.
@@ -84,7 +83,7 @@ func NewEndpoint(o Options) *Endpoint {
 	if o.Hold == 0 {
 		o.Hold = hold
 	}
-	return &Endpoint{Options: o, slots: newSlots(o.MaxStreams), live: newLiveSessions(), levels: newLogLevels(), posted: newPostedSessions(), workers: newWorkers()}
+	return &Endpoint{Options: o, slots: newSlots(o.MaxStreams), live: newLiveSessions(), levels: newLogLevels(), posted: newPostedSessions()}
 }
 
 // Methods of the endpoint, for Allow headers.
@@ -210,7 +209,7 @@ func (e *Endpoint) post(c *fiber.Ctx, project *toolset.Snapshot, principal acces
 		return e.listen(c, project, client, m)
 	}
 	named, only := web.AcceptsEventStream(c.Get(fiber.HeaderAccept))
-	if named && streams(m.method) {
+	if named && streams(m.method) && c.Request().Header.IsHTTP11() {
 		return e.answerLazily(c, project, client, m, only)
 	}
 	return e.answerJSON(c, project, client, m)

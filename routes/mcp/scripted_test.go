@@ -129,7 +129,7 @@ func serveOn(t *testing.T, dsn, declaration string, play func(*call) (string, er
 	s.base = "http://" + listener.Addr().String() + "/v1/mcp/p/"
 	go func() {
 		defer close(s.ended)
-		if err := s.app.Listener(listener); err != nil {
+		if err := s.app.Listener(web.Listener(listener)); err != nil {
 			t.Errorf("listening: %v", err)
 		}
 	}()
