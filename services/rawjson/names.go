@@ -31,6 +31,7 @@ func (s *scanner) distinct(name []byte) error {
 		return fmt.Errorf("duplicate member name %.64q", name)
 	}
 	s.names = append(s.names, name)
+	s.most = max(s.most, len(s.names))
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"iter"
+	"math"
 )
 
 // Mode says how duplicate member names are met.
@@ -29,51 +30,79 @@ var ErrTooDeep = errors.New("the JSON value is nested too deeply")
 // the name and the colon.
 type member struct {
 	name       []byte // decoded; a range of raw when nothing is escaped
-	start      int    // the end of the previous member, or just behind the brace
-	valueStart int
-	end        int
 	value      []byte // the current value: a range of raw, or a replacement
+	start      int32  // the end of the previous member, or just behind the brace
+	valueStart int32
+	end        int32
+	added      bool // it has no place in raw
 	deleted    bool
 }
 
 // Object is one JSON object, split into its members. Names are decoded and
-// compared exactly (case-sensitive); values stay raw.
+// compared exactly (case-sensitive); values stay raw. It points nowhere into
+// itself, so that one that its function keeps to itself needs no allocation.
 type Object struct {
 	raw     []byte
-	members []member
-	added   []member
+	few     [5]member // the first members
+	rest    []member  // those behind them
+	count   int       // of all, the deleted ones included
 	changed bool
-	few     [5]member // the members, when they are so few
+}
+
+// maxObject is how long the text of an object may be, in bytes.
+const maxObject = math.MaxInt32
+
+// at returns the member at the place.
+func (o *Object) at(i int) *member {
+	if i < len(o.few) {
+		return &o.few[i]
+	}
+	return &o.rest[i-len(o.few)]
+}
+
+// push makes room for one more member and returns it.
+func (o *Object) push() *member {
+	o.count++
+	if o.count > len(o.few) {
+		o.rest = append(o.rest, member{})
+	}
+	return o.at(o.count - 1)
 }
 
 // ParseObject splits raw, which must hold exactly one valid JSON object in
-// UTF-8. The object keeps raw; the caller must not change it afterwards. It
-// returns ErrTooDeep beyond 10,000 levels, and for everything else that is
-// wrong an error that says where.
+// UTF-8 of less than 2 GiB. The object keeps raw; the caller must not change it
+// afterwards. It returns ErrTooDeep beyond 10,000 levels, and for everything
+// else that is wrong an error that says where.
 func ParseObject(raw []byte, mode Mode) (*Object, error) {
+	return new(Object).parse(raw, mode) // short, to be compiled into its callers, whose stacks then hold the object
+}
+
+func (o *Object) parse(raw []byte, mode Mode) (*Object, error) {
+	if len(raw) > maxObject {
+		return nil, errors.New("the JSON object is too large")
+	}
+	o.raw = raw
 	s := scan(raw, mode)
 	defer s.release()
 	i, empty, err := s.into('{')
 	if err != nil {
 		return nil, err
 	}
-	o := &Object{raw: raw}
-	o.members = o.few[:0]
 	for behind, more := i, !empty; more; {
-		m := member{start: behind}
 		quoted, next, err := s.name(s.space(i))
 		if err != nil {
 			return nil, err
 		}
-		m.name = unquotedName(quoted)
-		m.valueStart = s.space(next)
-		if m.end, err = s.value(m.valueStart); err != nil {
+		valueStart := s.space(next)
+		end, err := s.value(valueStart)
+		if err != nil {
 			return nil, err
 		}
-		m.value = raw[m.valueStart:m.end:m.end]
-		o.members = append(o.members, m)
-		behind = m.end
-		if more, i, err = s.more(m.end, '{'); err != nil {
+		m := o.push()
+		m.name, m.value = unquotedName(quoted), raw[valueStart:end:end]
+		m.start, m.valueStart, m.end = int32(behind), int32(valueStart), int32(end)
+		behind = end
+		if more, i, err = s.more(end, '{'); err != nil {
 			return nil, err
 		}
 	}
@@ -157,13 +186,8 @@ func (o *Object) Get(name string) []byte {
 	if o == nil {
 		return nil
 	}
-	for i := len(o.added) - 1; i >= 0; i-- {
-		if string(o.added[i].name) == name {
-			return o.added[i].value
-		}
-	}
-	for i := len(o.members) - 1; i >= 0; i-- {
-		if m := &o.members[i]; string(m.name) == name && !m.deleted {
+	for i := o.count - 1; i >= 0; i-- {
+		if m := o.at(i); string(m.name) == name && !m.deleted {
 			return m.value
 		}
 	}
@@ -193,14 +217,11 @@ func (o *Object) Names() []string {
 	if o == nil {
 		return nil
 	}
-	names := make([]string, 0, len(o.members)+len(o.added))
-	for i := range o.members {
-		if !o.members[i].deleted {
-			names = append(names, string(o.members[i].name))
+	names := make([]string, 0, o.count)
+	for i := range o.count {
+		if m := o.at(i); !m.deleted {
+			names = append(names, string(m.name))
 		}
-	}
-	for i := range o.added {
-		names = append(names, string(o.added[i].name))
 	}
 	return names
 }
@@ -212,13 +233,8 @@ func (o *Object) All() iter.Seq2[string, []byte] {
 		if o == nil {
 			return
 		}
-		for i := range o.members {
-			if m := &o.members[i]; !m.deleted && !yield(string(m.name), m.value) {
-				return
-			}
-		}
-		for i := range o.added {
-			if !yield(string(o.added[i].name), o.added[i].value) {
+		for i := range o.count {
+			if m := o.at(i); !m.deleted && !yield(string(m.name), m.value) {
 				return
 			}
 		}
@@ -229,40 +245,29 @@ func (o *Object) All() iter.Seq2[string, []byte] {
 // With duplicates every earlier one is removed, so readers cannot disagree.
 func (o *Object) Set(name string, value []byte) {
 	o.changed = true
-	last := -1
-	for i := range o.members {
-		if string(o.members[i].name) == name && !o.members[i].deleted {
-			if last >= 0 {
-				o.members[last].deleted = true
+	var last *member
+	for i := range o.count {
+		if m := o.at(i); string(m.name) == name && !m.deleted {
+			if last != nil {
+				last.deleted = true
 			}
-			last = i
+			last = m
 		}
 	}
-	if last >= 0 {
-		o.members[last].value = value
+	if last != nil {
+		last.value = value
 		return
 	}
-	for i := range o.added {
-		if string(o.added[i].name) == name {
-			o.added[i].value = value
-			return
-		}
-	}
-	o.added = append(o.added, member{name: []byte(name), value: value})
+	m := o.push()
+	m.name, m.value, m.added = []byte(name), value, true
 }
 
 // Delete removes every member called name and reports whether there was one.
 func (o *Object) Delete(name string) bool {
 	found := false
-	for i := range o.members {
-		if m := &o.members[i]; string(m.name) == name && !m.deleted {
+	for i := range o.count {
+		if m := o.at(i); string(m.name) == name && !m.deleted {
 			m.deleted, found, o.changed = true, true, true
-		}
-	}
-	for i := range o.added {
-		if string(o.added[i].name) == name {
-			o.added = append(o.added[:i:i], o.added[i+1:]...)
-			return true
 		}
 	}
 	return found
@@ -270,9 +275,9 @@ func (o *Object) Delete(name string) bool {
 
 // Len returns the number of members.
 func (o *Object) Len() int {
-	n := len(o.added)
-	for i := range o.members {
-		if !o.members[i].deleted {
+	n := 0
+	for i := range o.count {
+		if !o.at(i).deleted {
 			n++
 		}
 	}
@@ -296,31 +301,31 @@ func (o *Object) AppendTo(dst []byte) []byte {
 	open := bytes.IndexByte(o.raw, '{') + 1
 	dst = append(dst, o.raw[:open]...)
 	first, tail := true, open
-	for i := range o.members {
-		m := &o.members[i]
-		tail = m.end
-		if m.deleted {
-			continue
+	for i := range o.count {
+		m := o.at(i)
+		if !m.added {
+			tail = int(m.end)
 		}
-		lead := o.raw[m.start:m.valueStart]
-		comma := bytes.IndexByte(lead[:bytes.IndexByte(lead, '"')], ',')
 		switch {
-		case first && comma >= 0: // its predecessors were deleted
-			lead = lead[comma+1:]
-		case !first && comma < 0:
-			dst = append(dst, ',')
+		case m.deleted:
+			continue
+		case m.added:
+			if !first {
+				dst = append(dst, ',')
+			}
+			dst = append(AppendString(dst, string(m.name)), ':')
+		default:
+			lead := o.raw[m.start:m.valueStart]
+			comma := bytes.IndexByte(lead[:bytes.IndexByte(lead, '"')], ',')
+			switch {
+			case first && comma >= 0: // its predecessors were deleted
+				lead = lead[comma+1:]
+			case !first && comma < 0:
+				dst = append(dst, ',')
+			}
+			dst = append(dst, lead...)
 		}
-		dst = append(dst, lead...)
 		dst = append(dst, m.value...)
-		first = false
-	}
-	for i := range o.added {
-		if !first {
-			dst = append(dst, ',')
-		}
-		dst = AppendString(dst, string(o.added[i].name))
-		dst = append(dst, ':')
-		dst = append(dst, o.added[i].value...)
 		first = false
 	}
 	return append(dst, o.raw[tail:]...)

@@ -21,6 +21,7 @@ type scanner struct {
 	strict bool     // duplicate names are refused
 	open   []level  // the arrays and objects around the present place
 	names  [][]byte // of the open objects, decoded; only when strict
+	most   int      // of names at once
 }
 
 // level is an open array or object.
@@ -55,9 +56,9 @@ func (s *scanner) release() {
 	if cap(s.open) > keptLevels || cap(s.names) > keptNames {
 		return
 	}
-	clear(s.open[:keptLevels])
-	clear(s.names[:keptNames])
-	s.raw, s.open, s.names = nil, s.open[:0], s.names[:0]
+	clear(s.open)
+	clear(s.names[:s.most])
+	s.raw, s.open, s.names, s.most = nil, s.open[:0], s.names[:0], 0
 	scanners.Put(s)
 }
 
@@ -198,6 +199,7 @@ func (s *scanner) enter(kind byte) error {
 func (s *scanner) leave() {
 	last := len(s.open) - 1
 	s.names = s.names[:s.open[last].first]
+	s.open[last].index = nil
 	s.open = s.open[:last]
 }
 
