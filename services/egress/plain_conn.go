@@ -116,7 +116,7 @@ func (c *plainConn) readHeader(req *http.Request) (*http.Response, error) {
 	c.room = headerLimit
 	defer func() { c.room = 1<<63 - 1 }()
 	for range maxInformational {
-		resp, err := http.ReadResponse(c.in, req)
+		resp, err := readPlainResponse(c.in, req)
 		if err != nil {
 			return nil, err
 		}

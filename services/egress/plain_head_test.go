@@ -1,0 +1,103 @@
+package egress_test
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestAnswersAreReadAsNetHTTPReadsThem compares what the client makes of
+// answers, common and odd ones, with what net/http makes of the same bytes.
+func TestAnswersAreReadAsNetHTTPReadsThem(t *testing.T) {
+	for name, answer := range map[string]string{
+		"common":                    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nDate: Sat, 21 Nov 2026 00:00:00 GMT\r\nContent-Length: 2\r\n\r\n{}",
+		"lower case":                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nmcp-session-id: a\r\ncontent-length: 2\r\n\r\n{}",
+		"no text behind the status": "HTTP/1.1 200\r\nContent-Length: 2\r\n\r\n{}",
+		"an empty text behind it":   "HTTP/1.1 200 \r\nContent-Length: 2\r\n\r\n{}",
+		"a refusal":                 "HTTP/1.1 401 Unauthorized\r\nWww-Authenticate: Bearer a=\"b\"\r\nContent-Length: 2\r\n\r\n{}",
+		"an empty body":             "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n",
+		"no content":                "HTTP/1.1 204 No Content\r\n\r\n",
+		"no content of a length":    "HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\n",
+		"not modified":              "HTTP/1.1 304 Not Modified\r\nContent-Length: 2\r\n\r\n",
+		"white space":               "HTTP/1.1 200 OK\r\nX:\t a b \t\r\nY:\r\nContent-Length:  2  \r\n\r\n{}",
+		"the same header twice":     "HTTP/1.1 200 OK\r\nX: a\r\nx: b\r\nContent-Length: 2\r\n\r\n{}",
+		"the same length twice":     "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n{}",
+		"two lengths":               "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+		"a length and chunks":       "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+		"chunks":                    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+		"no length":                 "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\n\r\n{}",
+		"the connection ends":       "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}",
+		"of an older protocol":      "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+		"a signed length":           "HTTP/1.1 200 OK\r\nContent-Length: +2\r\n\r\n{}",
+		"a negative length":         "HTTP/1.1 200 OK\r\nContent-Length: -2\r\n\r\n{}",
+		"an empty length":           "HTTP/1.1 200 OK\r\nContent-Length: \r\n\r\n{}",
+		"a length of words":         "HTTP/1.1 200 OK\r\nContent-Length: two\r\n\r\n{}",
+		"a length beyond all":       "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n{}",
+		"a body that is cut":        "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n{}",
+		"a folded line":             "HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 2\r\n\r\n{}",
+		"a first line folded":       "HTTP/1.1 200 OK\r\n X: a\r\nContent-Length: 2\r\n\r\n{}",
+		"a space before the colon":  "HTTP/1.1 200 OK\r\nX : a\r\nContent-Length: 2\r\n\r\n{}",
+		"no colon":                  "HTTP/1.1 200 OK\r\nX\r\nContent-Length: 2\r\n\r\n{}",
+		"no name":                   "HTTP/1.1 200 OK\r\n: a\r\nContent-Length: 2\r\n\r\n{}",
+		"a control character":       "HTTP/1.1 200 OK\r\nX: a\x01b\r\nContent-Length: 2\r\n\r\n{}",
+		"a carriage return inside":  "HTTP/1.1 200 OK\r\nX: a\rb\r\nContent-Length: 2\r\n\r\n{}",
+		"bare line feeds":           "HTTP/1.1 200 OK\nContent-Length: 2\n\n{}",
+		"one bare line feed":        "HTTP/1.1 200 OK\r\nX: a\nContent-Length: 2\r\n\r\n{}",
+		"letters of another script": "HTTP/1.1 200 OK\r\nX: ü\r\nContent-Length: 2\r\n\r\n{}",
+		"a broken status":           "HTTP/1.1 2x0 OK\r\nContent-Length: 2\r\n\r\n{}",
+		"a short status":            "HTTP/1.1 20\r\nContent-Length: 2\r\n\r\n{}",
+		"a long status":             "HTTP/1.1 2000 OK\r\nContent-Length: 2\r\n\r\n{}",
+		"a hint before it":          "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScripted(t, func(_ int64, c net.Conn, in *bufio.Reader) {
+				if r, _ := read(in); r != nil {
+					_, _ = io.WriteString(c, answer)
+				}
+			})
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url, strings.NewReader("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := local(t).MCP().Do(req)
+			got := seen(t, resp, err)
+			in := bufio.NewReader(strings.NewReader(answer))
+			resp, err = http.ReadResponse(in, req)
+			for err == nil && resp.StatusCode < 200 {
+				resp, err = http.ReadResponse(in, req)
+			}
+			if want := seen(t, resp, err); !reflect.DeepEqual(got, want) {
+				t.Errorf("got  %+v\nwant %+v", got, want)
+			}
+		})
+	}
+}
+
+// answer is what can be seen of one.
+type answer struct {
+	Failed  bool
+	Status  string
+	Code    int
+	Header  http.Header
+	Length  int64
+	Body    string
+	CutBody bool
+}
+
+func seen(t *testing.T, resp *http.Response, err error) answer {
+	t.Helper()
+	if err != nil {
+		return answer{Failed: true}
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("reading the body: %v", err)
+	}
+	return answer{false, resp.Status, resp.StatusCode, resp.Header, resp.ContentLength, string(body), err != nil}
+}
