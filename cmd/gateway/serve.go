@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -68,6 +70,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 		demoURL = c.PublicURL.String() + "/v1/mcp/" + demoSlug + "/request"
 	}
 	return listenAndServe(ctx, s, listener, c.DrainDelay, log, func() {
+		collectLess()
 		if err := announceSetup(ctx, s, log); err != nil {
 			log.Warn("there is no link for setting up the first administrator", "error", err)
 		}
@@ -78,6 +81,20 @@ func serve(ctx context.Context, std streams, args []string) error {
 			printDemo(std.out, demoURL)
 		}
 	})
+}
+
+// gcPercent lets the heap grow to three times of what lives in it before it is
+// collected: what lives is a dozen of MiB that stay, and to look through them
+// again and again cost more than the memory is worth.
+const gcPercent = 200
+
+// collectLess sets how often memory is collected while the process serves,
+// unless its operator did. The start, which leaves the most behind, is
+// collected as ever.
+func collectLess() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 }
 
 func applyConfig(ctx context.Context, s *services.Services, std streams, file string, log *slog.Logger) error {
