@@ -83,7 +83,7 @@ func parseMessage(raw []byte) (*message, *rpcAnswer) {
 		m.id = nil
 		return nil, invalidRequest(nil, "id must be a string or a number")
 	}
-	if version, _ := o.String("jsonrpc"); version != "2.0" {
+	if !rawjson.Says(o.Get("jsonrpc"), "2.0") {
 		return nil, invalidRequest(m.id, `jsonrpc must be "2.0"`)
 	}
 	raw = o.Get("method")

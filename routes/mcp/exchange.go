@@ -70,7 +70,7 @@ func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client 
 	var trace gateway.Trace
 	result, err := e.handle(ctx, project, client, m, &trace)
 	late.Stop()
-	cancelled := x.session.done(m.id, call)
+	cancelled := x.session.done(call)
 	stream := x.end()
 	event := web.EventOf(c)
 	event.Tool, event.Upstream = trace.Tool, trace.Server

@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"hash/maphash"
+	"slices"
 	"sync"
 
 	"mcpgateway/services/fault"
@@ -46,7 +48,7 @@ type liveSession struct {
 	mu      sync.Mutex
 	stream  *sessionStream
 	asks    map[string]chan *message // by the raw id that we gave
-	running map[string]*runningCall  // by the client's raw id
+	running []*runningCall           // seldom more than a few
 }
 
 // sessionStream is the stream of a session's GET.
@@ -57,6 +59,7 @@ type sessionStream struct {
 
 // runningCall is a request of a client that can be cancelled by its id.
 type runningCall struct {
+	id        []byte // as the client wrote it
 	cancel    context.CancelFunc
 	cancelled bool // by the client; guarded by liveSession.mu
 }
@@ -97,39 +100,42 @@ func (s *liveSession) leave() {
 // begin notes a running request until done is called. Both may be called on
 // nil, for a client without a session.
 func (s *liveSession) begin(id []byte, cancel context.CancelFunc) (call *runningCall) {
-	call = &runningCall{cancel: cancel}
+	call = &runningCall{id: id, cancel: cancel}
 	if s == nil {
 		return call
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.running == nil {
-		s.running = map[string]*runningCall{}
-	}
-	s.running[string(id)] = call
+	s.running = append(s.running, call)
 	return call
 }
 
 // done ends what begin noted and reports whether the client cancelled it.
-func (s *liveSession) done(id []byte, call *runningCall) (cancelled bool) {
+func (s *liveSession) done(call *runningCall) (cancelled bool) {
 	if s == nil {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.running[string(id)] == call {
-		delete(s.running, string(id))
+	if i := slices.Index(s.running, call); i >= 0 {
+		s.running = slices.Delete(s.running, i, i+1)
 	}
 	return call.cancelled
 }
 
-// cancel cancels the running request with the raw id, if there is one.
+// cancel cancels the running request with the raw id, if there is one; of
+// several, which the protocol forbids, the last that began.
 func (s *liveSession) cancel(id []byte) {
 	if s == nil {
 		return
 	}
 	s.mu.Lock()
-	call := s.running[string(id)]
+	var call *runningCall
+	for _, running := range s.running {
+		if bytes.Equal(running.id, id) {
+			call = running
+		}
+	}
 	if call != nil {
 		call.cancelled = true
 	}
@@ -233,10 +239,7 @@ func (s *liveSession) end() {
 	}
 	s.mu.Lock()
 	stream := s.stream
-	calls := make([]*runningCall, 0, len(s.running))
-	for _, call := range s.running {
-		calls = append(calls, call)
-	}
+	calls := slices.Clone(s.running)
 	s.mu.Unlock()
 	if stream != nil {
 		stream.End()

@@ -196,7 +196,7 @@ func (e *Endpoint) answerPosted(s *postedSession, project *toolset.Snapshot, cli
 	defer cancel()
 	call := s.live.begin(m.id, cancel)
 	result, err := e.handle(ctx, project, client, m, trace)
-	cancelled := s.live.done(m.id, call)
+	cancelled := s.live.done(call)
 	switch {
 	case err == nil:
 		if m.method == "initialize" {

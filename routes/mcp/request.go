@@ -265,7 +265,7 @@ func (e *Endpoint) running(client *gateway.Client, m *message, cancel context.Ca
 	session := e.live.enter(client.SessionID)
 	call := session.begin(m.id, cancel)
 	return func() {
-		session.done(m.id, call)
+		session.done(call)
 		session.leave()
 	}
 }

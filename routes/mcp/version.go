@@ -3,7 +3,6 @@ package mcp
 import (
 	"bytes"
 	"encoding/base64"
-	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -51,7 +50,7 @@ func (e *Endpoint) client(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 		return nil, badStateless(first.id, codeHeaderMismatch, "MCP-Protocol-Version and params._meta name different revisions"), nil
 	}
 	for _, version := range []string{header, declared} {
-		if version != "" && !slices.Contains(gateway.Versions(), version) {
+		if version != "" && !gateway.Speaks(version) {
 			return nil, unsupportedVersion(first.id, version), nil
 		}
 	}

@@ -41,7 +41,8 @@ func newKeyText() secrets.Value {
 			n++
 		}
 	}
-	return secrets.NewValue(b.String() + checksum(b.String()))
+	sum := checksum([]byte(b.String()))
+	return secrets.NewValue(b.String() + string(sum[:]))
 }
 
 // parseKey returns the hash of a well-formed key; ok is false for any other text.
@@ -49,18 +50,20 @@ func parseKey(text string) (hash keyHash, ok bool) {
 	if len(text) != keyLength || !strings.HasPrefix(text, keyPrefix) {
 		return hash, false
 	}
-	if body := text[:keyLength-keyChecksum]; checksum(body) != text[len(body):] {
+	var key [keyLength]byte
+	copy(key[:], text)
+	const body = keyLength - keyChecksum
+	if checksum(key[:body]) != [keyChecksum]byte(key[body:]) {
 		return hash, false
 	}
-	return sha256.Sum256([]byte(text)), true
+	return sha256.Sum256(key[:]), true
 }
 
-func checksum(body string) string {
-	sum := crc32.ChecksumIEEE([]byte(body))
-	var out [keyChecksum]byte
+func checksum(body []byte) (out [keyChecksum]byte) {
+	sum := crc32.ChecksumIEEE(body)
 	for i := len(out) - 1; i >= 0; i-- {
 		out[i] = base62[sum%62]
 		sum /= 62
 	}
-	return string(out[:])
+	return out
 }

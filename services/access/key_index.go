@@ -27,6 +27,7 @@ type KeyIndex struct {
 
 type indexedKey struct {
 	id        string
+	principal string    // as Principal.ID returns it
 	expiresAt time.Time // zero never expires
 	used      atomic.Int64
 	saved     int64 // guarded by KeyIndex.rebuild
@@ -71,7 +72,7 @@ func (x *KeyIndex) reload(ctx context.Context, projectID string) error {
 			continue
 		}
 		hash := keyHash(row.Hash)
-		k := &indexedKey{id: row.ID}
+		k := &indexedKey{id: row.ID, principal: keyPrincipal + row.ID}
 		if row.ExpiresAt != nil {
 			k.expiresAt = *row.ExpiresAt
 		}

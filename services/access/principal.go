@@ -17,7 +17,7 @@ const (
 type Principal struct {
 	kind      principalKind
 	projectID string
-	id        string
+	id        string // as ID returns it
 	scopes    scopes // of a person's client
 }
 
@@ -28,6 +28,13 @@ const (
 	anonymous
 	keyHolder
 	person // by a client with an access token
+)
+
+// What the ids of callers begin with, and that of those who need no proof.
+const (
+	keyPrincipal    = "key:"
+	personPrincipal = "user:"
+	anyPrincipal    = "anonymous"
 )
 
 // scopes is a set of scopes.
@@ -45,7 +52,7 @@ func Administrator(userID, projectID string) Principal {
 	if userID == "" || projectID == "" {
 		return Principal{}
 	}
-	return Principal{kind: person, projectID: projectID, id: userID, scopes: mayRead | mayCall}
+	return Principal{kind: person, projectID: projectID, id: personPrincipal + userID, scopes: mayRead | mayCall}
 }
 
 // Known reports whether the principal stands for a caller at all.
@@ -69,15 +76,4 @@ func (p Principal) Allows(scope Scope) bool {
 
 // ID identifies the caller within its project: the key's id, the person whose
 // client it is, or "anonymous". Sessions, cursors and limits are bound to it.
-func (p Principal) ID() string {
-	switch p.kind {
-	case anonymous:
-		return "anonymous"
-	case keyHolder:
-		return "key:" + p.id
-	case person:
-		return "user:" + p.id
-	default:
-		return ""
-	}
-}
+func (p Principal) ID() string { return p.id }

@@ -49,7 +49,7 @@ func NewProjectAuth(keys *KeyIndex, tokens Tokens, fresh func() time.Time, maxSt
 func (a *ProjectAuth) Authenticate(ctx context.Context, project *models.Project, authorization string) (Principal, error) {
 	switch project.AuthMode {
 	case models.AuthNone:
-		return Principal{kind: anonymous, projectID: project.ID}, nil
+		return Principal{kind: anonymous, projectID: project.ID, id: anyPrincipal}, nil
 	case models.AuthAPIKey, models.AuthOAuth:
 	default:
 		return Principal{}, fault.Unauthorized()
@@ -68,7 +68,7 @@ func (a *ProjectAuth) Authenticate(ctx context.Context, project *models.Project,
 	if k == nil {
 		return Principal{}, fault.Unauthorized()
 	}
-	return Principal{kind: keyHolder, projectID: project.ID, id: k.id}, nil
+	return Principal{kind: keyHolder, projectID: project.ID, id: k.principal}, nil
 }
 
 // byToken proves the client of a person.
@@ -80,7 +80,7 @@ func (a *ProjectAuth) byToken(ctx context.Context, project *models.Project, toke
 	if !ok || holder.UserID == "" {
 		return Principal{}, fault.Unauthorized()
 	}
-	p := Principal{kind: person, projectID: project.ID, id: holder.UserID}
+	p := Principal{kind: person, projectID: project.ID, id: personPrincipal + holder.UserID}
 	for _, scope := range holder.Scopes {
 		switch scope {
 		case ScopeRead:

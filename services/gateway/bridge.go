@@ -87,7 +87,7 @@ func repairResult(r *upstream.Response) ([]byte, error) {
 		return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "the upstream's result is not valid JSON").Because(err)
 	}
 	if typ := o.Get("resultType"); r.Stateless && typ != nil {
-		if s, _ := rawjson.String(typ); s != "complete" {
+		if !rawjson.Says(typ, "complete") {
 			return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "the tool asks for more input, which this client cannot give: its protocol revision has no such answers")
 		}
 	}

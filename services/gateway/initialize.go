@@ -30,6 +30,11 @@ func HandshakeVersions() []string {
 // Versions returns every revision that clients may speak, oldest first.
 func Versions() []string { return append(HandshakeVersions(), VersionStateless) }
 
+// Speaks reports whether clients may speak the revision.
+func Speaks(version string) bool {
+	return version == VersionStateless || slices.Contains(HandshakeVersions(), version)
+}
+
 // NegotiatedVersion returns the revision that an initialize request with the
 // raw params gets: the offered one when it is served, else the latest.
 func NegotiatedVersion(params []byte) string {

@@ -23,6 +23,17 @@ func String(raw []byte) (s string, ok bool) {
 	return string(inner), true
 }
 
+// Says reports whether raw, which is valid JSON or nil, is a string that decodes
+// to text, which holds nothing that has to be escaped. One that is written
+// plainly is told without being decoded.
+func Says(raw []byte, text string) bool {
+	if len(raw) == len(text)+2 && raw[0] == '"' && string(raw[1:len(raw)-1]) == text {
+		return true
+	}
+	s, ok := String(raw)
+	return ok && s == text
+}
+
 // unquotedName returns the decoded text of a valid quoted name: a range of it
 // when nothing in it is escaped.
 func unquotedName(quoted []byte) []byte {

@@ -23,7 +23,7 @@ func parseMessage(raw []byte) (message, error) {
 	if err != nil {
 		return message{}, err
 	}
-	if v, _ := o.String("jsonrpc"); v != "2.0" {
+	if !rawjson.Says(o.Get("jsonrpc"), "2.0") {
 		return message{}, errors.New(`"jsonrpc" is not "2.0"`)
 	}
 	m := message{id: o.Get("id"), params: o.Get("params"), result: o.Get("result"), rpcError: o.Get("error")}

@@ -264,10 +264,11 @@ func own() sessionKey { return sessionKey{} }
 
 // explain turns an error into what callers are promised.
 func explain(parent context.Context, t *Target, started time.Time, err error) error {
+	if err == nil {
+		return nil
+	}
 	var f *fault.Fault
 	switch {
-	case err == nil:
-		return nil
 	case errors.As(err, &f):
 		return f
 	case errors.Is(err, context.DeadlineExceeded):

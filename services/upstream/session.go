@@ -145,6 +145,9 @@ func (ss *session) judge(r *Response, err error) verdict {
 			return eraOver
 		}
 	}
+	if err == nil {
+		return sessionGood
+	}
 	var away *refusal
 	if !errors.As(err, &away) || !away.isUnknownHere() {
 		return sessionGood
