@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"mcpgateway/services/catalog"
 	"mcpgateway/services/projects"
@@ -274,12 +275,17 @@ func TestWhatACatalogSaysStaysText(t *testing.T) {
 func TestPagesOfOneAddressAreLimited(t *testing.T) {
 	a := newApp(t)
 	statuses := map[int]int{}
-	for range 110 {
+	begin := time.Now()
+	// On a busy machine more than 100 are answered first: the bucket holds 100
+	// and fills by 20 a second meanwhile.
+	for range 5000 {
 		answer := webtest.Send(t, a.App, webtest.Case{Path: "/templates/billing-support", Header: map[string]string{"X-Forwarded-For": "203.0.113.7"}})
-		statuses[answer.Status]++
+		if statuses[answer.Status]++; answer.Status != 200 {
+			break
+		}
 	}
-	// The bucket holds 100 and fills by 20 a second meanwhile.
-	if statuses[200] < 100 || statuses[429] == 0 {
-		t.Errorf("the answers are %v", statuses)
+	most := 101 + int(20*time.Since(begin).Seconds())
+	if statuses[200] < 100 || statuses[200] > most || statuses[429] != 1 {
+		t.Errorf("the answers are %v, of which 100 to %d were to be 200", statuses, most)
 	}
 }
