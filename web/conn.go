@@ -33,14 +33,13 @@ type conn struct {
 	first []byte // room for what comes with the first byte of a request
 	ahead []byte // what of it the server has not asked for yet
 
-	answered bool // a handler did; what the server writes until it reads again is not sent
+	answered bool // a handler did; what the server writes next is not sent
 }
 
 // Read is of io.Reader. The server gives its buffers back while it waits for a
 // request, and asks for one byte first (fasthttp, ReduceMemoryUsage). What comes
 // with that byte is kept for the next Read instead of reading twice.
 func (c *conn) Read(p []byte) (int, error) {
-	c.answered = false
 	if len(c.ahead) == 0 && len(p) == 1 {
 		if c.first == nil {
 			c.first = make([]byte, firstRead)
@@ -59,9 +58,11 @@ func (c *conn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// Write is of io.Writer.
+// Write is of io.Writer. The server's own answer to a request that a handler
+// answered is short and comes as one piece, before the next request is read.
 func (c *conn) Write(p []byte) (int, error) {
 	if c.answered {
+		c.answered = false
 		return len(p), nil
 	}
 	return c.Conn.Write(p)
