@@ -25,6 +25,7 @@ const (
 	writeInterval = time.Second
 	callsPerWrite = 500    // rows of one transaction, so that writers need not wait for long, and slow machines get on
 	maxWaiting    = 50_000 // calls that wait to be written, beyond which new ones are lost
+	keptRoom      = 4_096  // calls of a shard for which room is kept between writes
 	callsPerSweep = 2_000  // rows of one deletion, for the same reason
 	lastWrite     = 5 * time.Second
 )
@@ -46,7 +47,8 @@ type Calls struct {
 type callShard struct {
 	mu    sync.Mutex
 	calls []models.Call
-	_     [64]byte // two shards never share a cache line
+	taken []models.Call // by who writes, and by nobody else
+	_     [64]byte      // two shards never share a cache line
 }
 
 // NewCalls returns the log of the database. Nothing is written until Run.

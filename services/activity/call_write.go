@@ -18,22 +18,33 @@ import (
 // written.
 const callColumns = "id, at, project_id, principal, tool, server, duration_us, request_bytes, response_bytes, outcome, code, request_id"
 
-// take returns the calls that wait, in the order of their times.
+// take returns the calls that wait, in the order of their times. They are good
+// until giveBack.
 func (c *Calls) take() []*models.Call {
 	var calls []*models.Call
 	for i := range c.shards {
 		shard := &c.shards[i]
 		shard.mu.Lock()
-		taken := shard.calls
-		// As many will come again until the next turn, more or less.
-		shard.calls = make([]models.Call, 0, min(len(taken), callsPerWrite))
+		shard.calls, shard.taken = shard.taken[:0], shard.calls
 		shard.mu.Unlock()
-		for j := range taken {
-			calls = append(calls, &taken[j])
+		for j := range shard.taken {
+			calls = append(calls, &shard.taken[j])
 		}
 	}
 	slices.SortStableFunc(calls, func(a, b *models.Call) int { return a.At.Compare(b.At) })
 	return calls
+}
+
+// giveBack lets the room of what was taken be used again: about as many calls
+// will come until the next turn.
+func (c *Calls) giveBack() {
+	for i := range c.shards {
+		shard := &c.shards[i]
+		clear(shard.taken)
+		if cap(shard.taken) > keptRoom {
+			shard.taken = nil
+		}
+	}
 }
 
 // putBack lets calls wait again.
@@ -49,6 +60,7 @@ func (c *Calls) putBack(calls []*models.Call) {
 // write stores what waits. What cannot be stored is put back, so that an
 // outage of the database loses no more than what does not fit.
 func (c *Calls) write(ctx context.Context) {
+	defer c.giveBack()
 	for calls := c.take(); len(calls) > 0; {
 		batch := calls[:min(len(calls), callsPerWrite)]
 		prepare(batch)

@@ -59,16 +59,15 @@ type poster struct {
 // request returns an HTTP request with a body that can be sent again, so that
 // net/http may repeat it where it can tell that nothing was processed.
 func (p *poster) request(ctx context.Context, method string, header http.Header, body []byte) *http.Request {
-	req := &http.Request{
-		Method: method, URL: p.url, Host: p.url.Host, Header: header,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}
+	blank := http.Request{Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1} // stays on the stack
+	req := blank.WithContext(ctx)
+	req.Method, req.URL, req.Host, req.Header = method, p.url, p.url.Host, header
 	if body != nil {
 		req.ContentLength = int64(len(body))
 		req.Body = io.NopCloser(bytes.NewReader(body))
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	}
-	return req.WithContext(ctx)
+	return req
 }
 
 // do sends a request, once more with other credentials when the upstream
