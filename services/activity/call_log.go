@@ -25,7 +25,8 @@ const (
 	writeInterval = time.Second
 	callsPerWrite = 500    // rows of one transaction, so that writers need not wait for long, and slow machines get on
 	maxWaiting    = 50_000 // calls that wait to be written, beyond which new ones are lost
-	keptRoom      = 4_096  // calls of a shard for which room is kept between writes
+	enoughWaiting = 2_000  // calls that are not left waiting for the interval to end
+	keptRoom      = 1_024  // calls of a shard for which room is kept between writes
 	callsPerSweep = 2_000  // rows of one deletion, for the same reason
 	lastWrite     = 5 * time.Second
 )
@@ -70,7 +71,7 @@ func (c *Calls) Record(call models.Call) {
 	shard.mu.Lock()
 	shard.calls = append(shard.calls, call)
 	shard.mu.Unlock()
-	if waiting == maxWaiting/4 {
+	if waiting == enoughWaiting {
 		select {
 		case c.wake <- struct{}{}:
 		default:
