@@ -112,3 +112,24 @@ func TestAClientCanTellThatAnAnswerAheadBroke(t *testing.T) {
 		t.Errorf("another answer follows the broken one: %q (%v)", rest, err)
 	}
 }
+
+func TestPartsAreOneAnswer(t *testing.T) {
+	app, _ := newApp(t)
+	long := strings.Repeat("y", 100_000)
+	app.Get("/parts", func(c *fiber.Ctx) error { return web.SendParts(c, []byte("x"), nil, []byte(long), []byte("z")) })
+	conn := dialTCP(t, serve(t, app))
+	if _, err := io.WriteString(conn, strings.Repeat("GET /parts HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 2)); err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewReader(conn)
+	for range 2 {
+		resp, err := http.ReadResponse(in, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		if err != nil || string(body) != "x"+long+"z" || resp.ContentLength != int64(len(long)+2) {
+			t.Errorf("%d bytes of %d (%v)", len(body), resp.ContentLength, err)
+		}
+	}
+}

@@ -103,8 +103,13 @@ func appendResult(dst, id, result []byte) []byte {
 	if dst == nil {
 		dst = make([]byte, 0, len(result)+len(id)+64)
 	}
-	dst = append(append(append(dst, `{"jsonrpc":"2.0","id":`...), id...), `,"result":`...)
-	return append(append(dst, result...), '}')
+	return append(append(appendResultHead(dst, id), result...), '}')
+}
+
+// appendResultHead appends what stands before the result in the answer to a
+// request.
+func appendResultHead(dst, id []byte) []byte {
+	return append(append(append(dst, `{"jsonrpc":"2.0","id":`...), id...), `,"result":`...)
 }
 
 // appendNotification appends a notification; params is raw or nil.

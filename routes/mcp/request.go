@@ -257,8 +257,15 @@ func answer(c *fiber.Ctx, client *gateway.Client, m *message, result []byte, err
 		return errorAnswer(err, client, m.id).answer(c)
 	}
 	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
+	if len(result) >= sentInParts {
+		return web.SendParts(c, appendResultHead(nil, m.id), result, []byte{'}'})
+	}
 	return c.Send(appendResult(nil, m.id, result))
 }
+
+// sentInParts is from which size on a result is not copied into its answer, in
+// bytes.
+const sentInParts = 64 << 10
 
 // running notes the request for notifications/cancelled until done is called.
 func (e *Endpoint) running(client *gateway.Client, m *message, cancel context.CancelFunc) (done func()) {
