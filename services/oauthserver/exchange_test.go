@@ -68,6 +68,13 @@ func TestCodeReplay(t *testing.T) {
 	})
 }
 
+func otherLetter(letter byte) string {
+	if letter == 'x' {
+		return "y"
+	}
+	return "x"
+}
+
 func TestCodeBinding(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		client := w.register(t)
@@ -85,7 +92,7 @@ func TestCodeBinding(t *testing.T) {
 			"another host":         {client, []string{"resource", "https://other.example/v1/mcp/oa/request"}, oauthserver.InvalidTarget},
 			"another verifier":     {client, []string{"code_verifier", strings.Repeat("v", 43)}, oauthserver.InvalidGrant},
 			"an access token":      {client, []string{"code", "gwat_" + code[5:]}, oauthserver.InvalidGrant},
-			"a changed letter":     {client, []string{"code", code[:10] + "x" + code[11:]}, oauthserver.InvalidGrant},
+			"a changed letter":     {client, []string{"code", code[:10] + otherLetter(code[10]) + code[11:]}, oauthserver.InvalidGrant},
 			"no code":              {client, []string{"code", ""}, oauthserver.InvalidGrant},
 			"no client":            {"", nil, oauthserver.InvalidClient},
 			"a secret it has none": {client, []string{"client_secret", "x"}, oauthserver.InvalidClient},
