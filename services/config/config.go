@@ -75,6 +75,7 @@ type Config struct {
 	Tracing          Tracing
 	LogJSON          *bool // nil decides by the terminal
 	LogLevel         slog.Level
+	Unknown          []string // variables that look like settings and are none
 }
 
 // maxDrainDelay is the longest GATEWAY_DRAIN_DELAY: supervisors kill what takes
@@ -99,6 +100,7 @@ func Load(environ []string, addr string) (*Config, error) {
 		TrustedProxies: r.prefixes("GATEWAY_TRUSTED_PROXIES", vars.TrustedProxies),
 		Environment:    secrets.NewEnvironment(split(vars.EnvAllow), lookup),
 		SingleSignOn:   r.singleSignOn(vars),
+		Unknown:        unknownSettings(environ),
 	}
 	c.Tracing = r.tracing(lookup)
 	c.LoopbackListener = r.listener(vars.Addr)

@@ -335,3 +335,18 @@ func TestKeyFileThatCannotBeWritten(t *testing.T) {
 	}
 	wantMistakes(t, []string{"GATEWAY_DATABASE_URL=sqlite:" + filepath.Join(file, "gateway.db")}, "GATEWAY_DATABASE_URL: ")
 }
+
+func TestVariablesThatAreNoSettingsAreNamed(t *testing.T) {
+	key := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(key, []byte("0123456789abcdef"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := mustLoad(t, "GATEWAY_LOG_LEVEL=info", "GATEWAY_ADMIN_TOKEN_FILE="+key, "GATEWAY_MAXSTREAMS=1", "GATEWAY_ALLOWED_HOST=a=b", "GATEWAY_MAXSTREAMS=2",
+		"GATEWAY_SERVICE_HOST=10.0.0.1", "GATEWAY_PORT=tcp://10.0.0.1:80", "GATEWAY_PORT_80_TCP=x", "MY_GATEWAY_X=1", "GATEWAYS=1")
+	if d := cmp.Diff([]string{"GATEWAY_ALLOWED_HOST", "GATEWAY_MAXSTREAMS"}, c.Unknown); d != "" {
+		t.Error(d)
+	}
+	if c := mustLoad(t); c.Unknown != nil {
+		t.Errorf("%q without any", c.Unknown)
+	}
+}
