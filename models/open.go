@@ -87,9 +87,9 @@ func Open(ctx context.Context, dsn string) (*gorm.DB, error) {
 			return nil, fmt.Errorf("create the folder of the database: %w", err)
 		}
 		// SQLite would let others read a file that it creates.
-		file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-		if err != nil {
-			return nil, fmt.Errorf("create the database: %w", err)
+		file, failed := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+		if failed != nil {
+			return nil, fmt.Errorf("create the database: %w", failed)
 		}
 		if err := file.Close(); err != nil {
 			return nil, err
