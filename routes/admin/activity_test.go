@@ -276,7 +276,9 @@ func (a *watched) serve(t *testing.T) string {
 		if err := a.Shutdown(); err != nil {
 			t.Error(err)
 		}
-		<-ended
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	})
 	return listener.Addr().String()
 }

@@ -180,11 +180,12 @@ func lifetimeOf(name, expires string) (time.Duration, error) {
 	if name == "" {
 		fields["name"] = "say who or what the key is for"
 	}
-	days, err := strconv.Atoi(expires)
-	if expires == neverExpires {
-		days, err = 0, nil
-	} else if err != nil || days < 1 || days > 365 {
-		fields["expires"] = "choose when the key ends"
+	days := 0
+	if expires != neverExpires {
+		var err error
+		if days, err = strconv.Atoi(expires); err != nil || days < 1 || days > 365 {
+			fields["expires"] = "choose when the key ends"
+		}
 	}
 	if len(fields) > 0 {
 		return 0, fault.Validation(fields)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -33,7 +34,7 @@ func newSlowPages(t *testing.T) *slowPages {
 	slow := upstreamtest.New(upstreamtest.Options{Tools: []upstreamtest.Tool{{
 		Definition: `{"name":"wait","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}`,
 		Call: func(ctx context.Context, c *upstreamtest.Call) upstreamtest.Result {
-			if err := c.Progress(1, 2, "<i>half way</i>"); err != nil && err != upstreamtest.ErrNoProgressToken {
+			if err := c.Progress(1, 2, "<i>half way</i>"); err != nil && !errors.Is(err, upstreamtest.ErrNoProgressToken) {
 				t.Error(err)
 			}
 			a.arrived <- struct{}{}
@@ -59,7 +60,9 @@ func newSlowPages(t *testing.T) *slowPages {
 		if err := a.Shutdown(); err != nil {
 			t.Error(err)
 		}
-		<-ended
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	})
 	return a
 }

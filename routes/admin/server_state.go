@@ -18,7 +18,7 @@ type HealthSource interface {
 	Health(serverID string) upstream.Health
 }
 
-// Projects finds the present state of projects; toolset.Directory says how.
+// ProjectDirectory finds the present state of projects; toolset.Directory says how.
 type ProjectDirectory interface {
 	Project(slug string) (*toolset.Snapshot, error)
 	All() []*toolset.Snapshot

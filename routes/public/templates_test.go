@@ -40,7 +40,7 @@ func TestTemplatesAreSearched(t *testing.T) {
 		{Name: "a category", Path: query("/templates", "category:finance"), Status: 200, WantBody: []string{"/templates/billing-support", `aria-current="true"`}, NotBody: []string{"/templates/campaign-desk"}},
 		{Name: "a qualifier of the registry", Path: query("/templates", "verified:true"), Status: 400, WantBody: []string{"<mark>verified:true</mark>"}},
 		{Name: "nothing", Path: query("/templates", "zzzzzz"), Status: 200, WantBody: []string{"No template matches", "noindex"}},
-		{Name: "a name like another", Path: "/templates/biling-suport", Status: 404, WantBody: []string{`href="/templates/billing-support"`}},
+		{Name: "a name like another", Path: "/templates/biling-support", Status: 404, WantBody: []string{`href="/templates/billing-support"`}},
 		{Name: "a sign-in that comes back", Path: "/templates/billing-support", Status: 200, WantBody: []string{`href="/login?next=%2Ftemplates%2Fbilling-support"`}},
 	})
 }

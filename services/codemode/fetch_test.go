@@ -49,16 +49,16 @@ func TestFetchAnswersLikeTheBrowsersOne(t *testing.T) {
 			body, _ := io.ReadAll(request.Body)
 			fmt.Fprintf(w, `{"method":%q,"body":%q,"x":%q,"cookie":%q}`, request.Method, body, request.Header.Get("X-Test"), request.Header.Get("Cookie"))
 		case "/bytes":
-			w.Write([]byte{0, 255, 1})
+			_, _ = w.Write([]byte{0, 255, 1})
 		case "/missing":
 			w.WriteHeader(404)
 		case "/there":
 			http.Redirect(w, request, "/json", http.StatusFound)
 		case "/big":
-			w.Write(make([]byte, codemode.MaxFetchBody+len(request.URL.RawQuery)))
+			_, _ = w.Write(make([]byte, codemode.MaxFetchBody+len(request.URL.RawQuery)))
 		case "/cut":
 			w.Header().Set("Content-Length", "10")
-			w.Write([]byte("x"))
+			_, _ = w.Write([]byte("x"))
 		}
 	})
 	cases := []struct{ code, want string }{

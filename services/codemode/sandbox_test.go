@@ -269,13 +269,16 @@ func TestNoChildOutlivesTheGateway(t *testing.T) {
 	if err := in.Close(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- child.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = child.Wait() // however it ended
+	}()
 	select {
 	case <-ended:
 	case <-time.After(30 * time.Second):
 		t.Error("the child lives on without its gateway")
-		child.Process.Kill()
+		_ = child.Process.Kill()
 		<-ended
 	}
 }

@@ -162,7 +162,7 @@ func (b *plainBody) Read(p []byte) (int, error) {
 		b.left -= int64(n)
 	}
 	switch {
-	case err == io.EOF, err == nil && b.left == 0:
+	case errors.Is(err, io.EOF), err == nil && b.left == 0:
 		b.finish(bodyComplete)
 	case err != nil:
 		b.finish(bodyClosed)

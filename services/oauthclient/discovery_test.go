@@ -75,7 +75,7 @@ func TestHostileAuthorizationServers(t *testing.T) {
 		}, "invalid_metadata", ""},
 		"redirect to metadata": {func(_ *testing.T, p *provider) {
 			p.serve = path(metadata, func(w http.ResponseWriter, r *http.Request) {
-				http.Redirect(w, r, "http://169.254.169.254/latest", 302)
+				http.Redirect(w, r, "http://169.254.169.254/latest", http.StatusFound)
 			})
 		}, "invalid_metadata", ""},
 		"redirect that repeats": {func(_ *testing.T, p *provider) {

@@ -62,7 +62,7 @@ func validByOther(raw []byte, mode rawjson.Mode) error {
 
 func ended(d *jsontext.Decoder) error {
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("something follows: %v", err)
+		return fmt.Errorf("something follows: %w", err)
 	}
 	return nil
 }

@@ -187,9 +187,9 @@ func (p *Pool) with(parent context.Context, t *Target, f purpose, use func(conte
 		return explain(parent, t, started, err)
 	}
 	s := p.server(t)
-	var tried try
-	err := errDropped
+	var err error
 	if s != nil {
+		var tried try
 		if f == clientCall {
 			if tried, err = s.enter(ctx, t); err != nil {
 				return explain(parent, t, started, err)

@@ -55,6 +55,7 @@ func lostBy(err error) *lostConnection {
 	if !errors.As(err, &f) || f.Code == fault.CodeUpstreamTimeout {
 		return nil
 	}
-	lost, _ := f.Cause.(*lostConnection)
+	var lost *lostConnection
+	_ = errors.As(f.Cause, &lost)
 	return lost
 }

@@ -75,7 +75,7 @@ func Due(ctx context.Context, clients []*Client, rate float64, d time.Duration) 
 	result, err := run(ctx, began, clients, func(ctx context.Context, c *Client, h *Histogram) error {
 		for at := range due {
 			if ctx.Err() != nil {
-				return nil
+				return nil //nolint:nilerr // the time is over, which is how it ends
 			}
 			if err := c.Call(); err != nil {
 				return err
