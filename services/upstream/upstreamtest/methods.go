@@ -101,6 +101,7 @@ func (s *Server) method(ctx context.Context, c *Call, hit *Fault, b *behaviour) 
 	switch c.Method {
 	case "tools/call":
 		s.calls.Add(1)
+		s.events.signal() // the request was recorded before, and who looked then saw no call
 		tool := b.tools.byName[c.Name]
 		if tool == nil {
 			return Refuse(codeInvalidParams, "Unknown tool: "+c.Name)
