@@ -1,18 +1,11 @@
 import type { Page } from "@playwright/test";
 
-import { startGateway } from "./support/gateway.ts";
+import { ofOneWorker, startGateway } from "./support/gateway.ts";
 import { adminToken, expect, setUp, test as base } from "./support/signed-in.ts";
 
 /** An administrator of a gateway with the demo project. */
 const test = base.extend({
-  gateway: [
-    async ({}, use) => {
-      const gateway = await startGateway({ env: { GATEWAY_ADMIN_TOKEN: adminToken } });
-      await use(gateway);
-      await gateway.stop();
-    },
-    { scope: "worker" },
-  ],
+  gateway: ofOneWorker(() => startGateway({ env: { GATEWAY_ADMIN_TOKEN: adminToken } })),
   people: [async ({ gateway }, use) => {
     const admin = await setUp(gateway);
     await use({ admin, viewer: admin });

@@ -1,7 +1,7 @@
 import AxeBuilder from "@axe-core/playwright";
 import { type Page } from "@playwright/test";
 
-import { startGateway, type Gateway } from "../support/gateway.ts";
+import { type Gateway, ofOneWorker, startGateway } from "../support/gateway.ts";
 import { loadAndMeasure } from "../support/measure.ts";
 import { adminToken, expect, program, test as base } from "../support/signed-in.ts";
 
@@ -9,14 +9,7 @@ const activity = "/admin/projects/demo/activity";
 
 /** A gateway with the demo, whose tools were called sixty times. */
 const test = base.extend<object, { called: void }>({
-  gateway: [
-    async ({}, use) => {
-      const gateway = await startGateway({ env: { GATEWAY_ADMIN_TOKEN: adminToken } });
-      await use(gateway);
-      await gateway.stop();
-    },
-    { scope: "worker" },
-  ],
+  gateway: ofOneWorker(() => startGateway({ env: { GATEWAY_ADMIN_TOKEN: adminToken } })),
   called: [
     async ({ gateway }, use) => {
       for (let i = 0; i < 20; i++) {

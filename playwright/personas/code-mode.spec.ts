@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 
+import { ofOneWorker } from "../support/gateway.ts";
 import { loadAndMeasure } from "../support/measure.ts";
 import { addProject, ada, expect, pageOf, program, startEmptyGateway, test as base } from "../support/signed-in.ts";
 import { startUpstream } from "../support/upstream.ts";
@@ -34,14 +35,7 @@ interface Place {
 
 /** As the test function of the other specs; the gateway knows a compiler and has a tracker of issues. */
 const test = base.extend<object, { place: Place }>({
-  gateway: [
-    async ({}, use) => {
-      const gateway = await startEmptyGateway({ GATEWAY_TSC: compiler });
-      await use(gateway);
-      await gateway.stop();
-    },
-    { scope: "worker" },
-  ],
+  gateway: ofOneWorker(() => startEmptyGateway({ GATEWAY_TSC: compiler })),
   place: [
     async ({ gateway, people }, use) => {
       expect(people.admin.cookies.length).toBeGreaterThan(0);

@@ -86,8 +86,6 @@ test("a server is connected, keeps working while its tokens end, and is disconne
         await page.waitForTimeout(50);
       }
       expect(failures).toEqual([]);
-      expect(calls).toBeGreaterThanOrEqual(fewestCalls);
-      expect(upstream.tokens.size, "access tokens that were used").toBeGreaterThanOrEqual(fewestTokens);
       const figures = `${calls} calls in ${Math.round((Date.now() - begun) / 1000)} s with ${upstream.tokens.size} tokens, 0 failed`;
       test.info().annotations.push({ type: "figures", description: figures });
       console.log(figures);

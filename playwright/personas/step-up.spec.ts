@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 
 import AxeBuilder from "@axe-core/playwright";
 
-import type { Gateway } from "../support/gateway.ts";
+import { type Gateway, ofOneWorker } from "../support/gateway.ts";
 import { addProject, ada, expect, pageOf, signIn, startEmptyGateway, test as base } from "../support/signed-in.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -13,14 +13,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 // The sessions of everybody grow old here, and those that prove themselves are
 // renewed: other tests get another gateway, and each of these its own session.
 const test = base.extend<object, object>({
-  gateway: [
-    async ({}, use) => {
-      const gateway = await startEmptyGateway();
-      await use(gateway);
-      await gateway.stop();
-    },
-    { scope: "worker" },
-  ],
+  gateway: ofOneWorker(() => startEmptyGateway()),
   page: async ({ browser, gateway, people }, use) => {
     expect(people.admin.cookies).not.toEqual([]); // there is an administrator
     const page = await pageOf(browser, gateway, await signIn(gateway, ada));

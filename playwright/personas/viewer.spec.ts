@@ -1,16 +1,10 @@
+import { ofOneWorker } from "../support/gateway.ts";
 import { addProject, expect, pageOf, startEmptyGateway, test as base } from "../support/signed-in.ts";
 import { startUpstream } from "../support/upstream.ts";
 
 /** As the test function of the other specs, on a gateway of its own: every page of it is visited, and no others' are. */
 const test = base.extend({
-  gateway: [
-    async ({}, use) => {
-      const gateway = await startEmptyGateway();
-      await use(gateway);
-      await gateway.stop();
-    },
-    { scope: "worker" },
-  ],
+  gateway: ofOneWorker(() => startEmptyGateway()),
 });
 
 test.use({ as: "viewer" });

@@ -107,3 +107,18 @@ function toldBy(line: string): { url: string; setupURL: string } {
   }
   return { url: "", setupURL: "" };
 }
+
+/**
+ * Returns a fixture: the gateway that start begins, until the worker ends. Each call returns another fixture, so that
+ * specs that extend a test with their own share no gateway.
+ */
+export function ofOneWorker(start: () => Promise<Gateway>): [({}: object, use: (gateway: Gateway) => Promise<void>) => Promise<void>, { scope: "worker" }] {
+  return [
+    async ({}, use) => {
+      const gateway = await start();
+      await use(gateway);
+      await gateway.stop();
+    },
+    { scope: "worker" },
+  ];
+}

@@ -1,6 +1,6 @@
 import { request, type APIRequestContext, type Browser, type Page } from "@playwright/test";
 
-import { startGateway, type Gateway } from "./gateway.ts";
+import { type Gateway, ofOneWorker, startGateway } from "./gateway.ts";
 import { expect, test as base } from "./test.ts";
 
 export { expect };
@@ -96,14 +96,7 @@ async function stateOf(client: APIRequestContext): Promise<State> {
  * that is empty but for its people. `as` says who the page belongs to.
  */
 export const test = base.extend<{ as: "admin" | "viewer" | "nobody" }, { people: Record<"admin" | "viewer", State> }>({
-  gateway: [
-    async ({}, use) => {
-      const gateway = await startEmptyGateway();
-      await use(gateway);
-      await gateway.stop();
-    },
-    { scope: "worker" },
-  ],
+  gateway: ofOneWorker(() => startEmptyGateway()),
   people: [
     async ({ gateway }, use) => {
       const admin = await setUp(gateway);

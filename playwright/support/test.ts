@@ -1,6 +1,6 @@
 import { expect, test as base, type Page } from "@playwright/test";
 
-import { startGateway, type Gateway } from "./gateway.ts";
+import { type Gateway, ofOneWorker, startGateway } from "./gateway.ts";
 
 export { expect };
 
@@ -10,14 +10,7 @@ export { expect };
  * met the content security policy or asked another origin for anything.
  */
 export const test = base.extend<object, { gateway: Gateway }>({
-  gateway: [
-    async ({}, use) => {
-      const gateway = await startGateway();
-      await use(gateway);
-      await gateway.stop();
-    },
-    { scope: "worker" },
-  ],
+  gateway: ofOneWorker(() => startGateway()),
   baseURL: async ({ gateway }, use) => use(gateway.url),
   page: async ({ page, gateway }, use) => {
     const complaints = await watch(page, gateway.url);
