@@ -17,7 +17,7 @@ import (
 
 // aheadApp echoes the bodies of POST /plain, and answers POST /ahead with a
 // stream that begins while its handler works: what the body says, and an end.
-func aheadApp(t *testing.T) string {
+func aheadApp(t *testing.T) *fiber.App {
 	t.Helper()
 	app, _ := newApp(t)
 	app.Post("/plain", func(c *fiber.Ctx) error { return c.Send(c.Body()) })
@@ -38,7 +38,7 @@ func aheadApp(t *testing.T) string {
 		s.Wait(c)
 		return nil
 	})
-	return serve(t, app)
+	return app
 }
 
 func dialTCP(t *testing.T, address string) net.Conn {
@@ -79,7 +79,7 @@ func TestAnswersKeepTheOrderOfRequests(t *testing.T) {
 	want := []string{"a", stream("b"), long, stream(long), stream("c"), ""}
 	for name, piece := range map[string]int{"at once": len(requests), "in pieces": 7, "byte by byte": 1, "in large pieces": 4_097} {
 		t.Run(name, func(t *testing.T) {
-			conn := dialTCP(t, aheadApp(t))
+			conn := dialTCP(t, serve(t, aheadApp(t)))
 			go func() {
 				for rest := requests; rest != ""; {
 					n := min(piece, len(rest))
@@ -100,7 +100,7 @@ func TestAnswersKeepTheOrderOfRequests(t *testing.T) {
 }
 
 func TestAClientCanTellThatAnAnswerAheadBroke(t *testing.T) {
-	conn := dialTCP(t, aheadApp(t))
+	conn := dialTCP(t, serve(t, aheadApp(t)))
 	if _, err := io.WriteString(conn, posting("/ahead", "broken")+posting("/plain", "a")); err != nil {
 		t.Fatal(err)
 	}
@@ -110,6 +110,47 @@ func TestAClientCanTellThatAnAnswerAheadBroke(t *testing.T) {
 	}
 	if rest, err := io.ReadAll(in); strings.Contains(string(rest), "HTTP/1.1") {
 		t.Errorf("another answer follows the broken one: %q (%v)", rest, err)
+	}
+}
+
+// TestAnAnswerAheadEndsAConnectionThatIsNotOurs shows that on a listener that is
+// not one of Listener the stream is whole, says that the connection ends, and
+// that it does: the server could not go on behind an answer that it did not give.
+func TestAnAnswerAheadEndsAConnectionThatIsNotOurs(t *testing.T) {
+	app := aheadApp(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- app.Listener(listener) }()
+	t.Cleanup(func() {
+		if err := app.Shutdown(); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	conn := dialTCP(t, listener.Addr().String())
+	if _, err := io.WriteString(conn, posting("/plain", "a")+posting("/ahead", "b")+posting("/plain", "c")); err != nil {
+		t.Fatal(err)
+	}
+	in := bufio.NewReader(conn)
+	if got, err := next(in); err != nil || got != "a" {
+		t.Fatalf("the first answer is %q (%v)", got, err)
+	}
+	resp, err := http.ReadResponse(in, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || string(body) != "data: 1 b\n\ndata: 2 b\n\n" || !resp.Close {
+		t.Errorf("the stream is %q (%v), and the connection ends: %v", body, err, resp.Close)
+	}
+	if rest, _ := io.ReadAll(in); len(rest) > 0 {
+		t.Errorf("%q follows", rest)
 	}
 }
 

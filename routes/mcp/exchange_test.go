@@ -371,6 +371,31 @@ func TestAConnectionServesOnAfterAStream(t *testing.T) {
 	}
 }
 
+// TestHTTP10GetsOneAnswer shows that a client of HTTP/1.0, which has no chunks
+// that a stream could be sent in, gets the answer alone.
+func TestHTTP10GetsOneAnswer(t *testing.T) {
+	s := serve(t, openProject, func(c *call) (string, error) {
+		if c.Notify != nil {
+			c.progress(1)
+		}
+		return okResult, nil
+	})
+	conn := s.dial(t)
+	_, err := fmt.Fprintf(conn, "POST /v1/mcp/p/request HTTP/1.0\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nAccept: %s\r\nContent-Length: %d\r\n\r\n%s", bothKinds, len(toolCall), toolCall)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.Header.Get("Content-Type") != "application/json" || string(body) != okAnswer || resp.TransferEncoding != nil {
+		t.Errorf("%s %v: %s (%v)", resp.Header.Get("Content-Type"), resp.TransferEncoding, body, err)
+	}
+}
+
 func TestLateMessagesDoNothing(t *testing.T) {
 	for _, accept := range []string{bothKinds, "text/event-stream"} {
 		kept := make(chan *call, 1)
