@@ -161,8 +161,9 @@ func (s *liveSession) hear(m *message) {
 }
 
 // ask sends a request to the client on the stream and returns the raw result
-// or error of its response. It returns UNAVAILABLE when the stream ends first, the context's error, and
-// RATE_LIMITED when the client has too many questions already.
+// or error of its response. It returns UNAVAILABLE when the stream ends first,
+// the context's error, and RATE_LIMITED when the client has too many questions
+// already.
 func (s *liveSession) ask(ctx context.Context, stream *web.Stream, method string, params []byte) (result, rpcError []byte, err error) {
 	id, answer, err := s.expect()
 	if err != nil {

@@ -48,7 +48,8 @@ func (w *Waiting) Load(ctx context.Context) error {
 }
 
 // Changed reads again what a topic is about: one connection, or the servers of
-// a project unless only syncs changed them. Other topics are ignored. It serves the change feed.
+// a project unless only syncs changed them. Other topics are ignored. It serves
+// the change feed.
 func (w *Waiting) Changed(ctx context.Context, topic notify.Topic) error {
 	if projectID, ok := topic.ToolsetOf(); ok {
 		return w.configurations.Act(ctx, w.connections.DB, projectID, w.Load)

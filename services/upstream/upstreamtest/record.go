@@ -75,8 +75,8 @@ func (s *Server) ForgetRequests() {
 }
 
 // Wait returns nil as soon as cond holds. It looks again whenever a request
-// arrived, a call began or ended, or a stream opened or closed; when ctx ends first it
-// returns the context's error.
+// arrived, a call began or ended, or a stream opened or closed; when ctx ends
+// first it returns the context's error.
 func (s *Server) Wait(ctx context.Context, cond func() bool) error {
 	s.events.waiters.Add(1)
 	defer s.events.waiters.Add(-1)
