@@ -36,30 +36,35 @@ func (t *plainTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if address == "" {
 		return t.other.RoundTrip(req)
 	}
-	message := messages.Get().(*[]byte)
-	defer func() {
-		if cap(*message) <= maxPooledMessage {
-			*message = (*message)[:0]
-			messages.Put(message)
-		}
-	}()
+	message := takeMessage()
+	defer message.giveBack()
 	var err error
-	if *message, err = appendMessage(*message, req); err != nil {
+	if message.bytes, err = appendMessage(message.bytes, req); err != nil {
 		return nil, err
 	}
+	c, err := t.send(req.Context(), address, message.bytes, repeatable(req))
+	if err != nil {
+		return nil, err
+	}
+	return c.response(req)
+}
+
+// send sends a message and returns the connection on which the answer to it
+// begins. The error is the context's when that has ended.
+func (t *plainTransport) send(ctx context.Context, address string, message []byte, repeatable bool) (*plainConn, error) {
 	for {
-		c, kept, err := t.connection(req.Context(), address)
+		c, err := t.connection(ctx, address)
 		if err != nil {
 			return nil, err
 		}
-		resp, err := c.exchange(req, *message)
+		err = c.send(ctx, message)
 		if err == nil {
-			return resp, nil
+			return c, nil
 		}
-		if ctxErr := req.Context().Err(); ctxErr != nil {
+		if ctxErr := endOf(ctx, err); ctxErr != nil {
 			return nil, ctxErr
 		}
-		if !kept || c.heard || c.wrote > 0 && !repeatable(req) {
+		if !c.kept || c.heard || c.wrote > 0 && !repeatable {
 			return nil, err
 		}
 	}
@@ -67,22 +72,22 @@ func (t *plainTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // connection returns a connection to the address, which may be one that was
 // kept.
-func (t *plainTransport) connection(ctx context.Context, address string) (c *plainConn, kept bool, err error) {
+func (t *plainTransport) connection(ctx context.Context, address string) (*plainConn, error) {
 	for {
 		c := t.take(address)
 		if c == nil {
 			break
 		}
-		if !isClosedByPeer(c.conn) {
-			return c, true, nil
+		if c.first != nil || !isClosedByPeer(c.conn) {
+			return c, nil
 		}
 		_ = c.conn.Close()
 	}
 	conn, err := t.dial(ctx, "tcp", address)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	return newPlainConn(t, conn, address), false, nil
+	return newPlainConn(t, conn, address), nil
 }
 
 // CloseIdleConnections closes the kept connections that are not in use.
@@ -99,8 +104,20 @@ func (t *plainTransport) CloseIdleConnections() {
 // maxPooledMessage bounds the buffers that are kept for further requests.
 const maxPooledMessage = 64 << 10
 
-// messages holds buffers for requests as they are sent.
-var messages = sync.Pool{New: func() any { return new([]byte) }}
+// message is a request as it is sent, in room that is used again.
+type message struct{ bytes []byte }
+
+var messages = sync.Pool{New: func() any { return new(message) }}
+
+func takeMessage() *message { return messages.Get().(*message) }
+
+// giveBack ends the use of a message.
+func (m *message) giveBack() {
+	if cap(m.bytes) <= maxPooledMessage {
+		m.bytes = m.bytes[:0]
+		messages.Put(m)
+	}
+}
 
 // plainAddress returns the address to connect to for a request that the
 // transport sends itself, else "".
@@ -112,8 +129,8 @@ func plainAddress(req *http.Request) string {
 		len(req.TransferEncoding) > 0 || len(req.Trailer) > 0 || req.Close || req.Header == nil:
 		return ""
 	}
-	for _, name := range []string{"Connection", "Upgrade", "Expect", "Te", "Content-Length", "Transfer-Encoding", "Trailer", "Host"} {
-		if _, ok := req.Header[name]; ok {
+	for name := range req.Header {
+		if speaksOfRequest(name) {
 			return ""
 		}
 	}
@@ -134,6 +151,31 @@ func appendMessage(b []byte, req *http.Request) ([]byte, error) {
 	if req.Body != nil {
 		defer req.Body.Close()
 	}
+	b, err := appendHead(b, req)
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range req.Header {
+		var ok bool
+		if b, ok = AppendField(b, name, values...); !ok {
+			return nil, fmt.Errorf("the header %q is not valid", name) // its value may be a secret
+		}
+	}
+	switch {
+	case req.ContentLength > 0:
+		b = appendLength(b, req.ContentLength)
+	case req.Method != "" && req.Method != http.MethodGet && req.Method != http.MethodHead && req.Method != http.MethodDelete && req.Method != http.MethodOptions:
+		b = appendLength(b, 0)
+	}
+	b = append(b, "\r\n"...)
+	if req.ContentLength <= 0 {
+		return b, nil
+	}
+	return appendBody(b, req.Body, req.ContentLength)
+}
+
+// appendHead appends the request line and the field Host.
+func appendHead(b []byte, req *http.Request) ([]byte, error) {
 	host := req.Host
 	if host == "" {
 		host = req.URL.Host
@@ -153,29 +195,7 @@ func appendMessage(b []byte, req *http.Request) ([]byte, error) {
 		return nil, errors.New("the URL holds a space or a control character")
 	}
 	b = append(append(append(b, method...), ' '), uri...)
-	b = append(append(append(b, " HTTP/1.1\r\nHost: "...), host...), "\r\n"...)
-	for name, values := range req.Header {
-		if !httpguts.ValidHeaderFieldName(name) {
-			return nil, fmt.Errorf("%q is no name of a header", name)
-		}
-		for _, value := range values {
-			if !httpguts.ValidHeaderFieldValue(value) {
-				return nil, fmt.Errorf("the value of header %s is not valid", name) // it may be a secret
-			}
-			b = append(append(append(append(b, name...), ": "...), value...), "\r\n"...)
-		}
-	}
-	switch {
-	case req.ContentLength > 0:
-		b = appendLength(b, req.ContentLength)
-	case method != http.MethodGet && method != http.MethodHead && method != http.MethodDelete && method != http.MethodOptions:
-		b = appendLength(b, 0)
-	}
-	b = append(b, "\r\n"...)
-	if req.ContentLength <= 0 {
-		return b, nil
-	}
-	return appendBody(b, req.Body, req.ContentLength)
+	return append(append(append(b, " HTTP/1.1\r\nHost: "...), host...), "\r\n"...), nil
 }
 
 func appendBody(b []byte, body io.Reader, length int64) ([]byte, error) {
@@ -231,6 +251,7 @@ func (t *plainTransport) take(address string) *plainConn {
 	l.conns[n-1] = nil
 	l.conns = l.conns[:n-1]
 	t.idle.Add(-1)
+	c.kept = true
 	return c
 }
 

@@ -7,10 +7,13 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"mcpgateway/services/lazyctx"
 )
 
 // plainConn is a connection that carries one request at a time.
@@ -19,11 +22,21 @@ type plainConn struct {
 	conn      net.Conn
 	address   string
 	in        *bufio.Reader
-	since     time.Time // when it became idle
+	first     *firstStep // nil where the system has none
+	since     time.Time  // when it became idle
+	kept      bool       // it carried requests before
 
-	room  int64 // bytes that may still be read, so that a header has a limit
-	wrote int   // bytes of the present request
-	heard bool  // a byte of its answer came
+	room   int64  // bytes that may still be read, so that a header has a limit
+	unsent []byte // the present request, until the first Read
+	wrote  int    // bytes of it
+	failed error  // of writing it; an answer may have come all the same
+	heard  bool   // a byte of its answer came
+
+	ctx      context.Context // of the present request
+	deadline time.Time       // of its answer's header
+	bounded  bool            // by the context, which bounds the body too
+	watch    lazyctx.Watch
+	cutOff   func() // interrupt
 
 	mu  sync.Mutex // guards that an interruption is not undone by a later deadline
 	cut bool
@@ -35,21 +48,59 @@ const maxInformational = 5
 
 var errHeaderTooLarge = errors.New("the header of the answer is too large")
 
+// errClosedBefore says that a kept connection had ended before anything was
+// written to it.
+var errClosedBefore = errors.New("the connection was closed while it was idle")
+
 func newPlainConn(t *plainTransport, conn net.Conn, address string) *plainConn {
 	c := &plainConn{transport: t, conn: conn, address: address}
 	c.in = bufio.NewReader(c)
+	c.first = newFirstStep(c)
+	c.cutOff = c.interrupt
 	return c
 }
 
-// Read reads from the connection within what may be read.
-func (c *plainConn) Read(p []byte) (int, error) {
+// Read reads from the connection within what may be read. The first one writes
+// the request before.
+func (c *plainConn) Read(p []byte) (n int, err error) {
 	if c.room <= 0 {
 		return 0, errHeaderTooLarge
 	}
-	n, err := c.conn.Read(p[:min(int64(len(p)), c.room)])
+	p = p[:min(int64(len(p)), c.room)]
+	if message := c.unsent; message != nil {
+		c.unsent = nil
+		n, err = c.writeAndRead(message, p)
+	} else {
+		n, err = c.conn.Read(p)
+	}
 	c.room -= int64(n)
 	c.heard = c.heard || n > 0
 	return n, err
+}
+
+// writeAndRead writes a request and reads what comes first of its answer.
+// Upstreams may refuse a request before they have read all of it, so that an
+// answer may be there although writing failed.
+func (c *plainConn) writeAndRead(message, p []byte) (int, error) {
+	if c.first != nil {
+		n, err := c.first.take(message, p)
+		c.wrote = c.first.wrote
+		if n > 0 || err != nil {
+			return n, err
+		}
+		message = message[c.wrote:] // it has to be written in parts, or could not be
+	}
+	c.limit(c.conn.SetWriteDeadline, c.deadline)
+	n, err := c.conn.Write(message)
+	c.wrote += n
+	if err != nil {
+		if c.wrote == 0 {
+			return 0, err
+		}
+		c.failed = err
+		c.limit(c.conn.SetReadDeadline, time.Now().Add(time.Second))
+	}
+	return c.conn.Read(p)
 }
 
 // interrupt makes reading and writing fail at once.
@@ -60,30 +111,68 @@ func (c *plainConn) interrupt() {
 	_ = c.conn.SetDeadline(time.Unix(1, 0))
 }
 
-// readUntil sets when reading fails, unless it was interrupted.
-func (c *plainConn) readUntil(deadline time.Time) {
+// limit sets a deadline, unless the connection was interrupted.
+func (c *plainConn) limit(set func(time.Time) error, deadline time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.cut {
-		_ = c.conn.SetReadDeadline(deadline)
+		_ = set(deadline)
 	}
 }
 
-// exchange sends a request and returns the answer to it. The connection is
-// kept or closed when the body of the answer ends or is closed, and closed with
-// an error.
-func (c *plainConn) exchange(req *http.Request, message []byte) (*http.Response, error) {
-	c.wrote, c.heard = 0, false
-	c.readUntil(time.Now().Add(headerTimeout))
-	stop := context.AfterFunc(req.Context(), c.interrupt)
-	resp, err := c.send(req, message)
+// send sends a request and returns when the answer to it begins. The context
+// and its deadline hold until release. The connection is closed with an error.
+func (c *plainConn) send(ctx context.Context, message []byte) error {
+	c.ctx, c.unsent, c.wrote, c.failed, c.heard = ctx, message, 0, nil, false
+	c.watch.Begin(ctx, c.cutOff)
+	if c.deadline, c.bounded = ctx.Deadline(); !c.bounded {
+		c.deadline = time.Now().Add(headerTimeout)
+	}
+	c.limit(c.conn.SetReadDeadline, c.deadline)
+	c.room = headerLimit
+	_, err := c.in.Peek(1)
+	if err == nil {
+		return nil
+	}
+	c.release(false)
+	if c.failed != nil {
+		return c.failed
+	}
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// release ends the part of a request and its context. The connection is kept if
+// it is reusable, was not interrupted and holds nothing more, else closed.
+func (c *plainConn) release(reusable bool) {
+	uncut := c.watch.Stop()
+	c.ctx, c.unsent = nil, nil
+	if reusable && uncut && c.failed == nil && c.in.Buffered() == 0 {
+		c.transport.keep(c)
+		return
+	}
+	_ = c.conn.Close()
+}
+
+// response returns the answer that begins. The connection is kept or closed
+// when the body of the answer ends or is closed, and closed with an error.
+func (c *plainConn) response(req *http.Request) (*http.Response, error) {
+	resp, err := c.readHeader(req)
 	if err != nil {
-		stop()
-		_ = c.conn.Close()
+		ctx := c.ctx
+		c.release(false)
+		if ctxErr := endOf(ctx, err); ctxErr != nil {
+			return nil, ctxErr
+		}
 		return nil, err
 	}
-	c.readUntil(time.Time{})
-	body := &plainBody{conn: c, body: resp.Body, left: resp.ContentLength, stop: stop, reusable: !resp.Close, ctx: req.Context()}
+	c.room = unlimited
+	if !c.bounded {
+		c.limit(c.conn.SetReadDeadline, time.Time{})
+	}
+	body := &plainBody{conn: c, body: resp.Body, left: resp.ContentLength, reusable: !resp.Close, ctx: c.ctx}
 	if resp.Body == http.NoBody || resp.ContentLength == 0 {
 		body.finish(bodyComplete)
 	}
@@ -91,32 +180,12 @@ func (c *plainConn) exchange(req *http.Request, message []byte) (*http.Response,
 	return resp, nil
 }
 
-// send writes a request and reads the header of its answer. Upstreams may
-// refuse a request before they have read all of it, so that an answer may be
-// there although writing failed.
-func (c *plainConn) send(req *http.Request, message []byte) (*http.Response, error) {
-	var failed error
-	if c.wrote, failed = c.conn.Write(message); failed != nil {
-		if c.wrote == 0 {
-			return nil, failed
-		}
-		c.readUntil(time.Now().Add(time.Second))
-	}
-	resp, err := c.readHeader(req)
-	if err != nil && failed != nil {
-		return nil, failed
-	}
-	if failed != nil {
-		resp.Close = true
-	}
-	return resp, err
-}
+// unlimited is the room of bodies, whose readers have limits of their own.
+const unlimited = 1<<63 - 1
 
 func (c *plainConn) readHeader(req *http.Request) (*http.Response, error) {
-	c.room = headerLimit
-	defer func() { c.room = 1<<63 - 1 }()
 	for range maxInformational {
-		resp, err := readPlainResponse(c.in, req)
+		resp, err := http.ReadResponse(c.in, req)
 		if err != nil {
 			return nil, err
 		}
@@ -130,12 +199,23 @@ func (c *plainConn) readHeader(req *http.Request) (*http.Response, error) {
 	return nil, errors.New("too many informational answers")
 }
 
+// endOf returns the error of a context that has ended, or whose deadline made
+// reading fail with err; else nil.
+func endOf(ctx context.Context, err error) error {
+	if ctxErr := ctx.Err(); ctxErr != nil {
+		return ctxErr
+	}
+	if deadline, ok := ctx.Deadline(); ok && errors.Is(err, os.ErrDeadlineExceeded) && time.Until(deadline) <= 0 {
+		<-ctx.Done() // it is about to say so too
+	}
+	return ctx.Err()
+}
+
 // plainBody is the body of an answer.
 type plainBody struct {
 	conn     *plainConn
 	body     io.Reader
 	left     int64 // bytes that are missing; negative when unknown
-	stop     func() bool
 	reusable bool
 	ctx      context.Context
 	state    atomic.Int32
@@ -173,7 +253,7 @@ func (b *plainBody) Read(p []byte) (int, error) {
 
 // failure returns why reading failed.
 func (b *plainBody) failure(err error) error {
-	if ctxErr := b.ctx.Err(); ctxErr != nil {
+	if ctxErr := endOf(b.ctx, err); ctxErr != nil {
 		return ctxErr
 	}
 	return err
@@ -188,15 +268,9 @@ func (b *plainBody) Close() error {
 
 // finish keeps or closes the connection, once.
 func (b *plainBody) finish(state int32) {
-	if !b.state.CompareAndSwap(bodyOpen, state) {
-		return
+	if b.state.CompareAndSwap(bodyOpen, state) {
+		b.conn.release(state == bodyComplete && b.reusable)
 	}
-	uncut := b.stop()
-	if c := b.conn; state == bodyComplete && b.reusable && uncut && c.in.Buffered() == 0 {
-		c.transport.keep(c)
-		return
-	}
-	_ = b.conn.conn.Close()
 }
 
 func appendLength(b []byte, length int64) []byte {

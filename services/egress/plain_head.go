@@ -1,120 +1,101 @@
 package egress
 
 import (
-	"bufio"
 	"bytes"
-	"io"
-	"net/http"
 	"strconv"
-	"strings"
-
-	"golang.org/x/net/http/httpguts"
 )
 
-// readPlainResponse reads the header of an answer. That of most answers lies in
-// the buffer as a whole and says the length of the body, and is split here; all
-// else is left to net/http, which takes three times as long.
-func readPlainResponse(in *bufio.Reader, req *http.Request) (*http.Response, error) {
-	if _, err := in.Peek(1); err != nil {
-		return http.ReadResponse(in, req) // whose errors are known
-	}
-	buffered, _ := in.Peek(in.Buffered())
-	end := bytes.Index(buffered, endOfHeader)
-	if end < 0 || req.Method != http.MethodPost {
-		return http.ReadResponse(in, req)
-	}
-	resp := splitHeader(string(buffered[:end]))
-	if resp == nil {
-		return http.ReadResponse(in, req)
-	}
-	_, _ = in.Discard(end + len(endOfHeader))
-	resp.Request = req
-	resp.Body = http.NoBody
-	if resp.ContentLength > 0 {
-		resp.Body = &lengthBody{in: in, left: resp.ContentLength}
-	}
-	return resp, nil
-}
+var (
+	endOfLine   = []byte("\r\n")
+	endOfHeader = []byte("\r\n\r\n")
+)
 
-var endOfHeader = []byte("\r\n\r\n")
+// usualStatus is how the answers begin that usualHeader knows.
+const usualStatus = "HTTP/1.1 200"
 
-// plainStatus is how the status line of an answer begins that is split here.
-const plainStatus = "HTTP/1.1 "
-
-// splitHeader returns the answer to a POST whose header is head, up to the empty
-// line and without a body, or nil when anything about it is unusual.
-func splitHeader(head string) *http.Response {
-	status, rest, _ := strings.Cut(head, "\r\n")
-	if !strings.HasPrefix(status, plainStatus) || len(status) < len(plainStatus)+3 {
-		return nil
+// usualHeader looks at the beginning of an answer. When that holds the whole
+// header of an answer 200 with the media type (lower case, without parameters)
+// and a length, and nothing about it is unusual, it returns how long header and
+// body are, in bytes; else a negative header, for net/http to decide.
+func usualHeader(b []byte, mediaType string) (header, length int) {
+	const unusual = -1
+	end := bytes.Index(b, endOfHeader)
+	if end < 0 {
+		return unusual, 0
 	}
-	status = status[len(plainStatus):]
-	code, err := strconv.ParseUint(status[:3], 10, 16)
-	if err != nil || code < 200 || code == http.StatusNoContent || code == http.StatusNotModified || len(status) > 3 && status[3] != ' ' {
-		return nil
+	status, lines, _ := bytes.Cut(b[:end+len(endOfLine)], endOfLine)
+	if len(status) < len(usualStatus) || string(status[:len(usualStatus)]) != usualStatus || len(status) > len(usualStatus) && status[len(usualStatus)] != ' ' || !validValue(status) {
+		return unusual, 0
 	}
-	resp := &http.Response{
-		Status: status, StatusCode: int(code), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: -1,
-	}
-	lines := strings.Count(rest, "\n") + 1
-	resp.Header = make(http.Header, lines)
-	values := make([]string, 0, lines)
-	for more := rest != ""; more; {
-		var line string
-		line, rest, more = strings.Cut(rest, "\r\n")
-		name, value, ok := strings.Cut(line, ":")
-		value = strings.Trim(value, " \t")
-		if !ok || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
-			return nil
+	typed, sized := false, false
+	for len(lines) > 0 {
+		var line []byte
+		line, lines, _ = bytes.Cut(lines, endOfLine)
+		colon := bytes.IndexByte(line, ':')
+		if colon <= 0 || !validName(line[:colon]) || !validValue(line[colon+1:]) {
+			return unusual, 0
 		}
-		name = http.CanonicalHeaderKey(name)
-		if _, again := resp.Header[name]; again || speaksOfConnection(name) {
-			return nil
-		}
-		if name == "Content-Length" {
-			length, err := strconv.ParseUint(value, 10, 62)
-			if err != nil {
-				return nil
+		name, value := line[:colon], bytes.Trim(line[colon+1:], " \t")
+		switch {
+		case isField(name, "Content-Type"):
+			if typed || !isMediaType(value, mediaType) {
+				return unusual, 0
 			}
-			resp.ContentLength = int64(length)
+			typed = true
+		case isField(name, "Content-Length"):
+			n, err := strconv.ParseUint(string(value), 10, 31)
+			if sized || err != nil {
+				return unusual, 0
+			}
+			length, sized = int(n), true
+		case isField(name, "Connection"), isField(name, "Proxy-Connection"), isField(name, "Transfer-Encoding"),
+			isField(name, "Trailer"), isField(name, "Upgrade"), isField(name, "Content-Encoding"):
+			return unusual, 0
 		}
-		values = append(values, value)
-		resp.Header[name] = values[len(values)-1 : len(values) : len(values)]
 	}
-	if resp.ContentLength < 0 {
-		return nil
+	if !typed || !sized {
+		return unusual, 0
 	}
-	return resp
+	return end + len(endOfHeader), length
 }
 
-// speaksOfConnection reports whether a header, by its canonical name, says how
-// the body is sent or what becomes of the connection.
-func speaksOfConnection(name string) bool {
-	switch name {
-	case "Connection", "Proxy-Connection", "Transfer-Encoding", "Trailer", "Upgrade":
-		return true
-	}
-	return false
+// isField compares the name of a field.
+func isField(name []byte, want string) bool {
+	return len(name) == len(want) && name[0]|0x20 == want[0]|0x20 && bytes.EqualFold(name, []byte(want))
 }
 
-// lengthBody is a body of known length.
-type lengthBody struct {
-	in   *bufio.Reader
-	left int64
+// isMediaType reports whether a Content-Type names the media type.
+func isMediaType(value []byte, mediaType string) bool {
+	if semicolon := bytes.IndexByte(value, ';'); semicolon >= 0 {
+		value = bytes.TrimRight(value[:semicolon], " \t")
+	}
+	return string(value) == mediaType || bytes.EqualFold(value, []byte(mediaType))
 }
 
-// Read is of io.Reader.
-func (b *lengthBody) Read(p []byte) (int, error) {
-	if b.left == 0 {
-		return 0, io.EOF
+// validName reports whether b may be the name of a field, a token (RFC 9110,
+// section 5.6.2).
+func validName(b []byte) bool {
+	for _, c := range b {
+		switch {
+		case '0' <= c && c <= '9', 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':
+		default:
+			if bytes.IndexByte(tokenMarks, c) < 0 {
+				return false
+			}
+		}
 	}
-	n, err := b.in.Read(p[:min(int64(len(p)), b.left)])
-	b.left -= int64(n)
-	if err == io.EOF && b.left > 0 {
-		err = io.ErrUnexpectedEOF
-	}
-	return n, err
+	return len(b) > 0
 }
 
-// Close is of io.Closer.
-func (b *lengthBody) Close() error { return nil }
+var tokenMarks = []byte("!#$%&'*+-.^_`|~")
+
+// validValue reports whether the value of a field holds no control character but
+// tabs (RFC 9110, section 5.5).
+func validValue[T string | []byte](value T) bool {
+	for i := range len(value) {
+		if c := value[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}

@@ -9,10 +9,13 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"mcpgateway/services/egress"
 )
 
-// TestAnswersAreReadAsNetHTTPReadsThem compares what the client makes of
-// answers, common and odd ones, with what net/http makes of the same bytes.
+// TestAnswersAreReadAsNetHTTPReadsThem compares what the client and its posters
+// make of answers, common and odd ones, with what net/http makes of the same
+// bytes.
 func TestAnswersAreReadAsNetHTTPReadsThem(t *testing.T) {
 	for name, answer := range map[string]string{
 		"common":                    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nDate: Sat, 21 Nov 2026 00:00:00 GMT\r\nContent-Length: 2\r\n\r\n{}",
@@ -54,27 +57,47 @@ func TestAnswersAreReadAsNetHTTPReadsThem(t *testing.T) {
 		"a long status":             "HTTP/1.1 2000 OK\r\nContent-Length: 2\r\n\r\n{}",
 		"a hint before it":          "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
 	} {
-		t.Run(name, func(t *testing.T) {
-			s := newScripted(t, func(_ int64, c net.Conn, in *bufio.Reader) {
-				if r, _ := read(in); r != nil {
-					_, _ = io.WriteString(c, answer)
+		for typed, answer := range map[string]string{
+			"":        answer,
+			", typed": strings.Replace(answer, "Content-Length: 2", "Content-Type: application/json; charset=utf-8\r\nContent-Length: 2", 1),
+		} {
+			t.Run(name+typed, func(t *testing.T) {
+				s := newScripted(t, func(_ int64, c net.Conn, in *bufio.Reader) {
+					if r, _ := read(in); r != nil {
+						_, _ = io.WriteString(c, answer)
+					}
+				})
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url, strings.NewReader("{}"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				in := bufio.NewReader(strings.NewReader(answer))
+				resp, err := http.ReadResponse(in, req)
+				for err == nil && resp.StatusCode < 200 {
+					resp, err = http.ReadResponse(in, req)
+				}
+				want := seen(t, resp, err)
+				resp, err = local(t).MCP().Do(req)
+				if got := seen(t, resp, err); !reflect.DeepEqual(got, want) {
+					t.Errorf("got  %+v\nwant %+v", got, want)
+				}
+				posted, resp, err := poster(t, local(t), s.url).Post(t.Context(), fields{}, []byte("{}"), false, "application/json", 64<<10)
+				switch {
+				case posted != nil:
+					if want.Failed || want.Code != http.StatusOK || want.CutBody || want.Body != string(posted) || !strings.HasPrefix(want.Header.Get("Content-Type"), "application/json") {
+						t.Errorf("posted, got the body %q\nwant %+v", posted, want)
+					}
+				case errors.Is(err, egress.ErrCutOff):
+					if !want.CutBody {
+						t.Errorf("posted, got %v\nwant %+v", err, want)
+					}
+				default:
+					if got := seen(t, resp, err); !reflect.DeepEqual(got, want) {
+						t.Errorf("posted, got %+v\nwant %+v", got, want)
+					}
 				}
 			})
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url, strings.NewReader("{}"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			resp, err := local(t).MCP().Do(req)
-			got := seen(t, resp, err)
-			in := bufio.NewReader(strings.NewReader(answer))
-			resp, err = http.ReadResponse(in, req)
-			for err == nil && resp.StatusCode < 200 {
-				resp, err = http.ReadResponse(in, req)
-			}
-			if want := seen(t, resp, err); !reflect.DeepEqual(got, want) {
-				t.Errorf("got  %+v\nwant %+v", got, want)
-			}
-		})
+		}
 	}
 }
 

@@ -9,12 +9,15 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"mcpgateway/services/egress"
+	"mcpgateway/services/lazyctx"
 )
 
 // scripted is a server that plays one function per connection, which gets the
@@ -106,6 +109,48 @@ func send(ctx context.Context, c *egress.Clients, method, url, body string) (int
 	return resp.StatusCode, string(text), err
 }
 
+// fields are the lines of headers, by name.
+type fields map[string]string
+
+// Append is of egress.Fields.
+func (f fields) Append(b []byte) ([]byte, bool) {
+	ok := true
+	for name, value := range f {
+		if b, ok = egress.AppendField(b, name, value); !ok {
+			break
+		}
+	}
+	return b, ok
+}
+
+func poster(t *testing.T, c *egress.Clients, address string) *egress.Poster {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := egress.NewPoster(c.MCP(), u)
+	if p == nil {
+		t.Fatalf("%s has no poster", address)
+	}
+	return p
+}
+
+// posted is send for POSTs, through a poster.
+func posted(t *testing.T, ctx context.Context, c *egress.Clients, address, body string, repeatable bool) (int, string, error) {
+	t.Helper()
+	answer, resp, err := poster(t, c, address).Post(ctx, fields{"Content-Type": "application/json"}, []byte(body), repeatable, "application/json", 64<<10)
+	switch {
+	case err != nil:
+		return 0, "", err
+	case answer != nil:
+		return http.StatusOK, string(answer), nil
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(text), err
+}
+
 func TestPlainConnectionsAreKept(t *testing.T) {
 	for name, tc := range map[string]struct {
 		answer, method string
@@ -123,6 +168,7 @@ func TestPlainConnectionsAreKept(t *testing.T) {
 		"with bytes behind it": {plainAnswer + "more", "POST", "200 {}", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
+			posts := newScripted(t, answering(tc.answer))
 			s := newScripted(t, answering(tc.answer))
 			c := local(t)
 			for range 2 {
@@ -137,6 +183,18 @@ func TestPlainConnectionsAreKept(t *testing.T) {
 			}
 			if n := s.conns.Load(); n != tc.conns {
 				t.Errorf("%d connections, want %d", n, tc.conns)
+			}
+			if tc.method != "POST" {
+				return
+			}
+			for range 2 {
+				status, text, err := posted(t, t.Context(), c, posts.url, "{}", false)
+				if got := fmt.Sprintf("%d %s", status, text); err != nil || got != tc.want {
+					t.Errorf("posted, got %q, %v", got, err)
+				}
+			}
+			if n := posts.conns.Load(); n != tc.conns {
+				t.Errorf("posted, %d connections, want %d", n, tc.conns)
 			}
 		})
 	}
@@ -224,7 +282,10 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 			if _, text, err := send(t.Context(), local(t), "POST", s.url, "{}"); (err != nil) != tc.fails {
 				t.Errorf("got %q, %v", text, err)
 			}
-			if n := s.conns.Load(); n != 1 {
+			if _, text, err := posted(t, t.Context(), local(t), s.url, "{}", false); (err != nil) != tc.fails {
+				t.Errorf("posted, got %q, %v", text, err)
+			}
+			if n := s.conns.Load(); n != 2 {
 				t.Errorf("%d connections", n)
 			}
 		})
@@ -235,11 +296,14 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 // and of what was, only what may be processed twice.
 func TestAConnectionThatDiesIsReplaced(t *testing.T) {
 	for name, tc := range map[string]struct {
-		method string
+		method string // POST by the poster is "post"
 		marked bool
 		before bool // the kept connection dies before the request, otherwise behind it
 		fails  bool
 	}{
+		"post, dead before":         {"post", false, true, false},
+		"post, dead behind":         {"post", false, false, true},
+		"marked post, dead behind":  {"post", true, false, false},
 		"POST, dead before":         {"POST", false, true, false},
 		"POST, dead behind":         {"POST", false, false, true},
 		"marked POST, dead behind":  {"POST", true, false, false},
@@ -271,16 +335,21 @@ func TestAConnectionThatDiesIsReplaced(t *testing.T) {
 			if tc.before {
 				<-gone
 			}
-			req, err := http.NewRequestWithContext(t.Context(), tc.method, s.url, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if tc.marked {
-				req.Header["X-Idempotency-Key"] = nil
-			}
-			resp, err := c.MCP().Do(req)
-			if err == nil {
-				_ = resp.Body.Close()
+			var err error
+			if tc.method == "post" {
+				_, _, err = posted(t, t.Context(), c, s.url, "{}", tc.marked)
+			} else {
+				var req *http.Request
+				if req, err = http.NewRequestWithContext(t.Context(), tc.method, s.url, nil); err != nil {
+					t.Fatal(err)
+				}
+				if tc.marked {
+					req.Header["X-Idempotency-Key"] = nil
+				}
+				var resp *http.Response
+				if resp, err = c.MCP().Do(req); err == nil {
+					_ = resp.Body.Close()
+				}
 			}
 			if (err != nil) != tc.fails {
 				t.Errorf("got %v", err)
@@ -303,6 +372,130 @@ func TestAnEarlyRefusalIsRead(t *testing.T) {
 	status, _, err := send(t.Context(), local(t), "POST", s.url, strings.Repeat("x", 4<<20))
 	if status != http.StatusRequestEntityTooLarge {
 		t.Errorf("got %d, %v", status, err)
+	}
+	status, _, err = posted(t, t.Context(), local(t), s.url, strings.Repeat("x", 4<<20), false)
+	if status != http.StatusRequestEntityTooLarge {
+		t.Errorf("posted, got %d, %v", status, err)
+	}
+}
+
+// TestPostsArriveAsTheyAre sends bodies that the system takes at once, and some
+// that it does not, and reads answers around what the caller wants as a whole.
+func TestPostsArriveAsTheyAre(t *testing.T) {
+	s := newScripted(t, func(_ int64, c net.Conn, in *bufio.Reader) {
+		for {
+			r, body := read(in)
+			if r == nil {
+				return
+			}
+			text := fmt.Sprintf("%s %s %s %s %s", r.Method, r.RequestURI, r.Host, r.Header.Get("X-Own"), body)
+			_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(text), text)
+		}
+	})
+	c := local(t)
+	host := strings.TrimSuffix(strings.TrimPrefix(s.url, "http://"), "/mcp?a=b%20c")
+	head := "POST /mcp?a=b%20c " + host + " own "
+	for _, max := range []int{0, 1 << 10, 1 << 20, 32 << 20} {
+		for _, size := range []int{0, 1, 4 << 10, 100 << 10, 8 << 20} {
+			body := strings.Repeat("x", size)
+			answer, resp, err := poster(t, c, s.url).Post(t.Context(), fields{"X-Own": "own"}, []byte(body), false, "application/json", max)
+			if err != nil {
+				t.Fatalf("%d bytes: %v", size, err)
+			}
+			if whole := len(head)+size <= max; whole != (resp == nil) {
+				t.Errorf("%d bytes of at most %d: the answer came as a whole is %t", size, max, resp == nil)
+			}
+			if resp != nil {
+				if answer, err = io.ReadAll(resp.Body); err != nil {
+					t.Fatal(err)
+				}
+				_ = resp.Body.Close()
+			}
+			if string(answer) != head+body {
+				t.Errorf("%d bytes: %d bytes came back, which begin with %.80q", size, len(answer), answer)
+			}
+		}
+	}
+	if n := s.conns.Load(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+}
+
+func TestFieldsThatCannotBeSent(t *testing.T) {
+	s := newScripted(t, answering(plainAnswer))
+	for name, f := range map[string]fields{
+		"a line feed":  {"X": "a\nb"},
+		"no name":      {"": "a"},
+		"a space":      {"X Y": "a"},
+		"another host": {"Host": "a"},
+		"a length":     {"content-length": "1"},
+		"chunks":       {"Transfer-Encoding": "chunked"},
+	} {
+		if _, _, err := poster(t, local(t), s.url).Post(t.Context(), f, nil, false, "application/json", 1); !errors.Is(err, egress.ErrFields) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if n := s.conns.Load(); n != 0 {
+		t.Errorf("%d connections", n)
+	}
+	for _, address := range []string{"https://a.example/mcp", "http://user:word@a.example/mcp"} {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if egress.NewPoster(local(t).MCP(), u) != nil {
+			t.Errorf("%s has a poster", address)
+		}
+	}
+	u, _ := url.Parse(s.url)
+	if egress.NewPoster(http.DefaultClient, u) != nil {
+		t.Error("a foreign client has a poster")
+	}
+}
+
+// TestContextsEndPosts ends posts before the answer and in its body, by a
+// cancellation and by a deadline, with contexts of both kinds. The server is
+// told each time.
+func TestContextsEndPosts(t *testing.T) {
+	for name, limited := range map[string]func(context.Context, time.Duration) (context.Context, func()){
+		"context": func(parent context.Context, limit time.Duration) (context.Context, func()) {
+			return context.WithTimeout(parent, limit)
+		},
+		"lazy": func(parent context.Context, limit time.Duration) (context.Context, func()) {
+			c := lazyctx.WithTimeout(lazyctx.WithCancel(parent), limit)
+			return c, c.Cancel
+		},
+	} {
+		for _, sent := range []string{"", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{}"} {
+			for _, cancelled := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%s, %d bytes came, cancelled %t", name, len(sent), cancelled), func(t *testing.T) {
+					asked, ended := make(chan struct{}), make(chan struct{})
+					s := newScripted(t, func(_ int64, c net.Conn, in *bufio.Reader) {
+						_, _ = read(in)
+						_, _ = io.WriteString(c, sent)
+						close(asked)
+						_, _ = in.ReadByte()
+						close(ended)
+					})
+					limit, want := time.Hour, context.Canceled
+					if !cancelled {
+						limit, want = 20*time.Millisecond, context.DeadlineExceeded
+					}
+					ctx, cancel := limited(t.Context(), limit)
+					defer cancel()
+					if cancelled {
+						go func() {
+							<-asked
+							cancel()
+						}()
+					}
+					if _, _, err := posted(t, ctx, local(t), s.url, "{}", true); !errors.Is(err, want) || !errors.Is(ctx.Err(), want) {
+						t.Errorf("got %v, and the context says %v", err, ctx.Err())
+					}
+					<-ended
+				})
+			}
+		}
 	}
 }
 

@@ -1,0 +1,92 @@
+//go:build unix
+
+package egress
+
+import (
+	"io"
+	"net"
+	"syscall"
+)
+
+// firstStep writes a request to a connection and reads what comes first of the
+// answer, as one operation of the connection. Reading and writing apart would
+// ask the system once more for what cannot be there yet, and to look before
+// whether the other end is still there would be another question.
+type firstStep struct {
+	conn *plainConn
+	raw  syscall.RawConn
+	run  func(fd uintptr) bool // advance
+
+	message, p []byte
+	began      bool
+	wrote, n   int
+	err        error
+}
+
+// newFirstStep returns nil for connections that are not of the system's network.
+func newFirstStep(c *plainConn) *firstStep {
+	sc, ok := c.conn.(syscall.Conn)
+	if !ok {
+		return nil
+	}
+	raw, err := sc.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	s := &firstStep{conn: c, raw: raw}
+	s.run = s.advance
+	return s
+}
+
+// take writes a message and reads into p. It returns errClosedBefore, with
+// nothing written, when the connection was kept and ended or brought bytes that
+// nobody asked for. When it returns neither bytes nor an error, the message
+// was not written as a whole.
+func (s *firstStep) take(message, p []byte) (int, error) {
+	s.message, s.p, s.began, s.wrote, s.n, s.err = message, p, false, 0, 0, nil
+	err := s.raw.Read(s.run)
+	s.message, s.p = nil, nil
+	if err != nil { // the deadline, or an interruption
+		return 0, err
+	}
+	return s.n, s.err
+}
+
+// advance goes on as far as it can without waiting, and reports whether the
+// step is over. Whatever arrives behind its first look makes it be called again.
+func (s *firstStep) advance(fd uintptr) (over bool) {
+	if !s.began {
+		s.began = true
+		if s.conn.kept {
+			if _, err := retried(syscall.Read, int(fd), s.p); err != syscall.EAGAIN {
+				s.err = errClosedBefore
+				return true
+			}
+		}
+		n, err := retried(syscall.Write, int(fd), s.message)
+		s.wrote = max(n, 0)
+		return err != nil || n < len(s.message)
+	}
+	n, err := retried(syscall.Read, int(fd), s.p)
+	switch {
+	case err == syscall.EAGAIN:
+		return false
+	case err != nil:
+		s.err = &net.OpError{Op: "read", Net: "tcp", Err: err}
+	case n == 0:
+		s.err = io.EOF
+	default:
+		s.n = n
+	}
+	return true
+}
+
+// retried calls the system again as long as a signal came between.
+func retried(call func(fd int, p []byte) (int, error), fd int, p []byte) (int, error) {
+	for {
+		n, err := call(fd, p)
+		if err != syscall.EINTR {
+			return n, err
+		}
+	}
+}
