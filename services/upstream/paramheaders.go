@@ -164,7 +164,7 @@ func isTokenChar(c byte) bool {
 
 // set adds the headers for the arguments in params. An argument that is
 // absent, null or of another type than annotated has no header.
-func (p ParamHeaders) set(h http.Header, params []byte) {
+func (p ParamHeaders) set(h *callHead, params []byte) {
 	if len(p) == 0 {
 		return
 	}
@@ -175,7 +175,7 @@ func (p ParamHeaders) set(h http.Header, params []byte) {
 	arguments := o.Object("arguments")
 	for i := range p {
 		if value, ok := p[i].argument(arguments); ok {
-			h[p[i].header] = []string{headerValue(value)}
+			h.add(p[i].header, headerValue(value))
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/lazyctx"
 	"mcpgateway/services/rawjson"
 )
 
@@ -181,8 +182,8 @@ const (
 // with runs one use of a target within its time-out and explains its failure.
 func (p *Pool) with(parent context.Context, t *Target, f purpose, use func(context.Context, *server) error) error {
 	started := time.Now()
-	ctx, cancel := context.WithTimeout(parent, t.timeout())
-	defer cancel()
+	ctx := lazyctx.WithTimeout(parent, t.timeout())
+	defer ctx.Cancel()
 	if err := parent.Err(); err != nil {
 		return explain(parent, t, started, err)
 	}

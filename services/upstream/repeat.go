@@ -23,10 +23,7 @@ const headerRepeatable = "X-Idempotency-Key"
 // markRepeatable lets the HTTP client repeat a request that only reads when its
 // connection breaks before the answer begins. The header has no value and is
 // not sent (net/http, Transport).
-func markRepeatable(h http.Header, method string) {
-	if !reads(method) {
-		return
-	}
+func markRepeatable(h http.Header) {
 	if _, configured := h[headerRepeatable]; !configured {
 		h[headerRepeatable] = nil
 	}

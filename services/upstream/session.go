@@ -31,6 +31,7 @@ type session struct {
 	stateless bool
 	transport transport
 	header    http.Header // what the protocol fixes in every request
+	lines     []byte      // header, as it is sent
 	about     *Description
 	opened    time.Time
 	// heard takes what the upstream says, which may concern others than the
@@ -55,19 +56,19 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 		return nil, err
 	}
 	x := &exchange{
-		id: p.nextID(), header: requestHeader(configured, ss.header), stateless: ss.stateless,
-		notify: r.Notify, heard: ss.heard, serve: r.Serve,
+		id: p.nextID(), head: callHead{configured: configured, fixed: ss.header, lines: ss.lines, repeatable: reads(r.Method)},
+		stateless: ss.stateless, notify: r.Notify, heard: ss.heard, serve: r.Serve,
 	}
 	if ss.stateless {
 		var name string
 		if x.body, name, err = statelessRequest(x.id, r.Method, r.Params, p.clientInfo, r.Client.Capabilities); err != nil {
 			return nil, err
 		}
-		x.header[headerMethod] = []string{headerValue(r.Method)}
+		x.head.add(headerMethod, headerValue(r.Method))
 		if name != "" {
-			x.header[headerName] = []string{headerValue(name)}
+			x.head.add(headerName, headerValue(name))
 		}
-		r.ParamHeaders.set(x.header, r.Params)
+		r.ParamHeaders.set(&x.head, r.Params)
 	} else {
 		params, err := handshakeParams(r.Params)
 		if err != nil {
@@ -78,8 +79,7 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 		}
 		x.body = appendRequest(make([]byte, 0, len(params)+len(r.Method)+64), x.id, r.Method, params)
 	}
-	markRepeatable(x.header, r.Method)
-	r.Client.trace(x.header)
+	x.head.trace(r.Client)
 	answer, err := ss.transport.call(ctx, x)
 	if err != nil {
 		if ctx.Err() != nil && !ss.stateless {
@@ -111,7 +111,7 @@ func (ss *session) cancel(ctx context.Context, p *Pool, x *exchange) {
 	params := strconv.AppendInt([]byte(`{"requestId":`), x.id, 10)
 	params = rawjson.AppendString(append(params, `,"reason":`...), why)
 	body := appendNotification(nil, "notifications/cancelled", append(params, '}'))
-	header := maps.Clone(x.header)
+	header := maps.Clone(x.fullHeader())
 	p.background(maxReplyTime, func(ctx context.Context) {
 		_ = ss.transport.notify(ctx, header, body)
 	})

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"mcpgateway/services/egress"
 	"mcpgateway/services/rawjson"
 )
 
@@ -17,9 +18,14 @@ import (
 // events. A session, where there is one, is a header of every request.
 type streamable struct {
 	poster
-	session bool        // the upstream gave a session id, which is to be ended
-	asks    *askStream  // nil when the upstream has nobody to ask
-	streams atomic.Bool // it has answered a call with a stream
+	posts   *egress.Poster // nil where calls are sent as everything else
+	session bool           // the upstream gave a session id, which is to be ended
+	asks    *askStream     // nil when the upstream has nobody to ask
+	streams atomic.Bool    // it has answered a call with a stream
+}
+
+func newStreamable(p poster) *streamable {
+	return &streamable{poster: p, posts: egress.NewPoster(p.http, p.url)}
 }
 
 func (s *streamable) closed() bool { return s.asks != nil && s.asks.strayed() }
@@ -45,11 +51,41 @@ func (s *streamable) close(ctx context.Context, header http.Header) {
 }
 
 func (s *streamable) call(ctx context.Context, x *exchange) (r reply, err error) {
+	if s.asks == nil && s.posts != nil && x.header == nil && !s.streams.Load() {
+		return s.callPlainly(ctx, x)
+	}
+	x.fullHeader()
 	if s.asks != nil {
 		leave := s.asks.join(ctx, x)
 		defer func() { leave(err) }()
 	}
 	r, _, err = s.roundTrip(ctx, x)
+	return r, err
+}
+
+// callPlainly is roundTrip for calls of upstreams that answer with JSON so far.
+func (s *streamable) callPlainly(ctx context.Context, x *exchange) (reply, error) {
+	body, resp, err := s.posts.Post(ctx, &x.head, x.body, x.head.mayBeRepeated(), typeJSON, trusted)
+	switch {
+	case errors.Is(err, egress.ErrFields): // for net/http to say why
+		x.fullHeader()
+		r, _, err := s.roundTrip(ctx, x)
+		return r, err
+	case errors.Is(err, egress.ErrCutOff):
+		return reply{}, endedOr(ctx, s.cutOff(err))
+	case err != nil:
+		return reply{}, s.failed(ctx, err)
+	case resp == nil:
+		return s.only(ctx, x, body)
+	}
+	req := s.request(ctx, http.MethodPost, x.fullHeader(), x.body)
+	if resp, err = s.arrived(req, resp); err == nil {
+		resp, err = s.accepted(req, resp)
+	}
+	if err != nil {
+		return reply{}, endedOr(ctx, err)
+	}
+	r, _, err := s.finish(ctx, x, resp)
 	return r, err
 }
 
@@ -63,6 +99,11 @@ func (s *streamable) roundTrip(ctx context.Context, x *exchange) (reply, http.He
 	if err != nil {
 		return reply{}, nil, endedOr(ctx, err)
 	}
+	return s.finish(ctx, x, resp)
+}
+
+// finish reads the answer to x and closes it.
+func (s *streamable) finish(ctx context.Context, x *exchange, resp *http.Response) (reply, http.Header, error) {
 	r, drain, err := s.answer(ctx, x, resp)
 	if drain {
 		s.streams.Store(true)
@@ -130,10 +171,7 @@ func (s *streamable) answer(ctx context.Context, x *exchange, resp *http.Respons
 		if err != nil {
 			return reply{}, false, err
 		}
-		r, ok, err := s.receive(ctx, x, body, nil)
-		if err == nil && !ok {
-			err = s.place.invalid("sent JSON that does not hold the answer to our request")
-		}
+		r, err := s.only(ctx, x, body)
 		return r, false, err
 	case t == typeEvents:
 		if err := s.checkEncoding(resp); err != nil {
@@ -147,6 +185,15 @@ func (s *streamable) answer(ctx context.Context, x *exchange, resp *http.Respons
 	default:
 		return reply{}, false, s.place.invalid("answered with content type %s instead of JSON or events: check its URL", excerpt([]byte(t)))
 	}
+}
+
+// only returns the answer to x that a JSON body has to hold.
+func (s *streamable) only(ctx context.Context, x *exchange, body []byte) (reply, error) {
+	r, ok, err := s.receive(ctx, x, body, nil)
+	if err == nil && !ok {
+		err = s.place.invalid("sent JSON that does not hold the answer to our request")
+	}
+	return r, err
 }
 
 // follow reads an event stream up to the answer. A stream of a handshake era

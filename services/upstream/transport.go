@@ -33,7 +33,8 @@ type transport interface {
 type exchange struct {
 	id        int64
 	body      []byte
-	header    http.Header
+	head      callHead    // of a call
+	header    http.Header // all of it; of a call once fullHeader was asked for it
 	stateless bool
 
 	progressToken []byte // raw; only where calls share a stream
@@ -41,6 +42,14 @@ type exchange struct {
 	heard         func(method string, params []byte) // is told of every notification first
 	serve         func(ctx context.Context, method string, params []byte) (result, rpcError []byte)
 	shared        *inFlight // when set, they answer what the upstream asks
+}
+
+// fullHeader returns the header of the request. It is not for concurrent use.
+func (x *exchange) fullHeader() http.Header {
+	if x.header == nil {
+		x.header = x.head.header()
+	}
+	return x.header
 }
 
 // reply is the answer to an exchange; exactly one part is set.
@@ -75,8 +84,17 @@ func (p *poster) request(ctx context.Context, method string, header http.Header,
 // target's Refused, or a fault.
 func (p *poster) do(req *http.Request) (*http.Response, error) {
 	resp, err := p.send(req)
-	if err != nil || p.refused == nil || resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
-		return resp, err
+	if err != nil {
+		return nil, err
+	}
+	return p.accepted(req, resp)
+}
+
+// accepted returns the answer to a request, which may be that to the request
+// with other credentials. Errors are those of do.
+func (p *poster) accepted(req *http.Request, resp *http.Response) (*http.Response, error) {
+	if p.refused == nil || resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
+		return resp, nil
 	}
 	header, err := p.refused(req.Context(), req.Header, challengeOf(resp))
 	if err == nil && header == nil {
@@ -105,8 +123,13 @@ func (p *poster) send(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := p.http.Transport.RoundTrip(req)
 	if err != nil {
-		return nil, p.failed(req, err)
+		return nil, p.failed(req.Context(), err)
 	}
+	return p.arrived(req, resp)
+}
+
+// arrived returns the answer to a request, behind its redirects.
+func (p *poster) arrived(req *http.Request, resp *http.Response) (_ *http.Response, err error) {
 	switch resp.StatusCode {
 	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 	default:
@@ -124,14 +147,14 @@ func (p *poster) send(req *http.Request) (*http.Response, error) {
 func (p *poster) follow(req *http.Request) (*http.Response, error) {
 	resp, err := p.http.Do(req)
 	if err != nil {
-		return nil, p.failed(req, err)
+		return nil, p.failed(req.Context(), err)
 	}
 	return resp, nil
 }
 
 // failed returns the error for a failed exchange: the context's or a fault.
-func (p *poster) failed(req *http.Request, err error) error {
-	if ctxErr := req.Context().Err(); ctxErr != nil {
+func (p *poster) failed(ctx context.Context, err error) error {
+	if ctxErr := ctx.Err(); ctxErr != nil {
 		return ctxErr
 	}
 	return p.place.broken(err)
