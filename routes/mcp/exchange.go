@@ -9,6 +9,7 @@ import (
 
 	"mcpgateway/services/access"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/lazyctx"
 	"mcpgateway/services/toolset"
 	"mcpgateway/web"
 )
@@ -32,7 +33,8 @@ type exchange struct {
 // answerLazily answers a request of a client that takes streams. only says
 // that it takes nothing else.
 func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message, only bool) error {
-	ctx, cancel := context.WithCancel(c.UserContext())
+	ctx := lazyctx.WithCancel(c.UserContext())
+	cancel := ctx.Cancel
 	defer cancel()
 	x := &exchange{client: client, open: func() (*web.Stream, error) {
 		free, err := e.slots.take(streamOwner(c, client.Principal))

@@ -13,6 +13,7 @@ import (
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/lazyctx"
 	"mcpgateway/services/toolset"
 	"mcpgateway/web"
 )
@@ -233,14 +234,14 @@ func (e *Endpoint) answerJSON(c *fiber.Ctx, project *toolset.Snapshot, client *g
 	case !streams(m.method):
 	case client.Stateless():
 		// To go away is how a stateless client cancels (MCP 2026-07-28, "Cancellation").
-		cancellable, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer web.WatchDisconnect(c, cancel)()
+		cancellable := lazyctx.WithCancel(ctx)
+		defer cancellable.Cancel()
+		defer web.WatchDisconnect(c, cancellable.Cancel)()
 		ctx = cancellable
 	case client.SessionID != "":
-		cancellable, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer e.running(client, m, cancel)()
+		cancellable := lazyctx.WithCancel(ctx)
+		defer cancellable.Cancel()
+		defer e.running(client, m, cancellable.Cancel)()
 		ctx = cancellable
 	}
 	event := web.EventOf(c)
