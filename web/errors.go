@@ -121,6 +121,9 @@ func wantsHTML(c *fiber.Ctx) bool {
 }
 
 func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
 	if r := []rune(s); len(r) > n {
 		return string(r[:n]) + "…"
 	}

@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -26,6 +25,7 @@ type Event struct {
 	Upstream  string
 
 	start time.Time
+	end   time.Time
 	trace traceContext
 	code  fault.Code
 	err   error
@@ -65,6 +65,7 @@ func (e *Event) Hold() { e.holds.Add(1) }
 // Release ends a Hold. The last one writes the log line.
 func (e *Event) Release() {
 	if e.holds.Add(-1) == 0 && e.write != nil {
+		e.end = time.Now()
 		e.write(e)
 	}
 }
@@ -104,9 +105,9 @@ func withoutKeys(s string) string {
 
 // logRequests writes one line per request, and has it counted and recorded;
 // counter and spans may be nil.
-func logRequests(log *slog.Logger, counter RequestCounter, spans Spans) fiber.Handler {
+func logRequests(log *requestLog, counter RequestCounter, spans Spans) fiber.Handler {
 	write := func(e *Event) {
-		e.log(log)
+		log.write(e)
 		if spans != nil {
 			e.report(spans)
 		}
@@ -124,43 +125,13 @@ func logRequests(log *slog.Logger, counter RequestCounter, spans Spans) fiber.Ha
 			}
 		}
 		e.line = requestLine{ctx: c.UserContext(), method: c.Method(), path: c.Path(), ip: c.IP(), status: c.Response().StatusCode()}
+		e.end, e.write = time.Now(), write
 		if counter != nil {
-			counter.Request(e.line.method, e.Route, e.line.status, time.Since(e.start))
+			counter.Request(e.line.method, e.Route, e.line.status, e.end.Sub(e.start))
 		}
-		e.write = write
-		e.Release()
+		if e.holds.Add(-1) == 0 {
+			write(e)
+		}
 		return nil
 	}
-}
-
-// log writes the line of a request that is over.
-func (e *Event) log(log *slog.Logger) {
-	level := slog.LevelInfo
-	switch l := e.line; {
-	case l.status >= 500 || e.err != nil:
-		level = slog.LevelError
-	case l.path == "/healthz" || l.path == "/readyz" || l.path == "/metrics":
-		level = slog.LevelDebug
-	}
-	if !log.Enabled(e.line.ctx, level) {
-		return
-	}
-	attrs := make([]slog.Attr, 0, 14)
-	attrs = append(attrs,
-		slog.String("request_id", e.RequestID), slog.String("trace_id", string(e.appendTraceID(make([]byte, 0, 32)))), slog.String("method", e.line.method), slog.String("path", clip(withoutKeys(e.line.path), 256)),
-		slog.Int("status", e.line.status), slog.Float64("ms", float64(time.Since(e.start).Microseconds())/1000), slog.String("ip", e.line.ip))
-	for _, a := range [...]struct{ key, value string }{
-		{"project", e.Project}, {"rpc", e.Method}, {"tool", withoutKeys(e.Tool)}, {"upstream", e.Upstream}, {"code", string(e.code)},
-	} {
-		if a.value != "" {
-			attrs = append(attrs, slog.String(a.key, a.value))
-		}
-	}
-	if e.err != nil {
-		attrs = append(attrs, slog.String("error", e.err.Error()))
-	}
-	// Past the logger, which would look for the line of this source.
-	record := slog.NewRecord(time.Now(), level, "request", 0)
-	record.AddAttrs(attrs...)
-	_ = log.Handler().Handle(e.line.ctx, record)
 }

@@ -2,9 +2,9 @@ package web
 
 import (
 	"fmt"
-	"log/slog"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 )
@@ -34,7 +34,7 @@ func setSecureHeaders(c *fiber.Ctx, https bool) {
 
 // unreadable gives the answers to requests that could not be read at all, for
 // which no middleware runs, the same headers and log line as all others.
-func unreadable(answer fiber.ErrorHandler, https bool, log *slog.Logger) fiber.ErrorHandler {
+func unreadable(answer fiber.ErrorHandler, https bool, log *requestLog) fiber.ErrorHandler {
 	return func(c *fiber.Ctx, err error) error {
 		if c.Locals(eventKey) != nil {
 			return answer(c, err)
@@ -44,7 +44,8 @@ func unreadable(answer fiber.ErrorHandler, https bool, log *slog.Logger) fiber.E
 		c.Set(HeaderRequestID, event.RequestID)
 		err = answer(c, err)
 		event.line = requestLine{ctx: c.UserContext(), method: c.Method(), path: c.Path(), ip: c.IP(), status: c.Response().StatusCode()}
-		event.log(log)
+		event.end = time.Now()
+		log.write(event)
 		return err
 	}
 }

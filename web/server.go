@@ -25,7 +25,7 @@ type Options struct {
 	Names          *Names
 	HTTPS          bool           // the public URL is https
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
-	Log            *slog.Logger
+	Log            *slog.Logger   // its handler may be a LineWriter
 	ErrorPage      ErrorPage
 	Requests       RequestCounter // nil counts nothing
 	Draining       func() bool    // whether the process is about to end; nil is never
@@ -39,6 +39,7 @@ func New(o Options) *fiber.App {
 	for i, p := range o.TrustedProxies {
 		proxies[i] = p.String()
 	}
+	log := newRequestLog(o.Log)
 	config := fiber.Config{
 		AppName:               "gateway",
 		BodyLimit:             MaxBody,
@@ -53,7 +54,7 @@ func New(o Options) *fiber.App {
 		CaseSensitive:     true,
 		// Bodies are JSON; nothing else is parsed before it is refused.
 		DisablePreParseMultipartForm: true,
-		ErrorHandler:                 unreadable(errorHandler(o.ErrorPage), o.HTTPS, o.Log),
+		ErrorHandler:                 unreadable(errorHandler(o.ErrorPage), o.HTTPS, log),
 		EnableTrustedProxyCheck:      true,
 		TrustedProxies:               proxies,
 	}
@@ -62,7 +63,7 @@ func New(o Options) *fiber.App {
 		config.EnableIPValidation = true
 	}
 	app := fiber.New(config)
-	app.Use(logRequests(o.Log, o.Requests, o.Spans), letGo(o.Draining), recoverPanics, secureHeaders(o.HTTPS), refuseTwoLengths, checkHosts(o.Names))
+	app.Use(logRequests(log, o.Requests, o.Spans), letGo(o.Draining), recoverPanics, secureHeaders(o.HTTPS), refuseTwoLengths, checkHosts(o.Names))
 	server := app.Server()
 	server.Handler = refuseUnknownMethods(app, server.Handler)
 	return app
