@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/google/uuid"
 
 	"mcpgateway/services/fault"
 )
@@ -27,6 +26,7 @@ type Event struct {
 	start time.Time
 	end   time.Time
 	trace traceContext
+	own   string // the id of the trace that begins with the request
 	code  fault.Code
 	err   error
 
@@ -45,17 +45,31 @@ type requestLine struct {
 // HeaderRequestID carries the id of a request in its answer.
 const HeaderRequestID = "X-Request-Id"
 
-const eventKey = "event"
+// eventKey is under what a request keeps its event.
+type eventKey struct{}
 
 // EventOf returns the event of the request.
 func EventOf(c *fiber.Ctx) *Event {
-	if e, ok := c.Locals(eventKey).(*Event); ok {
+	if e, ok := c.Locals(eventKey{}).(*Event); ok {
 		return e
 	}
-	e := &Event{RequestID: uuid.NewString(), start: time.Now(), trace: traceOf(c)}
+	return beginEvent(c, new(idBatch).next(), time.Now())
+}
+
+// beginEvent gives a request that began at start its event.
+func beginEvent(c *fiber.Ctx, id requestID, start time.Time) *Event {
+	e := &Event{RequestID: id.uuid, own: id.trace, start: start, trace: traceOf(c)}
 	e.holds.Store(1)
-	c.Locals(eventKey, e)
+	c.Locals(eventKey{}, e)
 	return e
+}
+
+// beganAt returns when the server had read the request.
+func beganAt(c *fiber.Ctx) time.Time {
+	if at := c.Context().Time(); !at.IsZero() {
+		return at
+	}
+	return time.Now() // a request that no server read
 }
 
 // Hold delays the log line until Release, for a request that is not over when
@@ -112,8 +126,9 @@ func logRequests(log *requestLog, counter RequestCounter, spans Spans) fiber.Han
 			e.report(spans)
 		}
 	}
+	ids := newRequestIDs()
 	return func(c *fiber.Ctx) error {
-		e := EventOf(c)
+		e := beginEvent(c, ids.next(), beganAt(c))
 		if spans != nil {
 			e.sample(spans)
 		}

@@ -36,7 +36,7 @@ func setSecureHeaders(c *fiber.Ctx, https bool) {
 // which no middleware runs, the same headers and log line as all others.
 func unreadable(answer fiber.ErrorHandler, https bool, log *requestLog) fiber.ErrorHandler {
 	return func(c *fiber.Ctx, err error) error {
-		if c.Locals(eventKey) != nil {
+		if c.Locals(eventKey{}) != nil {
 			return answer(c, err)
 		}
 		event := EventOf(c)

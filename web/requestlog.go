@@ -74,7 +74,7 @@ func (l *requestLog) write(e *Event) {
 // describe adds what the line says of the request.
 func (e *Event) describe(a *lineAttrs) {
 	a.add(slog.String("request_id", e.RequestID))
-	a.add(slog.String("trace_id", string(e.appendTraceID(make([]byte, 0, 32)))))
+	a.add(slog.String("trace_id", e.traceID()))
 	a.add(slog.String("method", e.line.method))
 	a.add(slog.String("path", clip(withoutKeys(e.line.path), 256)))
 	a.add(slog.Int("status", e.line.status))

@@ -9,11 +9,11 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// Headers of W3C Trace Context, section 3.
-const (
-	headerTraceParent = "traceparent"
-	headerTraceState  = "tracestate"
-)
+// headerTraceState is of W3C Trace Context, section 3.3.
+const headerTraceState = "tracestate"
+
+// headerTraceParent is of W3C Trace Context, section 3.2, as the server keeps it.
+var headerTraceParent = []byte("Traceparent")
 
 // maxTraceState is how much of a tracestate is passed on, in bytes; the
 // standard asks for at least 512. A longer one is left out as a whole.
@@ -39,7 +39,7 @@ type traceContext struct {
 // traceOf returns what the request says. A traceparent that cannot be read
 // says nothing, as the standard wants it, and its tracestate neither.
 func traceOf(c *fiber.Ctx) (t traceContext) {
-	received := c.Request().Header.Peek(headerTraceParent)
+	received := c.Request().Header.PeekCanonical(headerTraceParent)
 	if len(received) == 0 {
 		return t
 	}
@@ -56,7 +56,7 @@ func traceOf(c *fiber.Ctx) (t traceContext) {
 // call returns another.
 func (e *Event) Trace() Trace {
 	b := make([]byte, 0, traceParentSize)
-	b = e.appendTraceID(append(b, "00-"...))
+	b = append(append(b, "00-"...), e.traceID()...)
 	if b = append(b, '-'); e.trace.span != "" {
 		b = append(b, e.trace.span...)
 	} else {
@@ -75,16 +75,12 @@ func appendSpanID(dst []byte) []byte {
 	return hex.AppendEncode(dst, binary.BigEndian.AppendUint64(make([]byte, 0, 8), rand.Uint64()|1)) // all zeros would be invalid
 }
 
-func (e *Event) appendTraceID(dst []byte) []byte {
+// traceID returns the id of the client's trace, or of the one that begins here.
+func (e *Event) traceID() string {
 	if e.trace.id != "" {
-		return append(dst, e.trace.id...)
+		return e.trace.id
 	}
-	for i := range len(e.RequestID) {
-		if e.RequestID[i] != '-' {
-			dst = append(dst, e.RequestID[i])
-		}
-	}
-	return dst
+	return e.own
 }
 
 // traceParentSize is the length of a traceparent of version 00.
