@@ -32,15 +32,19 @@ func hasTwoLengths(headers []byte) bool {
 		} else {
 			headers = nil
 		}
-		name, _, _ := bytes.Cut(line, colon)
-		length = length || bytes.EqualFold(name, contentLength)
-		encoding = encoding || bytes.EqualFold(name, transferEncoding)
+		length = length || isNamed(line, contentLength)
+		encoding = encoding || isNamed(line, transferEncoding)
 	}
 	return length && encoding
 }
 
+// isNamed reports whether a line is the header of a name. What is no header is
+// refused before, and so is a space before the colon.
+func isNamed(line, name []byte) bool {
+	return len(line) > len(name) && line[len(name)] == ':' && bytes.EqualFold(line[:len(name)], name)
+}
+
 var (
-	colon            = []byte(":")
 	contentLength    = []byte(fiber.HeaderContentLength)
 	transferEncoding = []byte(fiber.HeaderTransferEncoding)
 )
@@ -54,7 +58,7 @@ func refuseUnknownMethods(app *fiber.App, handle fasthttp.RequestHandler) fastht
 		known[method] = true
 	}
 	return func(ctx *fasthttp.RequestCtx) {
-		if known[string(ctx.Method())] {
+		if ctx.IsPost() || ctx.IsGet() || known[string(ctx.Method())] {
 			handle(ctx)
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -18,6 +19,8 @@ type Names struct {
 	hosts    map[string]bool
 	origins  map[string]bool
 	loopback bool
+
+	last atomic.Pointer[string] // Host header that was accepted: most requests have the same
 }
 
 // NewNames returns the names of the public URL and the further ones given.
@@ -39,8 +42,14 @@ func NewNames(public *url.URL, hosts, origins []string, loopbackListener bool) *
 
 // CheckHost returns FORBIDDEN for a Host header that does not name this gateway.
 func (n *Names) CheckHost(c *fiber.Ctx) error {
-	host := hostname(string(c.Request().Host()))
+	received := c.Request().Host()
+	if last := n.last.Load(); last != nil && string(received) == *last {
+		return nil
+	}
+	header := string(received)
+	host := hostname(header)
 	if n.hosts[host] || n.loopback && isLoopback(host) {
+		n.last.Store(&header)
 		return nil
 	}
 	return fault.Forbidden("the host name %q is not served here: GATEWAY_ALLOWED_HOSTS lists further names", clip(host, 128))
