@@ -3,6 +3,7 @@ package web
 import (
 	"net"
 	"syscall"
+	"time"
 )
 
 // Listener returns a listener whose connections let a handler answer by itself
@@ -34,6 +35,11 @@ type conn struct {
 	ahead []byte // what of it the server has not asked for yet
 
 	answered bool // a handler did; what the server writes next is not sent
+
+	deadline time.Time // of reading, as the server wants it
+	set      time.Time // as the system has it
+
+	ip string // of the other end, once somebody asked
 }
 
 // Read is of io.Reader. The server gives its buffers back while it waits for a
@@ -44,7 +50,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		if c.first == nil {
 			c.first = make([]byte, firstRead)
 		}
-		n, err := c.Conn.Read(c.first)
+		n, err := c.read(c.first)
 		if n == 0 {
 			return 0, err
 		}
@@ -54,6 +60,41 @@ func (c *conn) Read(p []byte) (int, error) {
 		n := copy(p, c.ahead)
 		c.ahead = c.ahead[n:]
 		return n, nil
+	}
+	return c.read(p)
+}
+
+// deadlineSlack is how much earlier than the server wants it a read may end, a
+// little of its half minute and more.
+const deadlineSlack = time.Second
+
+// SetReadDeadline is of net.Conn, for the server. It sets one before and one
+// behind the first byte of every request, most of which no read waits for; so
+// the system is told of it by a read, and only when it makes a difference.
+func (c *conn) SetReadDeadline(t time.Time) error {
+	c.deadline = t
+	return nil
+}
+
+// SetDeadline is of net.Conn.
+func (c *conn) SetDeadline(t time.Time) error {
+	c.deadline, c.set = t, t
+	return c.Conn.SetDeadline(t)
+}
+
+// setReadDeadlineNow sets a deadline that holds for reads under way.
+func (c *conn) setReadDeadlineNow(t time.Time) error {
+	c.set = t
+	return c.Conn.SetReadDeadline(t)
+}
+
+// read reads until the deadline.
+func (c *conn) read(p []byte) (int, error) {
+	early := c.deadline.Sub(c.set)
+	if c.deadline.IsZero() != c.set.IsZero() || early < 0 || early >= deadlineSlack {
+		if err := c.setReadDeadlineNow(c.deadline); err != nil {
+			return 0, err
+		}
 	}
 	return c.Conn.Read(p)
 }

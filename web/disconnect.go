@@ -57,7 +57,7 @@ func (w *disconnectWatch) run(gone func()) {
 func (w *disconnectWatch) waitWithoutDeadline() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return !w.stopped && w.conn.SetReadDeadline(time.Time{}) == nil
+	return !w.stopped && w.setReadDeadline(time.Time{}) == nil
 }
 
 func (w *disconnectWatch) stop() {
@@ -66,8 +66,16 @@ func (w *disconnectWatch) stop() {
 	}
 	w.mu.Lock()
 	w.stopped = true
-	_ = w.conn.SetReadDeadline(time.Unix(1, 0)) // fails on a closed connection, whose watch has ended
+	_ = w.setReadDeadline(time.Unix(1, 0)) // fails on a closed connection, whose watch has ended
 	w.mu.Unlock()
 	<-w.ended
-	_ = w.conn.SetReadDeadline(time.Time{})
+	_ = w.setReadDeadline(time.Time{})
+}
+
+// setReadDeadline sets a deadline that holds for a read under way.
+func (w *disconnectWatch) setReadDeadline(t time.Time) error {
+	if own, ok := w.conn.(*conn); ok {
+		return own.setReadDeadlineNow(t)
+	}
+	return w.conn.SetReadDeadline(t)
 }
