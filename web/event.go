@@ -45,6 +45,14 @@ type requestLine struct {
 // HeaderRequestID carries the id of a request in its answer.
 const HeaderRequestID = "X-Request-Id"
 
+var headerRequestID = []byte(HeaderRequestID)
+
+// name tells the client the id of its request.
+func (e *Event) name(c *fiber.Ctx) {
+	var id [uuidSize]byte
+	c.Response().Header.SetCanonical(headerRequestID, append(id[:0], e.RequestID...))
+}
+
 // eventKey is under what a request keeps its event.
 type eventKey struct{}
 
@@ -117,9 +125,9 @@ func withoutKeys(s string) string {
 	return keyText.ReplaceAllString(s, "gwk_…")
 }
 
-// logRequests writes one line per request, and has it counted and recorded;
-// counter and spans may be nil.
-func logRequests(log *requestLog, counter RequestCounter, spans Spans) fiber.Handler {
+// logRequests writes one line per request, with its client's address, and has it
+// counted and recorded; counter and spans may be nil.
+func logRequests(log *requestLog, address func(*fiber.Ctx) string, counter RequestCounter, spans Spans) fiber.Handler {
 	write := func(e *Event) {
 		log.write(e)
 		if spans != nil {
@@ -132,14 +140,14 @@ func logRequests(log *requestLog, counter RequestCounter, spans Spans) fiber.Han
 		if spans != nil {
 			e.sample(spans)
 		}
-		c.Set(HeaderRequestID, e.RequestID)
+		e.name(c)
 		if err := c.Next(); err != nil {
 			// Answered here, so that the line knows the final status.
 			if err := c.App().ErrorHandler(c, err); err != nil {
 				return err
 			}
 		}
-		e.line = requestLine{ctx: c.UserContext(), method: c.Method(), path: c.Path(), ip: c.IP(), status: c.Response().StatusCode()}
+		e.line = requestLine{ctx: c.UserContext(), method: c.Method(), path: c.Path(), ip: address(c), status: c.Response().StatusCode()}
 		e.end, e.write = time.Now(), write
 		if counter != nil {
 			counter.Request(e.line.method, e.Route, e.line.status, e.end.Sub(e.start))

@@ -9,11 +9,6 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// contentSecurityPolicy lets pages load nothing from elsewhere and run no
-// inline code.
-const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
-	"base-uri 'none'; object-src 'none'; frame-ancestors 'none'; form-action 'self'"
-
 // secureHeaders sets what every answer carries; hsts only behind https.
 func secureHeaders(https bool) fiber.Handler {
 	return func(c *fiber.Ctx) error {
@@ -24,13 +19,29 @@ func secureHeaders(https bool) fiber.Handler {
 
 func setSecureHeaders(c *fiber.Ctx, https bool) {
 	h := &c.Response().Header
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Content-Security-Policy", contentSecurityPolicy)
-	h.Set("Referrer-Policy", "same-origin")
+	h.SetCanonical(headerContentTypeOptions, noSniff)
+	h.SetCanonical(headerContentSecurityPolicy, contentSecurityPolicy)
+	h.SetCanonical(headerReferrerPolicy, sameOrigin)
 	if https {
-		h.Set("Strict-Transport-Security", "max-age=31536000; includeSubDomains")
+		h.SetCanonical(headerStrictTransportSecurity, oneYear)
 	}
 }
+
+// Headers that every answer carries, as the server keeps and sends them.
+var (
+	headerContentTypeOptions      = []byte(fiber.HeaderXContentTypeOptions)
+	headerContentSecurityPolicy   = []byte(fiber.HeaderContentSecurityPolicy)
+	headerReferrerPolicy          = []byte(fiber.HeaderReferrerPolicy)
+	headerStrictTransportSecurity = []byte(fiber.HeaderStrictTransportSecurity)
+
+	noSniff    = []byte("nosniff")
+	sameOrigin = []byte("same-origin")
+	oneYear    = []byte("max-age=31536000; includeSubDomains")
+	// contentSecurityPolicy lets pages load nothing from elsewhere and run no
+	// inline code.
+	contentSecurityPolicy = []byte("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
+		"base-uri 'none'; object-src 'none'; frame-ancestors 'none'; form-action 'self'")
+)
 
 // unreadable gives the answers to requests that could not be read at all, for
 // which no middleware runs, the same headers and log line as all others.
@@ -41,7 +52,7 @@ func unreadable(answer fiber.ErrorHandler, https bool, log *requestLog) fiber.Er
 		}
 		event := EventOf(c)
 		setSecureHeaders(c, https)
-		c.Set(HeaderRequestID, event.RequestID)
+		event.name(c)
 		err = answer(c, err)
 		event.line = requestLine{ctx: c.UserContext(), method: c.Method(), path: c.Path(), ip: c.IP(), status: c.Response().StatusCode()}
 		event.end = time.Now()

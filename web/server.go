@@ -58,12 +58,14 @@ func New(o Options) *fiber.App {
 		EnableTrustedProxyCheck:      true,
 		TrustedProxies:               proxies,
 	}
+	address := peerIP
 	if len(proxies) > 0 {
+		address = (*fiber.Ctx).IP
 		config.ProxyHeader = fiber.HeaderXForwardedFor
 		config.EnableIPValidation = true
 	}
 	app := fiber.New(config)
-	app.Use(logRequests(log, o.Requests, o.Spans), letGo(o.Draining), recoverPanics, secureHeaders(o.HTTPS), refuseTwoLengths, checkHosts(o.Names))
+	app.Use(logRequests(log, address, o.Requests, o.Spans), letGo(o.Draining), recoverPanics, secureHeaders(o.HTTPS), refuseTwoLengths, checkHosts(o.Names))
 	server := app.Server()
 	server.Handler = refuseUnknownMethods(app, server.Handler)
 	return app
