@@ -32,8 +32,15 @@ func hasTwoLengths(headers []byte) bool {
 		} else {
 			headers = nil
 		}
-		length = length || isNamed(line, contentLength)
-		encoding = encoding || isNamed(line, transferEncoding)
+		if len(line) == 0 {
+			continue
+		}
+		switch line[0] {
+		case 'C', 'c':
+			length = length || isNamed(line, contentLength)
+		case 'T', 't':
+			encoding = encoding || isNamed(line, transferEncoding)
+		}
 	}
 	return length && encoding
 }

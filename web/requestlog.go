@@ -27,15 +27,17 @@ type lineAttrs struct {
 	all [13]slog.Attr
 }
 
-func (l *lineAttrs) add(a slog.Attr) {
-	l.all[l.n] = a
+// add adds an attribute. The room may still hold an older one.
+func (l *lineAttrs) add(key string, value slog.Value) {
+	a := &l.all[l.n]
+	a.Key, a.Value = key, value
 	l.n++
 }
 
 // addText adds a text that is not empty.
 func (l *lineAttrs) addText(key, value string) {
 	if value != "" {
-		l.add(slog.String(key, value))
+		l.add(key, slog.StringValue(value))
 	}
 }
 
@@ -66,26 +68,25 @@ func (l *requestLog) write(e *Event) {
 		record.AddAttrs(attrs...)
 		_ = l.log.Handler().Handle(e.line.ctx, record)
 	}
-	clear(attrs)
 	a.n = 0
 	l.attrs.Put(a)
 }
 
 // describe adds what the line says of the request.
 func (e *Event) describe(a *lineAttrs) {
-	a.add(slog.String("request_id", e.RequestID))
-	a.add(slog.String("trace_id", e.traceID()))
-	a.add(slog.String("method", e.line.method))
-	a.add(slog.String("path", clip(withoutKeys(e.line.path), 256)))
-	a.add(slog.Int("status", e.line.status))
-	a.add(slog.Float64("ms", float64(e.end.Sub(e.start).Microseconds())/1000))
-	a.add(slog.String("ip", e.line.ip))
+	a.add("request_id", slog.StringValue(e.RequestID))
+	a.add("trace_id", slog.StringValue(e.traceID()))
+	a.add("method", slog.StringValue(e.line.method))
+	a.add("path", slog.StringValue(clip(withoutKeys(e.line.path), 256)))
+	a.add("status", slog.IntValue(e.line.status))
+	a.add("ms", slog.Float64Value(float64(e.end.Sub(e.start).Microseconds())/1000))
+	a.add("ip", slog.StringValue(e.line.ip))
 	a.addText("project", e.Project)
 	a.addText("rpc", e.Method)
 	a.addText("tool", withoutKeys(e.Tool))
 	a.addText("upstream", e.Upstream)
 	a.addText("code", string(e.code))
 	if e.err != nil {
-		a.add(slog.String("error", e.err.Error()))
+		a.add("error", slog.StringValue(e.err.Error()))
 	}
 }

@@ -53,16 +53,14 @@ func (h lineHandler) WriteLine(at time.Time, level slog.Level, message string, a
 
 // lineFormat is how slog writes lines.
 type lineFormat struct {
-	time, layout, level, message string // what stands before these, and how the time is written
-	next, is, quote, end         string // what stands before a key, between it and its value, around a text, and behind the last
-	plain                        [256]bool
+	json   bool // else text
+	layout string
+	plain  [256]bool // the characters of values that stand as they are
 }
 
 // jsonFormat is the format of slog.JSONHandler.
 func jsonFormat() *lineFormat {
-	f := &lineFormat{
-		time: `{"time":"`, layout: time.RFC3339Nano, level: `","level":"`, message: `","msg":`, next: `,"`, is: `":`, quote: `"`, end: "}\n",
-	}
+	f := &lineFormat{json: true, layout: time.RFC3339Nano}
 	for c := ' '; c <= '~'; c++ {
 		f.plain[c] = c != '"' && c != '\\'
 	}
@@ -71,7 +69,7 @@ func jsonFormat() *lineFormat {
 
 // textFormat is the format of slog.TextHandler.
 func textFormat() *lineFormat {
-	f := &lineFormat{time: "time=", layout: "2006-01-02T15:04:05.000Z07:00", level: " level=", message: " msg=", next: " ", is: "=", end: "\n"}
+	f := &lineFormat{layout: "2006-01-02T15:04:05.000Z07:00"}
 	for c := '!'; c <= '~'; c++ {
 		f.plain[c] = c != '"' && c != '\\' && c != '='
 	}
@@ -80,12 +78,21 @@ func textFormat() *lineFormat {
 
 // appendLine appends a line, or returns false when something in it is not plain.
 func (f *lineFormat) appendLine(dst []byte, at time.Time, level slog.Level, message string, attrs []slog.Attr) ([]byte, bool) {
-	dst = at.AppendFormat(append(dst, f.time...), f.layout)
-	dst = append(append(append(dst, f.level...), level.String()...), f.message...)
+	if f.json {
+		dst = at.AppendFormat(append(dst, `{"time":"`...), f.layout)
+		dst = append(append(append(dst, `","level":"`...), level.String()...), `","msg":`...)
+	} else {
+		dst = at.AppendFormat(append(dst, "time="...), f.layout)
+		dst = append(append(append(dst, " level="...), level.String()...), " msg="...)
+	}
 	dst, plain := f.appendText(dst, message)
 	for i := 0; i < len(attrs) && plain; i++ {
 		a := &attrs[i]
-		dst = append(append(append(dst, f.next...), a.Key...), f.is...)
+		if f.json {
+			dst = append(append(append(dst, ',', '"'), a.Key...), '"', ':')
+		} else {
+			dst = append(append(append(dst, ' '), a.Key...), '=')
+		}
 		switch a.Value.Kind() {
 		case slog.KindString:
 			dst, plain = f.appendText(dst, a.Value.String())
@@ -97,7 +104,10 @@ func (f *lineFormat) appendLine(dst []byte, at time.Time, level slog.Level, mess
 			plain = false
 		}
 	}
-	return append(dst, f.end...), plain
+	if f.json {
+		dst = append(dst, '}')
+	}
+	return append(dst, '\n'), plain
 }
 
 func (f *lineFormat) appendText(dst []byte, s string) ([]byte, bool) {
@@ -106,8 +116,10 @@ func (f *lineFormat) appendText(dst []byte, s string) ([]byte, bool) {
 			return dst, false
 		}
 	}
-	dst = append(append(append(dst, f.quote...), s...), f.quote...)
-	return dst, s != "" || f.quote != "" // an empty value of text has quotes
+	if f.json {
+		return append(append(append(dst, '"'), s...), '"'), true
+	}
+	return append(dst, s...), s != "" // what is empty has quotes
 }
 
 // appendThousandths appends a number that has at most three decimals and six
