@@ -38,6 +38,7 @@ type Calls struct {
 	now  func() time.Time
 	log  *slog.Logger
 	wake chan struct{}
+	ids  callIDs // of who writes
 
 	shards   []callShard
 	waiting  atomic.Int64

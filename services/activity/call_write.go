@@ -1,15 +1,12 @@
 package activity
 
 import (
-	"bufio"
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
+	"unicode/utf8"
 
 	"mcpgateway/models"
 )
@@ -21,7 +18,7 @@ const callColumns = "id, at, project_id, principal, tool, server, duration_us, r
 // take returns the calls that wait, in the order of their times. They are good
 // until giveBack.
 func (c *Calls) take() []*models.Call {
-	var calls []*models.Call
+	calls := make([]*models.Call, 0, c.waiting.Load())
 	for i := range c.shards {
 		shard := &c.shards[i]
 		shard.mu.Lock()
@@ -63,7 +60,7 @@ func (c *Calls) write(ctx context.Context) {
 	defer c.giveBack()
 	for calls := c.take(); len(calls) > 0; {
 		batch := calls[:min(len(calls), callsPerWrite)]
-		prepare(batch)
+		c.prepare(batch)
 		if err := c.store(ctx, batch); err != nil {
 			c.putBack(calls)
 			if ctx.Err() == nil {
@@ -82,25 +79,45 @@ func (c *Calls) write(ctx context.Context) {
 // prepare gives calls their IDs and makes them what both databases take. Calls
 // are put in order by the full time, and stored as fine as both keep it. One
 // text that a database refuses would keep all others from being stored.
-func prepare(calls []*models.Call) {
-	random := bufio.NewReader(rand.Reader) // which is asked for many at once
+func (c *Calls) prepare(calls []*models.Call) {
+	without := 0
+	for _, call := range calls {
+		if call.ID == "" {
+			without++
+		}
+	}
+	ids := c.ids.next(time.Now(), without)
+	before := &models.Call{} // most texts are those of the call before, which need no second look
 	for _, call := range calls {
 		call.At = call.At.UTC().Truncate(time.Millisecond)
 		if call.ID == "" {
-			call.ID = uuid.Must(uuid.NewV7FromReader(random)).String()
+			call.ID, ids = ids[0], ids[1:]
 		}
-		for _, text := range []*string{&call.ProjectID, &call.Principal, &call.Tool, &call.Server, &call.Code, &call.RequestID} {
-			*text = storable(*text)
-		}
+		makeStorable(&call.ProjectID, before.ProjectID)
+		makeStorable(&call.Principal, before.Principal)
+		makeStorable(&call.Tool, before.Tool)
+		makeStorable(&call.Server, before.Server)
+		makeStorable(&call.Code, before.Code)
+		makeStorable(&call.RequestID, before.RequestID)
+		before = call
+	}
+}
+
+// makeStorable makes a text storable, as the one before it is already.
+func makeStorable(text *string, before string) {
+	if *text != before {
+		*text = storable(*text)
 	}
 }
 
 // storable returns text without what no text column of PostgreSQL takes.
 func storable(text string) string {
-	if strings.IndexByte(text, 0) >= 0 {
-		text = strings.ReplaceAll(text, "\x00", "\uFFFD")
+	for i := range len(text) {
+		if text[i] == 0 || text[i] >= utf8.RuneSelf {
+			return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
+		}
 	}
-	return strings.ToValidUTF8(text, "\uFFFD")
+	return text
 }
 
 // store writes calls in one transaction, past the ORM: of all that the gateway

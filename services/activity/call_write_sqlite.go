@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/driver"
@@ -81,7 +82,8 @@ type callInsert struct {
 	stmt  *sqlite3.Stmt
 	bound []*models.Call // what the parameters of each row hold; nil at first
 	param int            // the last one that was bound
-	err   error          // the first
+	at    sqliteTime
+	err   error // the first
 }
 
 // bind gives the parameters of a row the values of the call, in the order of
@@ -95,14 +97,14 @@ func (x *callInsert) bind(row int, call *models.Call) {
 	x.bound[row] = call
 	x.param = row * (strings.Count(callColumns, ",") + 1)
 	x.text(call.ID, "", true)
-	x.text(call.At.Format(models.SQLiteTime), "", true)
+	x.time(call.At)
 	x.text(call.ProjectID, before.ProjectID, first)
 	x.text(call.Principal, before.Principal, first)
 	x.text(call.Tool, before.Tool, first)
 	x.text(call.Server, before.Server, first)
-	x.number(call.DurationUS)
-	x.number(call.RequestBytes)
-	x.number(call.ResponseBytes)
+	x.number(call.DurationUS, before.DurationUS, first)
+	x.number(call.RequestBytes, before.RequestBytes, first)
+	x.number(call.ResponseBytes, before.ResponseBytes, first)
 	x.text(string(call.Outcome), string(before.Outcome), first)
 	x.text(call.Code, before.Code, first)
 	x.text(call.RequestID, before.RequestID, first)
@@ -117,13 +119,42 @@ func (x *callInsert) text(value, before string, first bool) {
 	x.done(x.stmt.BindText(x.param, value))
 }
 
-func (x *callInsert) number(value int64) {
+func (x *callInsert) number(value, before int64, first bool) {
 	x.param++
+	if !first && value == before {
+		return
+	}
 	x.done(x.stmt.BindInt64(x.param, value))
+}
+
+func (x *callInsert) time(value time.Time) {
+	x.param++
+	x.done(x.stmt.BindRawText(x.param, x.at.of(value)))
 }
 
 func (x *callInsert) done(err error) {
 	if x.err == nil {
 		x.err = err
 	}
+}
+
+// sqliteTime writes times as models.SQLiteTime says. Those of one second differ
+// in their last three digits only.
+type sqliteTime struct {
+	second int64
+	text   []byte // nil at first
+}
+
+// of returns the text of a time in UTC, which is good until the next call.
+func (x *sqliteTime) of(value time.Time) []byte {
+	second, ms := value.Unix(), value.Nanosecond()/int(time.Millisecond)
+	if x.text == nil || second != x.second || second < 0 {
+		x.second, x.text = second, value.AppendFormat(x.text[:0], models.SQLiteTime)
+		return x.text
+	}
+	for i := 1; i <= 3; i++ {
+		x.text[len(x.text)-i] = byte('0' + ms%10)
+		ms /= 10
+	}
+	return x.text
 }
