@@ -54,13 +54,15 @@ func storeInSQLite(ctx context.Context, pool *sql.DB, calls []*models.Call) (err
 }
 
 // insertCalls stores calls, whose number is a multiple of rows, with a
-// statement for so many.
+// statement for so many. A failure leaves the statement's earlier rows to the
+// end of the transaction, which takes everything back: to be able to take back
+// a statement alone, SQLite would copy every page before it writes to it.
 func insertCalls(db *sqlite3.Conn, calls []*models.Call, rows int) error {
 	if len(calls) == 0 {
 		return nil
 	}
 	row := "(?" + strings.Repeat(", ?", strings.Count(callColumns, ",")) + ")"
-	stmt, _, err := db.Prepare("INSERT INTO calls (" + callColumns + ") VALUES " + row + strings.Repeat(", "+row, rows-1) + " ON CONFLICT (id) DO NOTHING")
+	stmt, _, err := db.Prepare("INSERT OR FAIL INTO calls (" + callColumns + ") VALUES " + row + strings.Repeat(", "+row, rows-1) + " ON CONFLICT (id) DO NOTHING")
 	if err != nil {
 		return err
 	}
