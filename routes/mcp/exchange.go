@@ -19,9 +19,13 @@ import (
 // goroutine of its connection, because to hand it to another one and its
 // outcome back costs a third of a call.
 type exchange struct {
-	client  *gateway.Client
-	open    func() (*web.Stream, error) // is called once at most, while the request is handled
-	session *liveSession                // nil for clients without one
+	endpoint *Endpoint
+	request  *fiber.Ctx // until it is answered
+	ctx      *lazyctx.Context
+	client   *gateway.Client
+	call     runningCall
+	session  *liveSession // nil for clients without one
+	trace    gateway.Trace
 
 	mu       sync.Mutex
 	stream   *web.Stream // nil until something is to be sent
@@ -33,49 +37,31 @@ type exchange struct {
 // answerLazily answers a request of a client that takes streams. only says
 // that it takes nothing else.
 func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message, only bool) error {
-	ctx := lazyctx.WithCancel(c.UserContext())
-	cancel := ctx.Cancel
-	defer cancel()
-	x := &exchange{client: client, open: func() (*web.Stream, error) {
-		free, err := e.slots.take(streamOwner(c, client.Principal))
-		if err != nil {
-			return nil, err
-		}
-		stream := web.NewStream(c, web.StreamOptions{KeepAlive: e.KeepAlive, Closed: func() {
-			free()
-			if client.Stateless() {
-				cancel()
-			}
-		}})
-		stream.AnswerAhead(c)
-		return stream, nil
-	}}
+	x := &exchange{endpoint: e, request: c, client: client, ctx: lazyctx.WithCancel(c.UserContext())}
+	x.call = runningCall{id: m.id, cancel: x.ctx.Cancel}
+	defer x.ctx.Cancel()
 	client.Notify = x.notify
 	switch {
 	case client.Stateless():
 		// To go away is how a stateless client cancels; a handshake client
 		// may lose its connection and its call runs on.
-		defer web.WatchDisconnect(c, func() {
-			cancel()
-			x.lost()
-		})()
+		defer web.WatchDisconnect(c, x.lost)()
 	case client.SessionID != "":
 		x.session = e.live.enter(client.SessionID)
 		defer x.session.leave()
 		client.Ask = x.ask
 	}
-	call := x.session.begin(m.id, cancel)
+	x.session.begin(&x.call)
 	if only {
-		_, _ = x.toClient() // without a free stream it gets JSON
+		x.becomeStream() // without a free one it gets JSON
 	}
-	late := time.AfterFunc(e.Hold, func() { _, _ = x.toClient() })
-	var trace gateway.Trace
-	result, err := e.handle(ctx, project, client, m, &trace)
+	late := time.AfterFunc(e.Hold, x.becomeStream)
+	result, err := e.handle(x.ctx, project, client, m, &x.trace)
 	late.Stop()
-	cancelled := x.session.done(call)
+	cancelled := x.session.done(&x.call)
 	stream := x.end()
 	event := web.EventOf(c)
-	event.Tool, event.Upstream = trace.Tool, trace.Server
+	event.Tool, event.Upstream = x.trace.Tool, x.trace.Server
 	switch {
 	case stream == nil:
 		return answer(c, client, m, result, err)
@@ -90,6 +76,26 @@ func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client 
 	stream.Wait(c)
 	return nil
 }
+
+// open makes the answer a stream. It is called once at most, while the request
+// is handled.
+func (x *exchange) open() (*web.Stream, error) {
+	free, err := x.endpoint.slots.take(streamOwner(x.request, x.client.Principal))
+	if err != nil {
+		return nil, err
+	}
+	stream := web.NewStream(x.request, web.StreamOptions{KeepAlive: x.endpoint.KeepAlive, Closed: func() {
+		free()
+		if x.client.Stateless() {
+			x.ctx.Cancel()
+		}
+	}})
+	stream.AnswerAhead(x.request)
+	return stream, nil
+}
+
+// becomeStream makes the answer a stream now, if it can be one.
+func (x *exchange) becomeStream() { _, _ = x.toClient() }
 
 // toClient returns the stream to the client, which it opens when there is
 // none. It returns why there is none else: too many are open, and the call,
@@ -119,8 +125,9 @@ func (x *exchange) end() *web.Stream {
 	return x.stream
 }
 
-// lost ends the stream because the client went away.
+// lost ends the call and the stream because the client went away.
 func (x *exchange) lost() {
+	x.ctx.Cancel()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.gone = true

@@ -49,6 +49,7 @@ type liveSession struct {
 	stream  *sessionStream
 	asks    map[string]chan *message // by the raw id that we gave
 	running []*runningCall           // seldom more than a few
+	few     [2]*runningCall          // room for the first of them
 }
 
 // sessionStream is the stream of a session's GET.
@@ -72,6 +73,7 @@ func (l *liveSessions) enter(key string) *liveSession {
 	s := shard.live[key]
 	if s == nil {
 		s = &liveSession{owner: shard, key: key}
+		s.running = s.few[:0]
 		shard.live[key] = s
 	}
 	s.users++
@@ -99,15 +101,13 @@ func (s *liveSession) leave() {
 
 // begin notes a running request until done is called. Both may be called on
 // nil, for a client without a session.
-func (s *liveSession) begin(id []byte, cancel context.CancelFunc) (call *runningCall) {
-	call = &runningCall{id: id, cancel: cancel}
+func (s *liveSession) begin(call *runningCall) {
 	if s == nil {
-		return call
+		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running = append(s.running, call)
-	return call
 }
 
 // done ends what begin noted and reports whether the client cancelled it.

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
@@ -14,6 +15,7 @@ import (
 // session that was heard of longest ago is forgotten first; it then gets what
 // a session gets that never set a level.
 type logLevels struct {
+	any    atomic.Bool // whether there ever was one: most clients never set a level
 	mu     sync.Mutex
 	order  *list.List // of *logLevel, the latest first
 	levels map[string]*list.Element
@@ -26,6 +28,9 @@ func newLogLevels() *logLevels {
 }
 
 func (l *logLevels) of(session string) string {
+	if !l.any.Load() {
+		return ""
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e := l.levels[session]
@@ -44,6 +49,7 @@ func (l *logLevels) set(session, level string) {
 		l.order.MoveToFront(e)
 		return
 	}
+	l.any.Store(true)
 	l.levels[session] = l.order.PushFront(&logLevel{session, level})
 	if l.order.Len() > maxLogLevels {
 		l.remove(l.order.Back())

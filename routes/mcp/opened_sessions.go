@@ -28,7 +28,13 @@ type openedSession struct {
 }
 
 // hash returns the hash of an id, which goes with the id to the other methods.
-func (o *openedSessions) hash(id string) uint64 { return maphash.String(o.seed, id) }
+// The end of an id is as random as the whole.
+func (o *openedSessions) hash(id string) uint64 {
+	return maphash.String(o.seed, id[max(0, len(id)-hashedEnd):])
+}
+
+// hashedEnd is how many bytes at the end of an id are hashed.
+const hashedEnd = 32
 
 // find returns the session of an id, or nil. It is shared: it must not be
 // changed.

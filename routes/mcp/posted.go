@@ -194,7 +194,8 @@ func (e *Endpoint) answerPosted(s *postedSession, project *toolset.Snapshot, cli
 	defer func() { <-s.slots }()
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	call := s.live.begin(m.id, cancel)
+	call := &runningCall{id: m.id, cancel: cancel}
+	s.live.begin(call)
 	result, err := e.handle(ctx, project, client, m, trace)
 	cancelled := s.live.done(call)
 	switch {

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"hash/maphash"
+	"strings"
 	"time"
 
 	"mcpgateway/services/access"
@@ -85,7 +86,7 @@ func (s *Sessions) Mint(projectID string, principal access.Principal, version st
 }
 
 // Open returns the session of an id, which must not be changed: others get the
-// same. It returns NOT_FOUND, with restart, for an id that this gateway did not
+// same. The text of the id is not kept. It returns NOT_FOUND, with restart, for an id that this gateway did not
 // mint for the same project and principal, and for one that has ended.
 func (s *Sessions) Open(id, projectID string, principal access.Principal) (*Session, error) {
 	session := s.read(id)
@@ -114,7 +115,7 @@ func (s *Sessions) read(id string) *Session {
 	session.hash = sessions.HashOf(id)
 	session.key = base64.RawURLEncoding.EncodeToString(session.hash[:])
 	if len(id) <= maxOpenedID {
-		s.opened.keep(hash, id, session)
+		s.opened.keep(hash, strings.Clone(id), session)
 	}
 	return session
 }

@@ -62,7 +62,7 @@ func (a *ProjectAuth) Authenticate(ctx context.Context, project *models.Project,
 		return Principal{}, fault.Unauthorized()
 	}
 	if project.AuthMode == models.AuthOAuth {
-		return a.byToken(ctx, project, token)
+		return a.byToken(ctx, project, strings.Clone(token)) // which may be kept longer than the request
 	}
 	k := a.keys.find(project.ID, token)
 	if k == nil {

@@ -30,8 +30,8 @@ func TestCallIsPassedOnAsItCame(t *testing.T) {
 			if _, err := handle(t, c, client(v2511), "tools/call", tc.params); err != nil {
 				t.Fatal(err)
 			}
-			if c.request.Method != "tools/call" || string(c.request.Params) != tc.want || c.target.ServerID != "u" {
-				t.Errorf("sent %s to %+v, want %s", c.request.Params, c.target, tc.want)
+			if c.request.Method != "tools/call" || string(c.request.RawParams()) != tc.want || c.target.ServerID != "u" {
+				t.Errorf("sent %s to %+v, want %s", c.request.RawParams(), c.target, tc.want)
 			}
 		})
 	}
@@ -63,7 +63,7 @@ func TestCallsThatReachNoUpstream(t *testing.T) {
 			_, err := handle(t, c, client(v2511), "tools/call", tc.params)
 			wantFault(t, err, tc.code)
 			if c.request != nil {
-				t.Errorf("sent %s", c.request.Params)
+				t.Errorf("sent %s", c.request.RawParams())
 			}
 		})
 	}
@@ -107,8 +107,8 @@ func TestShortenedNamesAreCalledByEither(t *testing.T) {
 		if _, err := newGateway(t, c).Handle(t.Context(), s, client(v2511), "tools/call", []byte(`{"name":"`+name+`"}`), nil); err != nil {
 			t.Fatal(err)
 		}
-		if string(c.request.Params) != `{"name":"`+long+`"}` {
-			t.Errorf("%s sent %s", name, c.request.Params)
+		if string(c.request.RawParams()) != `{"name":"`+long+`"}` {
+			t.Errorf("%s sent %s", name, c.request.RawParams())
 		}
 	}
 }

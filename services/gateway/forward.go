@@ -46,7 +46,7 @@ func (g *Gateway) forward(ctx context.Context, client *Client, out *outgoing) (*
 		request.Notify = nil
 	}
 	if client.Stateless() && capabilities != nil {
-		request.Params = out.params.Bytes()
+		request.Params = out.params.Bytes() // the call may outlive this request
 		return g.callParkable(ctx, client, out, request, r)
 	}
 	if client.Ask != nil && capabilities != nil {
@@ -54,8 +54,8 @@ func (g *Gateway) forward(ctx context.Context, client *Client, out *outgoing) (*
 			return ask(ctx, client, method, params)
 		}
 	}
+	request.Parsed = out.params
 	for range maxInputRounds {
-		request.Params = out.params.Bytes()
 		response, err := g.Upstreams.Call(ctx, out.server.Target, request)
 		if err != nil || client.Stateless() || capabilities == nil || !response.Stateless {
 			return response, err

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"iter"
 	"math"
+	"slices"
 )
 
 // Mode says how duplicate member names are met.
@@ -51,6 +52,13 @@ type Object struct {
 
 // maxObject is how long the text of an object may be, in bytes.
 const maxObject = math.MaxInt32
+
+// Clone returns a copy, whose edits do not show in the object.
+func (o *Object) Clone() Object {
+	c := *o
+	c.rest = slices.Clone(o.rest)
+	return c
+}
 
 // at returns the member at the place.
 func (o *Object) at(i int) *member {
@@ -211,6 +219,9 @@ func (o *Object) Object(name string) *Object {
 	}
 	return inner
 }
+
+// RawLen returns how long the text was that was parsed, in bytes.
+func (o *Object) RawLen() int { return len(o.raw) }
 
 // Names returns the member names in their order of appearance.
 func (o *Object) Names() []string {

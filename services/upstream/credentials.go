@@ -53,9 +53,7 @@ func NewConnectedTarget(row models.Server, resolver SecretResolver, rows SecretR
 		if err != nil {
 			return nil, err
 		}
-		maps.DeleteFunc(h, func(name string, _ []string) bool { return strings.EqualFold(name, "Authorization") })
-		h["Authorization"] = []string{bearerPrefix + token.Reveal()}
-		return h, nil
+		return withAuthorization(h, bearerPrefix+token.Reveal()), nil
 	}
 	t.Refused = func(ctx context.Context, sent http.Header, c *Challenge) (http.Header, error) {
 		token, err := tokens.Refused(ctx, row, secrets.NewValue(strings.TrimPrefix(sent.Get("Authorization"), bearerPrefix)), c)
@@ -90,16 +88,19 @@ func credentials(row *models.Server, resolver SecretResolver, rows SecretRows) (
 		if !strings.HasPrefix(token, bearerPrefix) {
 			token = bearerPrefix + token
 		}
-		h["Authorization"] = []string{token}
+		h = withAuthorization(h, token)
 	case models.UpstreamAuthOAuth:
 		return nil, fault.Upstream(fault.CodeUpstreamUnauthorized, "server %s needs an OAuth connection and has none", row.Alias)
 	}
 	return h, nil
 }
 
-// extraHeaders returns the headers that were configured for the server.
+// extraHeaders returns the headers that were configured for the server, or nil.
 func extraHeaders(row *models.Server, resolver SecretResolver, rows SecretRows) (http.Header, error) {
-	h := http.Header{}
+	if len(row.Headers) == 0 {
+		return nil, nil
+	}
+	h := make(http.Header, len(row.Headers)+1)
 	for name, stored := range row.Headers {
 		v, err := resolver.Resolve(stored, rows.Header(row.ID, name))
 		if err != nil {
@@ -108,6 +109,17 @@ func extraHeaders(row *models.Server, resolver SecretResolver, rows SecretRows) 
 		h[name] = []string{v.Reveal()}
 	}
 	return h, nil
+}
+
+// withAuthorization returns the headers, which may be nil, with that one alone
+// under its name, however a configured one is written.
+func withAuthorization(h http.Header, value string) http.Header {
+	if h == nil {
+		h = make(http.Header, 1)
+	}
+	maps.DeleteFunc(h, func(name string, _ []string) bool { return strings.EqualFold(name, "Authorization") })
+	h["Authorization"] = []string{value}
+	return h
 }
 
 const bearerPrefix = "Bearer "

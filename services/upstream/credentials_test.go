@@ -66,8 +66,8 @@ func TestCredentialsOfEachKind(t *testing.T) {
 		code    fault.Code
 		says    string
 	}{
-		{name: "none", auth: models.UpstreamAuthNone, want: http.Header{}},
-		{name: "none sends no bearer", auth: models.UpstreamAuthNone, bearer: seal("sesame", bearerRow), want: http.Header{}},
+		{name: "none", auth: models.UpstreamAuthNone},
+		{name: "none sends no bearer", auth: models.UpstreamAuthNone, bearer: seal("sesame", bearerRow)},
 		{name: "literal", auth: models.UpstreamAuthBearer, bearer: seal("sesame", bearerRow), want: http.Header{"Authorization": {"Bearer sesame"}}},
 		{name: "literal with prefix", auth: models.UpstreamAuthBearer, bearer: seal("Bearer sesame", bearerRow), want: http.Header{"Authorization": {"Bearer sesame"}}},
 		{name: "reference", auth: models.UpstreamAuthBearer, bearer: "${MCP_UPSTREAM_A}", want: http.Header{"Authorization": {"Bearer sesame-env"}}},

@@ -60,14 +60,12 @@ func isRevision(v string) bool {
 // 2026-07-28 asks for, and the value of the Mcp-Name header, which is empty
 // for methods that have none. Whatever else params and their `_meta` hold
 // stays as it is.
-func statelessRequest(id int64, method string, params, clientInfo, capabilities []byte) (body []byte, name string, err error) {
-	if params == nil {
-		params = []byte("{}")
-	}
+func statelessRequest(id int64, r *Request, clientInfo []byte) (body []byte, name string, err error) {
+	capabilities := r.Client.Capabilities
 	if capabilities == nil {
 		capabilities = []byte("{}")
 	}
-	o, err := rawjson.ParseObject(params, rawjson.Lenient)
+	o, err := r.parsed()
 	if err != nil {
 		return nil, "", invalidParams(err)
 	}
@@ -76,14 +74,14 @@ func statelessRequest(id int64, method string, params, clientInfo, capabilities 
 		return nil, "", err
 	}
 	o.Set("_meta", meta)
-	switch method {
+	switch r.Method {
 	case "tools/call", "prompts/get":
 		name, _ = o.String("name")
 	case "resources/read":
 		name, _ = o.String("uri")
 	}
-	body = make([]byte, 0, len(params)+len(meta)+len(method)+64)
-	body = appendHead(body, id, method)
+	body = make([]byte, 0, o.RawLen()+len(meta)+len(r.Method)+96)
+	body = appendHead(body, id, r.Method)
 	return append(o.AppendTo(append(body, `,"params":`...)), '}'), name, nil
 }
 

@@ -162,13 +162,13 @@ func isTokenChar(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
 }
 
-// set adds the headers for the arguments in params. An argument that is
+// set adds the headers for the arguments of a request. An argument that is
 // absent, null or of another type than annotated has no header.
-func (p ParamHeaders) set(h *callHead, params []byte) {
+func (p ParamHeaders) set(h *callHead, r *Request) {
 	if len(p) == 0 {
 		return
 	}
-	o, err := rawjson.ParseObject(params, rawjson.Lenient)
+	o, err := rawjson.ParseObject(r.RawParams(), rawjson.Lenient)
 	if err != nil {
 		return
 	}

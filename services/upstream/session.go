@@ -61,16 +61,16 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 	}
 	if ss.stateless {
 		var name string
-		if x.body, name, err = statelessRequest(x.id, r.Method, r.Params, p.clientInfo, r.Client.Capabilities); err != nil {
+		if x.body, name, err = statelessRequest(x.id, r, p.clientInfo); err != nil {
 			return nil, err
 		}
 		x.head.add(headerMethod, headerValue(r.Method))
 		if name != "" {
 			x.head.add(headerName, headerValue(name))
 		}
-		r.ParamHeaders.set(&x.head, r.Params)
+		r.ParamHeaders.set(&x.head, r)
 	} else {
-		params, err := handshakeParams(r.Params)
+		params, err := handshakeParams(r.RawParams())
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mcpgateway/models"
+	"mcpgateway/services/rawjson"
 	"mcpgateway/services/secrets"
 )
 
@@ -77,6 +78,10 @@ type Request struct {
 	Params []byte // a raw JSON object, or nil
 	Client Client
 
+	// Parsed are the params in place of Params, for who has taken them apart
+	// already. They are not changed.
+	Parsed *rawjson.Object
+
 	// ParamHeaders are the header annotations of the tool that is called.
 	// They matter for upstreams of revision 2026-07-28 only.
 	ParamHeaders ParamHeaders
@@ -103,6 +108,30 @@ type Request struct {
 	// Then nobody on that session is asked any more, and later calls use
 	// another.
 	Serve func(ctx context.Context, method string, params []byte) (result, rpcError []byte)
+}
+
+// RawParams returns the params as a raw JSON object, or nil.
+func (r *Request) RawParams() []byte {
+	if r.Parsed != nil {
+		return r.Parsed.Bytes()
+	}
+	return r.Params
+}
+
+// parsed returns the params to be edited; without any an empty object.
+func (r *Request) parsed() (rawjson.Object, error) {
+	if r.Parsed != nil {
+		return r.Parsed.Clone(), nil
+	}
+	params := r.Params
+	if params == nil {
+		params = []byte("{}")
+	}
+	o, err := rawjson.ParseObject(params, rawjson.Lenient)
+	if err != nil {
+		return rawjson.Object{}, err
+	}
+	return *o, nil
 }
 
 // Response is the answer of an upstream. Exactly one of Result and Error is
