@@ -23,7 +23,7 @@ const (
 	MaxCalls = 2_000_000
 
 	writeInterval = time.Second
-	callsPerWrite = 2_000  // rows of one transaction, so that writers need not wait for long, and slow machines get on
+	callsPerWrite = 2_500  // rows of one transaction: a little more than enough, and soon done for other writers and on slow machines
 	maxWaiting    = 50_000 // calls that wait to be written, beyond which new ones are lost
 	enoughWaiting = 2_000  // calls that are not left waiting for the interval to end
 	keptRoom      = 1_024  // calls of a shard for which room is kept between writes

@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"slices"
@@ -18,17 +19,26 @@ const callColumns = "id, at, project_id, principal, tool, server, duration_us, r
 // take returns the calls that wait, in the order of their times. They are good
 // until giveBack.
 func (c *Calls) take() []*models.Call {
-	calls := make([]*models.Call, 0, c.waiting.Load())
+	type timed struct {
+		ns   int64
+		call *models.Call
+	}
+	taken := make([]timed, 0, c.waiting.Load())
 	for i := range c.shards {
 		shard := &c.shards[i]
 		shard.mu.Lock()
 		shard.calls, shard.taken = shard.taken[:0], shard.calls
 		shard.mu.Unlock()
 		for j := range shard.taken {
-			calls = append(calls, &shard.taken[j])
+			call := &shard.taken[j]
+			taken = append(taken, timed{call.At.UnixNano(), call})
 		}
 	}
-	slices.SortStableFunc(calls, func(a, b *models.Call) int { return a.At.Compare(b.At) })
+	slices.SortFunc(taken, func(a, b timed) int { return cmp.Compare(a.ns, b.ns) })
+	calls := make([]*models.Call, len(taken))
+	for i, one := range taken {
+		calls[i] = one.call
+	}
 	return calls
 }
 
@@ -112,12 +122,10 @@ func makeStorable(text *string, before string) {
 
 // storable returns text without what no text column of PostgreSQL takes.
 func storable(text string) string {
-	for i := range len(text) {
-		if text[i] == 0 || text[i] >= utf8.RuneSelf {
-			return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
-		}
+	if strings.IndexByte(text, 0) < 0 && utf8.ValidString(text) {
+		return text
 	}
-	return text
+	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
 }
 
 // store writes calls in one transaction, past the ORM: of all that the gateway
