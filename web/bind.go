@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 
@@ -21,11 +22,12 @@ const (
 // UNSUPPORTED_MEDIA_TYPE for any other content type and for a compressed
 // body, which is never inflated, and PAYLOAD_TOO_LARGE beyond MaxBody.
 func JSONBody(c *fiber.Ctx) ([]byte, error) {
-	if encoding := c.Get(fiber.HeaderContentEncoding); encoding != "" && !strings.EqualFold(encoding, "identity") {
+	header := &c.Request().Header
+	if encoding := header.ContentEncoding(); len(encoding) > 0 && !bytes.EqualFold(encoding, []byte("identity")) {
 		return nil, fault.New(fault.KindUnsupportedMedia, fault.CodeUnsupportedMediaType, "send the body without Content-Encoding")
 	}
-	mime, _, _ := strings.Cut(c.Get(fiber.HeaderContentType), ";")
-	if !strings.EqualFold(strings.TrimSpace(mime), fiber.MIMEApplicationJSON) {
+	mime, _, _ := bytes.Cut(header.ContentType(), []byte(";"))
+	if !bytes.EqualFold(bytes.TrimSpace(mime), []byte(fiber.MIMEApplicationJSON)) {
 		return nil, fault.New(fault.KindUnsupportedMedia, fault.CodeUnsupportedMediaType, "send the body as Content-Type: application/json")
 	}
 	body := c.BodyRaw()

@@ -56,13 +56,13 @@ func newIDs() string {
 		id := random[16*i : 16*i+16]
 		id[6] = id[6]&0x0f | 0x40 // version 4
 		id[8] = id[8]&0x3f | 0x80 // the variant of RFC 9562
-		for part, bytes := range [...][]byte{id[:4], id[4:6], id[6:8], id[8:10], id[10:]} {
-			if part > 0 {
-				text = append(text, '-')
-			}
-			text = hex.AppendEncode(text, bytes)
-		}
-		text = hex.AppendEncode(text, id)
+		var trace [traceIDSize]byte
+		hex.Encode(trace[:], id)
+		text = append(append(text, trace[:8]...), '-')
+		text = append(append(text, trace[8:12]...), '-')
+		text = append(append(text, trace[12:16]...), '-')
+		text = append(append(text, trace[16:20]...), '-')
+		text = append(append(text, trace[20:]...), trace[:]...)
 	}
 	return string(text)
 }

@@ -398,7 +398,9 @@ func appendEvent(dst []byte, event string, data []byte) []byte {
 // when nothing else is acceptable to it but that.
 func AcceptsEventStream(accept string) (named, only bool) {
 	only = true
-	for part := range strings.SplitSeq(accept, ",") {
+	for rest := accept; rest != ""; {
+		var part string
+		part, rest, _ = strings.Cut(rest, ",")
 		mime, parameters, _ := strings.Cut(part, ";")
 		switch mime = strings.TrimSpace(mime); {
 		case mime == "" || refusedByWeight(parameters):
@@ -413,7 +415,9 @@ func AcceptsEventStream(accept string) (named, only bool) {
 
 // refusedByWeight reports whether the parameters give the weight 0.
 func refusedByWeight(parameters string) bool {
-	for p := range strings.SplitSeq(parameters, ";") {
+	for rest := parameters; rest != ""; {
+		var p string
+		p, rest, _ = strings.Cut(rest, ";")
 		if name, value, _ := strings.Cut(strings.TrimSpace(p), "="); strings.EqualFold(strings.TrimSpace(name), "q") {
 			return strings.Trim(strings.TrimSpace(value), "0.") == ""
 		}
