@@ -114,7 +114,9 @@ func BenchmarkRequest(b *testing.B) {
 	<-client.over
 	b.StopTimer()
 	close(listener.conns)
-	<-served
+	if err := <-served; err != nil {
+		b.Error(err)
+	}
 	if client.answers != b.N {
 		b.Errorf("%d answers to %d requests", client.answers, b.N)
 	}

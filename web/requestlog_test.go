@@ -1,0 +1,91 @@
+package web_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/go-cmp/cmp"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/web"
+	"mcpgateway/web/webtest"
+)
+
+// lineTaker is a handler that takes lines by itself, or leaves them to Handle.
+type lineTaker struct {
+	slog.Handler
+	takes    bool
+	lines    *[]string // what WriteLine was given
+	recorded *[]string // what Handle was given
+}
+
+func (h lineTaker) WriteLine(at time.Time, level slog.Level, message string, attrs []slog.Attr) bool {
+	if d := time.Since(at); d < 0 || d > time.Hour {
+		*h.lines = append(*h.lines, "at "+at.String())
+	}
+	*h.lines = append(*h.lines, level.String()+" "+message+" "+described(attrs))
+	return h.takes
+}
+
+func (h lineTaker) Handle(_ context.Context, r slog.Record) error {
+	var attrs []slog.Attr
+	r.Attrs(func(a slog.Attr) bool {
+		attrs = append(attrs, a)
+		return true
+	})
+	*h.recorded = append(*h.recorded, r.Level.String()+" "+r.Message+" "+described(attrs))
+	return nil
+}
+
+// described returns attributes as text, without the values that differ each time.
+func described(attrs []slog.Attr) (text string) {
+	for _, a := range attrs {
+		if slices.Contains([]string{"request_id", "trace_id", "ms"}, a.Key) {
+			a.Value = slog.StringValue(a.Value.Kind().String())
+		}
+		text += a.String() + " "
+	}
+	return text
+}
+
+// TestLinesNeedNoRecord shows that a log's handler may take the lines of
+// requests by itself, and that it gets the ones that it leaves as records.
+func TestLinesNeedNoRecord(t *testing.T) {
+	const begin = "request_id=String trace_id=String method=GET path="
+	want := []string{
+		"INFO request " + begin + "/ok status=200 ms=Float64 ip=0.0.0.0 project=p rpc=tools/call tool=a__b upstream=a ",
+		"ERROR request " + begin + "/broken status=409 ms=Float64 ip=0.0.0.0 code=CONFLICT error=" + context.DeadlineExceeded.Error() + " ",
+		"INFO request " + begin + "/unknown status=404 ms=Float64 ip=0.0.0.0 code=NOT_FOUND ",
+		"DEBUG request " + begin + "/healthz status=200 ms=Float64 ip=0.0.0.0 ",
+		"INFO request " + begin + "/ok status=200 ms=Float64 ip=0.0.0.0 project=p rpc=tools/call tool=a__b upstream=a ",
+	}
+	for _, takes := range []bool{true, false} {
+		var lines, recorded []string
+		handler := lineTaker{slog.NewTextHandler(&logged{}, &slog.HandlerOptions{Level: slog.LevelDebug}), takes, &lines, &recorded}
+		app, _ := newApp(t, func(o *web.Options) { o.Log = slog.New(handler) })
+		app.Get("/ok", func(c *fiber.Ctx) error {
+			e := web.EventOf(c)
+			e.Project, e.Method, e.Tool, e.Upstream = "p", "tools/call", "a__b", "a"
+			return nil
+		})
+		app.Get("/broken", func(*fiber.Ctx) error { return fault.Conflict("no").Because(context.DeadlineExceeded) })
+		app.Get("/healthz", func(*fiber.Ctx) error { return nil })
+		for _, path := range []string{"/ok", "/broken", "/unknown", "/healthz", "/ok"} {
+			webtest.Send(t, app, webtest.Case{Path: path})
+		}
+		if diff := cmp.Diff(want, lines); diff != "" {
+			t.Errorf("takes %v: lines (-want +got):\n%s", takes, diff)
+		}
+		records := want
+		if takes {
+			records = nil
+		}
+		if diff := cmp.Diff(records, recorded); diff != "" {
+			t.Errorf("takes %v: records (-want +got):\n%s", takes, diff)
+		}
+	}
+}
