@@ -14,6 +14,9 @@ import (
 // maxBatch bounds the messages of one batch (contract, "Limits").
 const maxBatch = 50
 
+// methodCall is the method of nearly all requests.
+const methodCall = "tools/call"
+
 // messageEvent is the name of the event that carries a JSON-RPC message.
 const messageEvent = "message"
 
@@ -26,6 +29,8 @@ type message struct {
 	result, rpcError []byte // of responses; one is nil
 
 	err *rpcAnswer
+
+	alone [1]*message // room for itself
 }
 
 func (m *message) isRequest() bool { return m.method != "" && m.id != nil }
@@ -44,7 +49,8 @@ func parseBody(body []byte) (messages []*message, batch bool, problem *rpcAnswer
 		if problem != nil {
 			return nil, false, problem
 		}
-		return []*message{m}, false, nil
+		m.alone[0] = m
+		return m.alone[:], false, nil
 	case '[':
 		items, err := rawjson.Elements(body, rawjson.Strict)
 		if err != nil {
@@ -89,6 +95,10 @@ func parseMessage(raw []byte) (*message, *rpcAnswer) {
 	raw = o.Get("method")
 	if result, rpcError := o.Get("result"), o.Get("error"); raw == nil && m.id != nil && (result != nil) != (rpcError != nil) {
 		return &message{id: m.id, result: result, rpcError: rpcError}, nil
+	}
+	if rawjson.Says(raw, methodCall) { // most are; the text is there already
+		m.method = methodCall
+		return m, nil
 	}
 	method, ok := rawjson.String(raw)
 	if !ok || method == "" {

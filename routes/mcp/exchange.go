@@ -38,7 +38,7 @@ type exchange struct {
 // that it takes nothing else.
 func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message, only bool) error {
 	x := &exchange{endpoint: e, request: c, client: client, ctx: lazyctx.WithCancel(c.UserContext())}
-	x.call = runningCall{id: m.id, cancel: x.ctx.Cancel}
+	x.call = runningCall{id: m.id, ctx: x.ctx}
 	defer x.ctx.Cancel()
 	client.Notify = x.notify
 	switch {

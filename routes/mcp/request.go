@@ -241,7 +241,7 @@ func (e *Endpoint) answerJSON(c *fiber.Ctx, project *toolset.Snapshot, client *g
 	case client.SessionID != "":
 		cancellable := lazyctx.WithCancel(ctx)
 		defer cancellable.Cancel()
-		defer e.running(client, m, cancellable.Cancel)()
+		defer e.running(client, m, cancellable)()
 		ctx = cancellable
 	}
 	event := web.EventOf(c)
@@ -269,9 +269,9 @@ func answer(c *fiber.Ctx, client *gateway.Client, m *message, result []byte, err
 const sentInParts = 64 << 10
 
 // running notes the request for notifications/cancelled until done is called.
-func (e *Endpoint) running(client *gateway.Client, m *message, cancel context.CancelFunc) (done func()) {
+func (e *Endpoint) running(client *gateway.Client, m *message, ctx *lazyctx.Context) (done func()) {
 	session := e.live.enter(client.SessionID)
-	call := &runningCall{id: m.id, cancel: cancel}
+	call := &runningCall{id: m.id, ctx: ctx}
 	session.begin(call)
 	return func() {
 		session.done(call)

@@ -41,7 +41,7 @@ func newKeyText() secrets.Value {
 			n++
 		}
 	}
-	sum := checksum([]byte(b.String()))
+	sum := checksum(b.String())
 	return secrets.NewValue(b.String() + string(sum[:]))
 }
 
@@ -53,14 +53,20 @@ func parseKey(text string) (hash keyHash, ok bool) {
 	var key [keyLength]byte
 	copy(key[:], text)
 	const body = keyLength - keyChecksum
-	if checksum(key[:body]) != [keyChecksum]byte(key[body:]) {
+	if checksum(text[:body]) != [keyChecksum]byte(key[body:]) {
 		return hash, false
 	}
 	return sha256.Sum256(key[:]), true
 }
 
-func checksum(body []byte) (out [keyChecksum]byte) {
-	sum := crc32.ChecksumIEEE(body)
+// checksum returns the CRC-32 of a key's text before it, in base62. It is added
+// up here, because to package crc32 the text would have to be a copy.
+func checksum(body string) (out [keyChecksum]byte) {
+	sum := ^uint32(0)
+	for i := range len(body) {
+		sum = crc32.IEEETable[byte(sum)^body[i]] ^ sum>>8
+	}
+	sum = ^sum
 	for i := len(out) - 1; i >= 0; i-- {
 		out[i] = base62[sum%62]
 		sum /= 62

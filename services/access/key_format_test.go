@@ -81,6 +81,6 @@ func TestOtherTextsAreNoKeys(t *testing.T) {
 }
 
 func checksumOf(body string) string {
-	sum := checksum([]byte(body))
+	sum := checksum(body)
 	return string(sum[:])
 }

@@ -33,7 +33,8 @@ type plainConn struct {
 	heard  bool   // a byte of its answer came
 
 	ctx      context.Context // of the present request
-	deadline time.Time       // of its answer's header
+	deadline time.Time       // of reading for it
+	set      time.Time       // the deadline that the system has, which may be up to deadlineSlack earlier
 	bounded  bool            // by the context, which bounds the body too
 	watch    lazyctx.Watch
 	cutOff   func() // interrupt
@@ -71,10 +72,47 @@ func (c *plainConn) Read(p []byte) (n int, err error) {
 		c.unsent = nil
 		n, err = c.writeAndRead(message, p)
 	} else {
-		n, err = c.conn.Read(p)
+		n, err = c.read(p)
 	}
 	c.room -= int64(n)
 	c.heard = c.heard || n > 0
+	return n, err
+}
+
+// deadlineSlack is by how much the deadline of the next request may be later than
+// the one that is set, without the system being told of it: a read that ends too
+// early goes on.
+const deadlineSlack = 5 * time.Second
+
+// readUntil sets when reading fails.
+func (c *plainConn) readUntil(deadline time.Time) {
+	c.deadline = deadline
+	if later := deadline.Sub(c.set); c.set.IsZero() || deadline.IsZero() || later < 0 || later > deadlineSlack {
+		c.setDeadline()
+	}
+}
+
+func (c *plainConn) setDeadline() {
+	c.set = c.deadline
+	c.limit(c.conn.SetReadDeadline, c.deadline)
+}
+
+// tooEarly reports whether a read failed at a deadline that was not its own, and
+// sets that.
+func (c *plainConn) tooEarly(err error) bool {
+	if err == nil || c.set.Equal(c.deadline) || !errors.Is(err, os.ErrDeadlineExceeded) {
+		return false
+	}
+	c.setDeadline()
+	return true
+}
+
+// read reads until the deadline.
+func (c *plainConn) read(p []byte) (int, error) {
+	n, err := c.conn.Read(p)
+	if n == 0 && c.tooEarly(err) {
+		return c.conn.Read(p)
+	}
 	return n, err
 }
 
@@ -84,7 +122,13 @@ func (c *plainConn) Read(p []byte) (n int, err error) {
 func (c *plainConn) writeAndRead(message, p []byte) (int, error) {
 	if c.first != nil {
 		n, err := c.first.take(message, p)
+		if c.first.wrote == 0 && c.tooEarly(err) {
+			n, err = c.first.take(message, p)
+		}
 		c.wrote = c.first.wrote
+		if c.wrote == len(message) && c.tooEarly(err) {
+			return c.read(p)
+		}
 		if n > 0 || err != nil {
 			return n, err
 		}
@@ -98,9 +142,9 @@ func (c *plainConn) writeAndRead(message, p []byte) (int, error) {
 			return 0, err
 		}
 		c.failed = err
-		c.limit(c.conn.SetReadDeadline, time.Now().Add(time.Second))
+		c.readUntil(time.Now().Add(time.Second))
 	}
-	return c.conn.Read(p)
+	return c.read(p)
 }
 
 // interrupt makes reading and writing fail at once.
@@ -125,10 +169,11 @@ func (c *plainConn) limit(set func(time.Time) error, deadline time.Time) {
 func (c *plainConn) send(ctx context.Context, message []byte) error {
 	c.ctx, c.unsent, c.wrote, c.failed, c.heard = ctx, message, 0, nil, false
 	c.watch.Begin(ctx, c.cutOff)
-	if c.deadline, c.bounded = ctx.Deadline(); !c.bounded {
-		c.deadline = time.Now().Add(headerTimeout)
+	deadline, bounded := ctx.Deadline()
+	if c.bounded = bounded; !bounded {
+		deadline = time.Now().Add(headerTimeout)
 	}
-	c.limit(c.conn.SetReadDeadline, c.deadline)
+	c.readUntil(deadline)
 	c.room = headerLimit
 	_, err := c.in.Peek(1)
 	if err == nil {
@@ -170,7 +215,7 @@ func (c *plainConn) response(req *http.Request) (*http.Response, error) {
 	}
 	c.room = unlimited
 	if !c.bounded {
-		c.limit(c.conn.SetReadDeadline, time.Time{})
+		c.readUntil(time.Time{})
 	}
 	body := &plainBody{conn: c, body: resp.Body, left: resp.ContentLength, reusable: !resp.Close, ctx: c.ctx}
 	if resp.Body == http.NoBody || resp.ContentLength == 0 {

@@ -453,6 +453,72 @@ func TestFieldsThatCannotBeSent(t *testing.T) {
 	}
 }
 
+// TestDeadlinesOfEarlierRequestsDoNotCount sends requests over one kept
+// connection, whose deadlines pass while later requests wait for their answers,
+// and while it is idle. Each has the time that is its own.
+func TestDeadlinesOfEarlierRequestsDoNotCount(t *testing.T) {
+	answers := make(chan string)
+	s := newScripted(t, func(_ int64, c net.Conn, in *bufio.Reader) {
+		for {
+			if r, _ := read(in); r == nil {
+				return
+			}
+			if _, err := io.WriteString(c, <-answers); err != nil {
+				return
+			}
+		}
+	})
+	c := local(t)
+	limited := func(limit time.Duration) context.Context {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		t.Cleanup(cancel)
+		return ctx
+	}
+	for name, send := range map[string]func(context.Context) (string, error){
+		"posted": func(ctx context.Context) (string, error) {
+			_, text, err := posted(t, ctx, c, s.url, "{}", false)
+			return text, err
+		},
+		"sent": func(ctx context.Context) (string, error) {
+			_, text, err := send(ctx, c, "POST", s.url, "{}")
+			return text, err
+		},
+	} {
+		succeed := func(step string, ctx context.Context, answer func()) {
+			t.Helper()
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				answer()
+			}()
+			if text, err := send(ctx); err != nil || text != "{}" {
+				t.Errorf("%s, %s: got %q, %v", name, step, text, err)
+			}
+			<-done
+		}
+		short := limited(50 * time.Millisecond)
+		succeed("at once", short, func() { answers <- plainAnswer })
+		succeed("before the header", limited(4*time.Second), func() {
+			<-short.Done()
+			answers <- plainAnswer
+		})
+		short = limited(50 * time.Millisecond)
+		succeed("at once again", short, func() { answers <- plainAnswer })
+		<-short.Done()
+		succeed("behind an idle time", limited(4*time.Second), func() { answers <- plainAnswer })
+		short = limited(50 * time.Millisecond)
+		succeed("at once, for the last time", short, func() { answers <- plainAnswer })
+		late := limited(100 * time.Millisecond)
+		if _, err := send(late); !errors.Is(err, context.DeadlineExceeded) || late.Err() == nil {
+			t.Errorf("%s, without an answer: %v, and the context says %v", name, err, late.Err())
+		}
+		answers <- plainAnswer // for a connection that is closed
+	}
+	if n := s.conns.Load(); n != 2 {
+		t.Errorf("%d connections, want one for each way", n)
+	}
+}
+
 // TestContextsEndPosts ends posts before the answer and in its body, by a
 // cancellation and by a deadline, with contexts of both kinds. The server is
 // told each time.

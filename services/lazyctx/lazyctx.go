@@ -120,7 +120,7 @@ func (c *Context) Cancel() {
 		c.upstairs.Stop()
 	}
 	for w := watches; w != nil; w = w.next {
-		go w.call()
+		go w.act()
 	}
 }
 
@@ -130,12 +130,13 @@ func (c *Context) begin(w *Watch) {
 	defer c.mu.Unlock()
 	if c.over {
 		w.gone = true
-		go w.call()
+		go w.act()
 		return
 	}
 	if !c.watching && !endless(c.parent) {
 		c.watching = true
-		c.upstairs.Begin(c.parent, c.Cancel)
+		c.upstairs.child = c
+		c.upstairs.begin(c.parent)
 	}
 	w.next, c.watches = c.watches, w
 }
@@ -151,8 +152,9 @@ func endless(ctx context.Context) bool {
 // Watch calls a function when a context is cancelled. It is used from one
 // goroutine and not copied. It may begin again when Stop returned true.
 type Watch struct {
-	call func()
-	stop func() bool // for contexts of package context
+	call  func()
+	child *Context    // is cancelled instead
+	stop  func() bool // for contexts of package context
 
 	at   *Context
 	next *Watch
@@ -164,12 +166,25 @@ type Watch struct {
 // called when that passes. It is for work that minds deadlines by itself.
 func (w *Watch) Begin(ctx context.Context, f func()) {
 	*w = Watch{call: f}
+	w.begin(ctx)
+}
+
+func (w *Watch) begin(ctx context.Context) {
 	if c, ok := ctx.(*Context); ok {
 		w.at = c
 		c.begin(w)
 	} else if ctx.Done() != nil {
-		w.stop = context.AfterFunc(ctx, f)
+		w.stop = context.AfterFunc(ctx, w.act)
 	}
+}
+
+// act does what the watch is for.
+func (w *Watch) act() {
+	if w.child != nil {
+		w.child.Cancel()
+		return
+	}
+	w.call()
 }
 
 // Stop ends the watch. It returns false when f was called already.

@@ -342,6 +342,19 @@ func (o *Object) AppendTo(dst []byte) []byte {
 	return append(dst, o.raw[tail:]...)
 }
 
+// AppendWith appends the object with its edits and one more member, which stands
+// last, to dst. The object has no member of that name, and is not changed.
+func (o *Object) AppendWith(dst []byte, name string, value []byte) []byte {
+	dst = o.AppendTo(dst)
+	dst = bytes.TrimRight(dst, " \t\r\n")
+	dst = dst[:len(dst)-1]
+	if o.Len() > 0 {
+		dst = append(dst, ',')
+	}
+	dst = append(AppendString(dst, name), ':')
+	return append(append(dst, value...), '}')
+}
+
 // Kind returns the first byte that is not white space: '{', '[', '"', 't',
 // 'f', 'n', a digit or '-'; 0 for an empty value.
 func Kind(raw []byte) byte {

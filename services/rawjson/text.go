@@ -101,4 +101,4 @@ func AppendString(dst []byte, s string) []byte {
 }
 
 // Quote returns s as a JSON string.
-func Quote(s string) []byte { return AppendString(nil, s) }
+func Quote(s string) []byte { return AppendString(make([]byte, 0, len(s)+2), s) }

@@ -60,46 +60,68 @@ func isRevision(v string) bool {
 // 2026-07-28 asks for, and the value of the Mcp-Name header, which is empty
 // for methods that have none. Whatever else params and their `_meta` hold
 // stays as it is.
-func statelessRequest(id int64, r *Request, clientInfo []byte) (body []byte, name string, err error) {
-	capabilities := r.Client.Capabilities
-	if capabilities == nil {
-		capabilities = []byte("{}")
-	}
+func statelessRequest(id int64, r *Request, self identity) (body []byte, name string, err error) {
 	o, err := r.parsed()
 	if err != nil {
 		return nil, "", invalidParams(err)
 	}
-	meta, err := statelessMeta(o.Get("_meta"), clientInfo, capabilities)
-	if err != nil {
-		return nil, "", err
-	}
-	o.Set("_meta", meta)
 	switch r.Method {
 	case "tools/call", "prompts/get":
 		name, _ = o.String("name")
 	case "resources/read":
 		name, _ = o.String("uri")
 	}
+	before := o.Get("_meta")
+	meta, err := self.statelessMeta(before, r.Client.Capabilities)
+	if err != nil {
+		return nil, "", err
+	}
 	body = make([]byte, 0, o.RawLen()+len(meta)+len(r.Method)+96)
-	body = appendHead(body, id, r.Method)
-	return append(o.AppendTo(append(body, `,"params":`...)), '}'), name, nil
+	body = append(appendHead(body, id, r.Method), `,"params":`...)
+	if before == nil {
+		return append(o.AppendWith(body, "_meta", meta), '}'), name, nil
+	}
+	edited := o.Clone()
+	edited.Set("_meta", meta)
+	return append(edited.AppendTo(body), '}'), name, nil
+}
+
+// identity is as whom upstreams see the gateway.
+type identity struct {
+	info []byte // clientInfo, a raw JSON object
+	meta []byte // the `_meta` of a stateless request that has nothing of its own to say
+}
+
+func newIdentity(version string) identity {
+	info := append(rawjson.AppendString([]byte(`{"name":"gateway","version":`), version), '}')
+	return identity{info: info, meta: identity{info: info}.newMeta([]byte("{}"))}
+}
+
+func (x identity) newMeta(capabilities []byte) []byte {
+	out := make([]byte, 0, 160+len(x.info)+len(capabilities))
+	out = append(out, `{"`+metaProtocolVersion+`":"`+revision20260728+`","`+metaClientInfo+`":`...)
+	out = append(append(out, x.info...), `,"`+metaClientCapabilities+`":`...)
+	return append(append(out, capabilities...), '}')
 }
 
 // statelessMeta returns the `_meta` of a request with what revision 2026-07-28
-// asks for; raw is what it was, or nil.
-func statelessMeta(raw, clientInfo, capabilities []byte) ([]byte, error) {
-	if raw == nil {
-		out := make([]byte, 0, 160+len(clientInfo)+len(capabilities))
-		out = append(out, `{"`+metaProtocolVersion+`":"`+revision20260728+`","`+metaClientInfo+`":`...)
-		out = append(append(out, clientInfo...), `,"`+metaClientCapabilities+`":`...)
-		return append(append(out, capabilities...), '}'), nil
+// asks for, which must not be changed; raw is what it was, or nil, and so are
+// the capabilities of the client.
+func (x identity) statelessMeta(raw, capabilities []byte) ([]byte, error) {
+	switch {
+	case raw == nil && capabilities == nil:
+		return x.meta, nil
+	case raw == nil:
+		return x.newMeta(capabilities), nil
+	case capabilities == nil:
+		capabilities = []byte("{}")
 	}
 	meta, err := rawjson.ParseObject(raw, rawjson.Lenient)
 	if err != nil {
 		return nil, fault.Invalid(`"_meta" is not an object: %v`, err)
 	}
 	meta.Set(metaProtocolVersion, []byte(`"`+revision20260728+`"`))
-	meta.Set(metaClientInfo, clientInfo)
+	meta.Set(metaClientInfo, x.info)
 	meta.Set(metaClientCapabilities, capabilities)
 	return meta.Bytes(), nil
 }

@@ -17,7 +17,7 @@ func (c *connector) initializeParams() []byte {
 		capabilities = "{}"
 	}
 	p := append([]byte(`{"protocolVersion":"`+revision20251125+`","capabilities":`), capabilities...)
-	p = append(append(p, `,"clientInfo":`...), c.pool.clientInfo...)
+	p = append(append(p, `,"clientInfo":`...), c.pool.self.info...)
 	return append(p, '}')
 }
 

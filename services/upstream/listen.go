@@ -125,7 +125,7 @@ func (w *watcher) ask(ctx context.Context, ss *session, s *streamable, st *stand
 	}
 	x := &exchange{id: w.pool.nextListenID(), header: requestHeader(configured, ss.header), stateless: true, heard: ss.heard}
 	params := []byte(`{"notifications":` + st.wish.key + `}`)
-	if x.body, _, err = statelessRequest(x.id, &Request{Method: methodListen, Params: params}, w.pool.clientInfo); err != nil {
+	if x.body, _, err = statelessRequest(x.id, &Request{Method: methodListen, Params: params}, w.pool.self); err != nil {
 		return streamEnd{err: err}
 	}
 	x.header[headerMethod] = []string{methodListen}

@@ -15,18 +15,17 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/lazyctx"
-	"mcpgateway/services/rawjson"
 )
 
 // Pool holds the sessions with all upstream servers. It is safe for concurrent
 // use.
 type Pool struct {
-	http       *http.Client
-	clientInfo []byte
-	userAgent  string
-	ids        atomic.Int64
-	listens    atomic.Int64
-	servers    sync.Map // server id to *server
+	http      *http.Client
+	self      identity
+	userAgent string
+	ids       atomic.Int64
+	listens   atomic.Int64
+	servers   sync.Map // server id to *server
 
 	life    context.Context // ends with the pool; streams live by it
 	endLife context.CancelFunc
@@ -44,10 +43,9 @@ type Pool struct {
 // time-out of its own. Upstreams see the gateway as client "gateway" of
 // clientVersion. The pool must be closed.
 func NewPool(h *http.Client, clientVersion string) *Pool {
-	info := rawjson.AppendString([]byte(`{"name":"gateway","version":`), clientVersion)
 	life, end := context.WithCancel(context.Background())
 	p := &Pool{
-		http: h, clientInfo: append(info, '}'), userAgent: headerValue("gateway/" + clientVersion),
+		http: h, self: newIdentity(clientVersion), userAgent: headerValue("gateway/" + clientVersion),
 		life: life, endLife: end, ending: make(chan struct{}, maxEnding),
 	}
 	p.start(p.sweep)

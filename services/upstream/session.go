@@ -61,7 +61,7 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 	}
 	if ss.stateless {
 		var name string
-		if x.body, name, err = statelessRequest(x.id, r, p.clientInfo); err != nil {
+		if x.body, name, err = statelessRequest(x.id, r, p.self); err != nil {
 			return nil, err
 		}
 		x.head.add(headerMethod, headerValue(r.Method))

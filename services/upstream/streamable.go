@@ -333,10 +333,10 @@ func (s *streamable) receiveMessage(ctx context.Context, x *exchange, data []byt
 		case <-ctx.Done():
 			return reply{}, false, ctx.Err()
 		}
-		header := maps.Clone(by.header)
+		header, asked := maps.Clone(by.header), m
 		go func() {
 			defer func() { <-replies }()
-			s.answerServer(by.ctx, header, &m, by.serve)
+			s.answerServer(by.ctx, header, &asked, by.serve)
 		}()
 	}
 	return reply{}, false, nil

@@ -118,20 +118,17 @@ func (r *Request) RawParams() []byte {
 	return r.Params
 }
 
-// parsed returns the params to be edited; without any an empty object.
-func (r *Request) parsed() (rawjson.Object, error) {
+// parsed returns the params, which must not be changed; without any an empty
+// object.
+func (r *Request) parsed() (*rawjson.Object, error) {
 	if r.Parsed != nil {
-		return r.Parsed.Clone(), nil
+		return r.Parsed, nil
 	}
 	params := r.Params
 	if params == nil {
 		params = []byte("{}")
 	}
-	o, err := rawjson.ParseObject(params, rawjson.Lenient)
-	if err != nil {
-		return rawjson.Object{}, err
-	}
-	return *o, nil
+	return rawjson.ParseObject(params, rawjson.Lenient)
 }
 
 // Response is the answer of an upstream. Exactly one of Result and Error is
