@@ -309,9 +309,28 @@ func (o *Object) AppendTo(dst []byte) []byte {
 	if !o.changed {
 		return append(dst, o.raw...)
 	}
+	dst, tail := o.appendMembers(dst)
+	return append(dst, o.raw[tail:]...)
+}
+
+// AppendWith appends the object with its edits and one more member, which stands
+// last, to dst. The object has no member of that name, and is not changed.
+func (o *Object) AppendWith(dst []byte, name string, value []byte) []byte {
+	dst, tail := o.appendMembers(dst)
+	if o.Len() > 0 {
+		dst = append(dst, ',')
+	}
+	dst = append(AppendString(dst, name), ':')
+	return append(append(dst, value...), o.raw[tail:]...)
+}
+
+// appendMembers appends the object up to its last member, and returns where in
+// the text of the object the rest begins.
+func (o *Object) appendMembers(dst []byte) (_ []byte, tail int) {
 	open := bytes.IndexByte(o.raw, '{') + 1
 	dst = append(dst, o.raw[:open]...)
-	first, tail := true, open
+	first := true
+	tail = open
 	for i := range o.count {
 		m := o.at(i)
 		if !m.added {
@@ -339,20 +358,7 @@ func (o *Object) AppendTo(dst []byte) []byte {
 		dst = append(dst, m.value...)
 		first = false
 	}
-	return append(dst, o.raw[tail:]...)
-}
-
-// AppendWith appends the object with its edits and one more member, which stands
-// last, to dst. The object has no member of that name, and is not changed.
-func (o *Object) AppendWith(dst []byte, name string, value []byte) []byte {
-	dst = o.AppendTo(dst)
-	dst = bytes.TrimRight(dst, " \t\r\n")
-	dst = dst[:len(dst)-1]
-	if o.Len() > 0 {
-		dst = append(dst, ',')
-	}
-	dst = append(AppendString(dst, name), ':')
-	return append(append(dst, value...), '}')
+	return dst, tail
 }
 
 // Kind returns the first byte that is not white space: '{', '[', '"', 't',

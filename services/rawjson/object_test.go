@@ -122,3 +122,36 @@ func TestEditedObjectIsAlwaysValidJSON(t *testing.T) {
 		}
 	})
 }
+
+// A member that is appended leaves the object as it was, and stands where one
+// stands that was added; edits of a copy do not show in the object either.
+func TestAppendedMembersAndCopies(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := rapid.MapOf(rapid.StringMatching("[a-i]"), rapid.String()).Draw(t, "object")
+		raw, _ := json.Marshal(m)
+		space := rapid.SampledFrom([]string{"", " ", "\n\t"})
+		raw = append(append(raw[:len(raw)-1:len(raw)-1], space.Draw(t, "inside")...), '}')
+		o, err := ParseObject(append(raw, space.Draw(t, "behind")...), Strict)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rapid.Bool().Draw(t, "edited") {
+			o.Delete("a")
+			o.Set("b", []byte("1"))
+		}
+		before := string(o.Bytes())
+		added := o.Clone()
+		added.Set("x", []byte("2"))
+		added.Set("b", []byte("3"))
+		added.Set("b", o.Get("b"))
+		if o.Get("b") == nil {
+			added.Delete("b")
+		}
+		if got, want := string(o.AppendWith([]byte("..."), "x", []byte("2"))), "..."+string(added.Bytes()); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+		if after := string(o.Bytes()); after != before {
+			t.Errorf("the object was %s and is %s", before, after)
+		}
+	})
+}
