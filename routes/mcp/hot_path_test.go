@@ -97,7 +97,7 @@ func TestWarmCallsUseNoDatabase(t *testing.T) {
 
 // maxCallAllocations is a regression guard: what a warm call allocates in the
 // whole process, the upstream's side included, with some room.
-const maxCallAllocations = 230
+const maxCallAllocations = 150
 
 func TestWarmCallAllocations(t *testing.T) {
 	_, send := warmApp(t, 10)

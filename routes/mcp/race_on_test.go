@@ -3,4 +3,4 @@
 package mcp_test
 
 // raceAllocations is what the race detector adds to a call's allocations.
-const raceAllocations = 90
+const raceAllocations = 30

@@ -528,7 +528,7 @@ func TestContextsEndPosts(t *testing.T) {
 			return context.WithTimeout(parent, limit)
 		},
 		"lazy": func(parent context.Context, limit time.Duration) (context.Context, func()) {
-			c := lazyctx.WithTimeout(lazyctx.WithCancel(parent), limit)
+			c := lazyctx.WithDeadline(lazyctx.WithCancel(parent), time.Now().Add(limit))
 			return c, c.Cancel
 		},
 	} {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Context is a context.Context of WithCancel or WithTimeout.
+// Context is a context.Context of WithCancel or WithDeadline.
 type Context struct {
 	parent   context.Context
 	deadline time.Time // zero without one of its own
@@ -28,10 +28,9 @@ type Context struct {
 // called, which must be done once the work is over.
 func WithCancel(parent context.Context) *Context { return &Context{parent: parent} }
 
-// WithTimeout returns a context that ends after limit too. Cancel must be called
+// WithDeadline returns a context that ends at a time too. Cancel must be called
 // once the work is over.
-func WithTimeout(parent context.Context, limit time.Duration) *Context {
-	deadline := time.Now().Add(limit)
+func WithDeadline(parent context.Context, deadline time.Time) *Context {
 	if earlier, ok := parent.Deadline(); ok && earlier.Before(deadline) {
 		return WithCancel(parent) // which says itself when that is over
 	}
@@ -96,7 +95,8 @@ func (c *Context) Value(key any) any {
 	return c.parent.Value(key)
 }
 
-// Cancel ends the context. Further calls do nothing.
+// Cancel ends the context. Further calls do nothing. Of a context that had ended
+// before, which nobody saw, Err may say from now on that it was cancelled.
 func (c *Context) Cancel() {
 	c.mu.Lock()
 	if c.over {
@@ -104,11 +104,12 @@ func (c *Context) Cancel() {
 		return
 	}
 	c.over = true
-	if c.ended() == nil {
-		c.err = context.Canceled
-	}
-	if c.cancel != nil {
+	if c.full != nil {
+		c.ended()
 		c.cancel()
+	}
+	if c.err == nil {
+		c.err = context.Canceled
 	}
 	watches, watching := c.watches, c.watching
 	c.watches = nil

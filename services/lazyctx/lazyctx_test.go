@@ -18,16 +18,16 @@ func TestContextsEndAsOthersDo(t *testing.T) {
 	t.Parallel()
 	const limit = time.Minute
 	for name, end := range map[string]struct {
-		do   func(cancelParent, cancel func())
+		do   func(cancelParent, cancel func(), err func() error)
 		want error
 	}{
-		"nothing":            {func(_, _ func()) {}, nil},
-		"cancelled":          {func(_, cancel func()) { cancel() }, context.Canceled},
-		"the parent is":      {func(cancelParent, _ func()) { cancelParent() }, context.Canceled},
-		"just before":        {func(_, _ func()) { time.Sleep(limit - time.Nanosecond) }, nil},
-		"the time is over":   {func(_, _ func()) { time.Sleep(limit) }, context.DeadlineExceeded},
-		"late cancellation":  {func(_, cancel func()) { time.Sleep(limit); synctest.Wait(); cancel() }, context.DeadlineExceeded},
-		"cancelled and late": {func(_, cancel func()) { cancel(); time.Sleep(limit) }, context.Canceled},
+		"nothing":            {func(_, _ func(), _ func() error) {}, nil},
+		"cancelled":          {func(_, cancel func(), _ func() error) { cancel() }, context.Canceled},
+		"the parent is":      {func(cancelParent, _ func(), _ func() error) { cancelParent() }, context.Canceled},
+		"just before":        {func(_, _ func(), _ func() error) { time.Sleep(limit - time.Nanosecond) }, nil},
+		"the time is over":   {func(_, _ func(), _ func() error) { time.Sleep(limit) }, context.DeadlineExceeded},
+		"late cancellation":  {func(_, cancel func(), err func() error) { time.Sleep(limit); synctest.Wait(); _ = err(); cancel() }, context.DeadlineExceeded},
+		"cancelled and late": {func(_, cancel func(), _ func() error) { cancel(); time.Sleep(limit) }, context.Canceled},
 	} {
 		for _, waited := range []string{"nobody waits", "somebody waits before", "somebody waits behind"} {
 			t.Run(name+", "+waited, func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestContextsEndAsOthersDo(t *testing.T) {
 					defer cancelParent()
 					middle := lazyctx.WithCancel(parent)
 					defer middle.Cancel()
-					c := lazyctx.WithTimeout(middle, limit)
+					c := lazyctx.WithDeadline(middle, time.Now().Add(limit))
 					defer c.Cancel()
 					if waited == "somebody waits before" {
 						c.Done()
@@ -45,7 +45,7 @@ func TestContextsEndAsOthersDo(t *testing.T) {
 					if at, ok := c.Deadline(); !ok || time.Until(at) != limit {
 						t.Errorf("Deadline() = %v, %v", at, ok)
 					}
-					end.do(cancelParent, c.Cancel)
+					end.do(cancelParent, c.Cancel, c.Err)
 					synctest.Wait()
 					if waited == "nobody waits" && !errors.Is(c.Err(), end.want) || end.want == nil && c.Err() != nil {
 						t.Errorf("Err() = %v, want %v", c.Err(), end.want)
@@ -78,13 +78,13 @@ func TestTheEarlierDeadlineHolds(t *testing.T) {
 	defer cancel()
 	want, _ := parent.Deadline()
 	for name, limit := range map[string]time.Duration{"later": time.Hour, "much later": 24 * time.Hour} {
-		c := lazyctx.WithTimeout(parent, limit)
+		c := lazyctx.WithDeadline(parent, time.Now().Add(limit))
 		if at, _ := c.Deadline(); !at.Equal(want) {
 			t.Errorf("%s: Deadline() = %v, want that of the parent, %v", name, at, want)
 		}
 		c.Cancel()
 	}
-	c := lazyctx.WithTimeout(parent, time.Millisecond)
+	c := lazyctx.WithDeadline(parent, time.Now().Add(time.Millisecond))
 	defer c.Cancel()
 	if at, _ := c.Deadline(); !at.Before(want) {
 		t.Errorf("Deadline() = %v, want an earlier one than %v", at, want)
@@ -101,7 +101,7 @@ func TestTheEarlierDeadlineHolds(t *testing.T) {
 func TestOthersEndWithThem(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := lazyctx.WithTimeout(t.Context(), time.Minute)
+		c := lazyctx.WithDeadline(t.Context(), time.Now().Add(time.Minute))
 		child, cancel := context.WithCancel(c)
 		defer cancel()
 		c.Cancel()
@@ -109,7 +109,7 @@ func TestOthersEndWithThem(t *testing.T) {
 		if !errors.Is(child.Err(), context.Canceled) {
 			t.Errorf("Err() = %v", child.Err())
 		}
-		late := lazyctx.WithTimeout(t.Context(), time.Minute)
+		late := lazyctx.WithDeadline(t.Context(), time.Now().Add(time.Minute))
 		defer late.Cancel()
 		other, cancel := context.WithTimeout(late, time.Hour)
 		defer cancel()
@@ -131,17 +131,17 @@ func TestWatchesSeeCancellations(t *testing.T) {
 			return c, c.Cancel
 		},
 		"with time-out": func(parent context.Context) (context.Context, func()) {
-			c := lazyctx.WithTimeout(parent, time.Hour)
+			c := lazyctx.WithDeadline(parent, time.Now().Add(time.Hour))
 			return c, c.Cancel
 		},
 		"of context": func(parent context.Context) (context.Context, func()) { return context.WithCancel(parent) },
 		"in another": func(parent context.Context) (context.Context, func()) {
 			outer := lazyctx.WithCancel(parent)
-			return lazyctx.WithTimeout(outer, time.Hour), outer.Cancel
+			return lazyctx.WithDeadline(outer, time.Now().Add(time.Hour)), outer.Cancel
 		},
 		"in one of context": func(parent context.Context) (context.Context, func()) {
 			outer, cancel := context.WithCancel(parent)
-			return lazyctx.WithTimeout(outer, time.Hour), cancel
+			return lazyctx.WithDeadline(outer, time.Now().Add(time.Hour)), cancel
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -193,7 +193,7 @@ func BenchmarkShortWork(b *testing.B) {
 	for name, work := range map[string]func(){
 		"lazyctx": func() {
 			c := lazyctx.WithCancel(context.Background())
-			limited := lazyctx.WithTimeout(c, time.Minute)
+			limited := lazyctx.WithDeadline(c, time.Now().Add(time.Minute))
 			var w lazyctx.Watch
 			w.Begin(limited, func() {})
 			w.Stop()

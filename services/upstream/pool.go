@@ -180,7 +180,7 @@ const (
 // with runs one use of a target within its time-out and explains its failure.
 func (p *Pool) with(parent context.Context, t *Target, f purpose, use func(context.Context, *server) error) error {
 	started := time.Now()
-	ctx := lazyctx.WithTimeout(parent, t.timeout())
+	ctx := lazyctx.WithDeadline(parent, started.Add(t.timeout()))
 	defer ctx.Cancel()
 	if err := parent.Err(); err != nil {
 		return explain(parent, t, started, err)
