@@ -2,6 +2,7 @@ package models_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -47,6 +48,31 @@ func TestOpenCreatesTheFolderForTheOwnerOnly(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "gateway.db")); err != nil {
 		t.Errorf("the file is not where the address says: %v", err)
+	}
+}
+
+// New databases have large pages; one that exists keeps its own and what it holds.
+func TestPagesOfSQLite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "old.db")
+	old, err := sql.Open("sqlite3", "file:"+path+"?_pragma=page_size(4096)&_pragma=journal_mode(wal)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := old.Exec("CREATE TABLE kept (id integer PRIMARY KEY)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]int{path: 4096, filepath.Join(t.TempDir(), "new.db"): 16384} {
+		db := modelstest.Open(t, "sqlite:"+file)
+		var size int
+		if err := db.Raw("PRAGMA page_size").Scan(&size).Error; err != nil || size != want {
+			t.Errorf("%s has pages of %d bytes, %v; want %d", filepath.Base(file), size, err, want)
+		}
+		if file == path && !db.Migrator().HasTable("kept") {
+			t.Error("the old database lost its table")
+		}
 	}
 }
 
