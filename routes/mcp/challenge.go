@@ -63,7 +63,7 @@ func (e *Endpoint) permit(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 // scopeOf returns the scope that a message needs (contract: built-in search
 // and listTools read, every other tool is a call).
 func scopeOf(m *message) access.Scope {
-	if m.method != "tools/call" {
+	if m.method != methodCall {
 		return access.ScopeRead
 	}
 	params, err := rawjson.ParseObject(m.params, rawjson.Strict)

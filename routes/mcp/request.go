@@ -337,7 +337,7 @@ func (e *Endpoint) hear(client *gateway.Client, messages []*message) {
 func (e *Endpoint) allow(project *toolset.Snapshot, client *gateway.Client, messages []*message) error {
 	calls := 0
 	for _, m := range messages {
-		if m.isRequest() && m.method == "tools/call" {
+		if m.isRequest() && m.method == methodCall {
 			calls++
 		}
 	}

@@ -102,7 +102,7 @@ func (e *Endpoint) bridge(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 		return problem.answer(c)
 	case batch:
 		return invalidRequest(nil, "the streaming bridge takes one tools/call request, not a batch").answer(c)
-	case messages[0].method != "tools/call":
+	case messages[0].method != methodCall:
 		return invalidRequest(messages[0].id, "the streaming bridge takes one tools/call request").answer(c)
 	}
 	m := messages[0]

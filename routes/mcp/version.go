@@ -131,7 +131,7 @@ func checkStateless(c *fiber.Ctx, client *gateway.Client, m *message, meta *rawj
 // checkParamHeaders checks that the Mcp-Param headers of a tools/call repeat
 // its arguments as the tool's schema asks (MCP 2026-07-28, SEP-2243).
 func checkParamHeaders(c *fiber.Ctx, project *toolset.Snapshot, m *message) *rpcAnswer {
-	if m.method != "tools/call" {
+	if m.method != methodCall {
 		return nil
 	}
 	params, err := rawjson.ParseObject(m.params, rawjson.Strict)
@@ -180,7 +180,7 @@ func cancelledID(params []byte) []byte {
 // namedBy returns the parameter that Mcp-Name repeats for a method, or "".
 func namedBy(method string) string {
 	switch method {
-	case "tools/call", "prompts/get":
+	case methodCall, "prompts/get":
 		return "name"
 	case "resources/read":
 		return "uri"

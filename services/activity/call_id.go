@@ -3,12 +3,10 @@ package activity
 import (
 	"crypto/rand"
 	"encoding/binary"
-	"encoding/hex"
 	"time"
-)
 
-// idLength is how long the text of an id is.
-const idLength = 36
+	"github.com/google/uuid"
+)
 
 // callIDs makes the ids of calls: UUIDs of version 7 (RFC 9562, section 5.7),
 // each greater than those before, with the moment as fine as 12 bits divide a
@@ -17,7 +15,7 @@ type callIDs struct {
 	last uint64 // milliseconds and their 4,096 parts, of the latest id
 }
 
-// next returns the texts of n ids, in their order. One text holds them all.
+// next returns the texts of n ids, in their order.
 func (x *callIDs) next(now time.Time, n int) []string {
 	if n == 0 {
 		return nil
@@ -27,21 +25,14 @@ func (x *callIDs) next(now time.Time, n int) []string {
 	x.last = moment + uint64(n) - 1
 	random := make([]byte, 8*n)
 	_, _ = rand.Read(random) // which never fails
-	texts := make([]byte, 0, idLength*n)
-	for i := range n {
-		var id [16]byte
+	ids := make([]string, n)
+	for i := range ids {
+		var id uuid.UUID
 		binary.BigEndian.PutUint64(id[:], moment>>12<<16|0x7000|moment&0xfff)
 		copy(id[8:], random[8*i:])
 		id[8] = id[8]&0x3f | 0x80
 		moment++
-		texts = hex.AppendEncode(texts, id[:4])
-		for _, part := range [][]byte{id[4:6], id[6:8], id[8:10], id[10:]} {
-			texts = hex.AppendEncode(append(texts, '-'), part)
-		}
-	}
-	all, ids := string(texts), make([]string, n)
-	for i := range ids {
-		ids[i] = all[idLength*i : idLength*(i+1)]
+		ids[i] = id.String()
 	}
 	return ids
 }

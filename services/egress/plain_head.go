@@ -3,6 +3,8 @@ package egress
 import (
 	"bytes"
 	"strconv"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 var (
@@ -32,7 +34,7 @@ func usualHeader(b []byte, mediaType string) (header, length int) {
 		var line []byte
 		line, lines, _ = bytes.Cut(lines, endOfLine)
 		colon := bytes.IndexByte(line, ':')
-		if colon <= 0 || !validName(line[:colon]) || !validValue(line[colon+1:]) {
+		if colon <= 0 || !httpguts.ValidHeaderFieldName(string(line[:colon])) || !validValue(line[colon+1:]) {
 			return unusual, 0
 		}
 		name, value := line[:colon], bytes.Trim(line[colon+1:], " \t")
@@ -71,23 +73,6 @@ func isMediaType(value []byte, mediaType string) bool {
 	}
 	return string(value) == mediaType || bytes.EqualFold(value, []byte(mediaType))
 }
-
-// validName reports whether b may be the name of a field, a token (RFC 9110,
-// section 5.6.2).
-func validName(b []byte) bool {
-	for _, c := range b {
-		switch {
-		case '0' <= c && c <= '9', 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':
-		default:
-			if bytes.IndexByte(tokenMarks, c) < 0 {
-				return false
-			}
-		}
-	}
-	return len(b) > 0
-}
-
-var tokenMarks = []byte("!#$%&'*+-.^_`|~")
 
 // validValue reports whether the value of a field holds no control character but
 // tabs (RFC 9110, section 5.5).
