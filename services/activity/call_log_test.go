@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/google/uuid"
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
@@ -43,7 +44,7 @@ func call(minute int, tool string, ms int64, outcome models.Outcome) models.Call
 func TestCallsAreStoredInTheirOrder(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		var want []models.Call
-		for i := range 1200 { // more than one statement
+		for i := range 2_620 { // more than one transaction, and more than one statement
 			want = append(want, call(i, "up__a", int64(i), models.CallOK))
 		}
 		c := record(t, db, func(c *activity.Calls) {
@@ -75,6 +76,12 @@ func TestCallsAreStoredInTheirOrder(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(models.Call{}, "ID")); diff != "" {
 			t.Errorf("stored (-want +got):\n%s", diff)
+		}
+		for i := range got {
+			id, err := uuid.Parse(got[i].ID)
+			if err != nil || id.Version() != 7 || id.Variant() != uuid.RFC4122 || id.String() != got[i].ID || i > 0 && got[i].ID <= got[i-1].ID {
+				t.Fatalf("call %d has the id %q, %v", i, got[i].ID, err)
+			}
 		}
 		if c.Lost() != 0 {
 			t.Errorf("%d were lost", c.Lost())
