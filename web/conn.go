@@ -4,14 +4,19 @@ import (
 	"net"
 	"syscall"
 	"time"
+
+	"mcpgateway/services/rawconn"
 )
 
 // Listener returns a listener whose connections let a handler answer by itself
 // (Stream.AnswerAhead) and serve further requests afterwards. Apps of New serve
 // on one.
-func Listener(l net.Listener) net.Listener { return listener{l} }
+func Listener(l net.Listener) net.Listener { return listener{l, rawconn.NewPace()} }
 
-type listener struct{ net.Listener }
+type listener struct {
+	net.Listener
+	pace *rawconn.Pace
+}
 
 // Accept is of net.Listener.
 func (l listener) Accept() (net.Conn, error) {
@@ -19,7 +24,7 @@ func (l listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: c}, nil
+	return &conn{Conn: rawconn.New(c, l.pace)}, nil
 }
 
 // firstRead is how many bytes are read at once when the server asks for the

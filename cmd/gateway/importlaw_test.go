@@ -65,14 +65,14 @@ func importLaws() []importLaw {
 			forbids: anyOf(library("github.com/gofiber"), library("github.com/a-h/templ"), ours(in("web", "routes", "views", "static", "cmd"))),
 		},
 		{
-			says:    "services/fault, services/rawjson and services/lazyctx import nothing of ours",
-			binds:   shipped(in("services/fault", "services/rawjson", "services/lazyctx")),
+			says:    "services/fault, services/rawjson, services/rawconn and services/lazyctx import nothing of ours",
+			binds:   shipped(in("services/fault", "services/rawjson", "services/rawconn", "services/lazyctx")),
 			forbids: ours(anything),
 		},
 		{
 			says:    "the leaves of services import only leaves",
 			binds:   shipped(in("services/page", "services/query", "services/secrets", "services/egress")),
-			forbids: ours(not(in("services/fault", "services/rawjson", "services/lazyctx", "services/page", "services/query", "services/secrets", "services/egress"))),
+			forbids: ours(not(in("services/fault", "services/rawjson", "services/rawconn", "services/lazyctx", "services/page", "services/query", "services/secrets", "services/egress"))),
 		},
 		{
 			says:    "models import nothing of ours",
@@ -95,9 +95,9 @@ func importLaws() []importLaw {
 			forbids: ours(not(in("static"))),
 		},
 		{
-			says:    "web is how HTTP is spoken: of ours it knows views/ui, static, faults and raw JSON",
+			says:    "web is how HTTP is spoken: of ours it knows views/ui, static, faults, raw JSON and raw connections",
 			binds:   shipped(in("web")),
-			forbids: anyOf(isDatabase, ours(not(in("web", "views/ui", "static", "services/fault", "services/rawjson")))),
+			forbids: anyOf(isDatabase, ours(not(in("web", "views/ui", "static", "services/fault", "services/rawjson", "services/rawconn")))),
 		},
 		{
 			says:    "routes bind, call and answer: no database, no migration, no command",

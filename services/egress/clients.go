@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"mcpgateway/services/rawconn"
 )
 
 // Limits of every outbound connection. None bounds a whole call: the context
@@ -76,7 +78,7 @@ func NewClients(guard *Guard, options ...Option) *Clients {
 		option(&chosen)
 	}
 	standard := newTransport(guard.control, &chosen)
-	transport := &plainTransport{dial: standard.DialContext, other: newLiveTransport(standard)}
+	transport := &plainTransport{dial: standard.DialContext, other: newLiveTransport(standard), pace: rawconn.NewPace()}
 	fetching := newFetchTransport(&chosen)
 	return &Clients{
 		transport: transport,

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"syscall"
+
+	"mcpgateway/services/rawconn"
 )
 
 // firstStep writes a request to a connection and reads what comes first of the
@@ -58,16 +60,16 @@ func (s *firstStep) advance(fd uintptr) (over bool) {
 	if !s.began {
 		s.began = true
 		if s.conn.kept {
-			if _, err := retried(syscall.Read, int(fd), s.p); err != syscall.EAGAIN {
+			if _, err := s.conn.transport.pace.Read(int(fd), s.p); err != syscall.EAGAIN {
 				s.err = errClosedBefore
 				return true
 			}
 		}
-		n, err := retried(syscall.Write, int(fd), s.message)
-		s.wrote = max(n, 0)
+		n, err := rawconn.Write(int(fd), s.message)
+		s.wrote = n
 		return err != nil || n < len(s.message)
 	}
-	n, err := retried(syscall.Read, int(fd), s.p)
+	n, err := s.conn.transport.pace.Read(int(fd), s.p)
 	switch {
 	case err == syscall.EAGAIN:
 		return false
@@ -79,14 +81,4 @@ func (s *firstStep) advance(fd uintptr) (over bool) {
 		s.n = n
 	}
 	return true
-}
-
-// retried calls the system again as long as a signal came between.
-func retried(call func(fd int, p []byte) (int, error), fd int, p []byte) (int, error) {
-	for {
-		n, err := call(fd, p)
-		if err != syscall.EINTR {
-			return n, err
-		}
-	}
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/net/http/httpguts"
+
+	"mcpgateway/services/rawconn"
 )
 
 // plainTransport carries requests to http URLs over HTTP/1.1 on the goroutine
@@ -23,6 +25,7 @@ import (
 type plainTransport struct {
 	dial  func(ctx context.Context, network, address string) (net.Conn, error)
 	other http.RoundTripper
+	pace  *rawconn.Pace // of reading
 
 	hosts sync.Map // address to *idleList
 	idle  atomic.Int64
