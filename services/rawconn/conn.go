@@ -3,6 +3,7 @@
 package rawconn
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -100,11 +101,11 @@ func (c *conn) Write(p []byte) (int, error) {
 
 // failure returns an error as the methods of net's own connections do.
 func (c *conn) failure(op string, err error) error {
-	switch err := err.(type) {
-	case nil:
+	if err == nil {
 		return nil
-	case *net.OpError: // of waiting, which has a name of its own there
-		err.Op = op
+	}
+	if waiting := (*net.OpError)(nil); errors.As(err, &waiting) { // it has a name of its own there
+		waiting.Op = op
 		return err
 	}
 	return &net.OpError{Op: op, Net: c.LocalAddr().Network(), Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
