@@ -60,18 +60,17 @@ func (s *firstStep) advance(fd uintptr) (over bool) {
 	if !s.began {
 		s.began = true
 		if s.conn.kept {
-			if _, err := s.conn.transport.pace.Read(int(fd), s.p); err != syscall.EAGAIN {
+			if _, quiet, _ := s.conn.transport.pace.Read(int(fd), s.p); !quiet {
 				s.err = errClosedBefore
 				return true
 			}
 		}
-		n, err := rawconn.Write(int(fd), s.message)
-		s.wrote = n
-		return err != nil || n < len(s.message)
+		s.wrote, _, _ = rawconn.Write(int(fd), s.message)
+		return s.wrote < len(s.message)
 	}
-	n, err := s.conn.transport.pace.Read(int(fd), s.p)
+	n, wait, err := s.conn.transport.pace.Read(int(fd), s.p)
 	switch {
-	case err == syscall.EAGAIN:
+	case wait:
 		return false
 	case err != nil:
 		s.err = &net.OpError{Op: "read", Net: "tcp", Err: err}

@@ -143,7 +143,7 @@ func TestPlainConnectionsAreKept(t *testing.T) {
 				return
 			}
 			for range 2 {
-				status, text, err := posted(t, t.Context(), c, posts.url, "{}", false)
+				status, text, err := posted(t.Context(), t, c, posts.url, "{}", false)
 				if got := fmt.Sprintf("%d %s", status, text); err != nil || got != tc.want {
 					t.Errorf("posted, got %q, %v", got, err)
 				}
@@ -237,7 +237,7 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 			if _, text, err := send(t.Context(), local(t), "POST", s.url, "{}"); (err != nil) != tc.fails {
 				t.Errorf("got %q, %v", text, err)
 			}
-			if _, text, err := posted(t, t.Context(), local(t), s.url, "{}", false); (err != nil) != tc.fails {
+			if _, text, err := posted(t.Context(), t, local(t), s.url, "{}", false); (err != nil) != tc.fails {
 				t.Errorf("posted, got %q, %v", text, err)
 			}
 			if n := s.conns.Load(); n != 2 {
@@ -292,7 +292,7 @@ func TestAConnectionThatDiesIsReplaced(t *testing.T) {
 			}
 			var err error
 			if tc.method == "post" {
-				_, _, err = posted(t, t.Context(), c, s.url, "{}", tc.marked)
+				_, _, err = posted(t.Context(), t, c, s.url, "{}", tc.marked)
 			} else {
 				var req *http.Request
 				if req, err = http.NewRequestWithContext(t.Context(), tc.method, s.url, nil); err != nil {
@@ -328,7 +328,7 @@ func TestAnEarlyRefusalIsRead(t *testing.T) {
 	if status != http.StatusRequestEntityTooLarge {
 		t.Errorf("got %d, %v", status, err)
 	}
-	status, _, err = posted(t, t.Context(), local(t), s.url, strings.Repeat("x", 4<<20), false)
+	status, _, err = posted(t.Context(), t, local(t), s.url, strings.Repeat("x", 4<<20), false)
 	if status != http.StatusRequestEntityTooLarge {
 		t.Errorf("posted, got %d, %v", status, err)
 	}

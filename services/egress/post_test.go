@@ -45,7 +45,7 @@ func poster(t *testing.T, c *egress.Clients, address string) *egress.Poster {
 }
 
 // posted is send for POSTs, through a poster.
-func posted(t *testing.T, ctx context.Context, c *egress.Clients, address, body string, repeatable bool) (int, string, error) {
+func posted(ctx context.Context, t *testing.T, c *egress.Clients, address, body string, repeatable bool) (int, string, error) {
 	t.Helper()
 	answer, resp, err := poster(t, c, address).Post(ctx, fields{"Content-Type": "application/json"}, []byte(body), repeatable, "application/json", 64<<10)
 	switch {
@@ -156,7 +156,7 @@ func TestDeadlinesOfEarlierRequestsDoNotCount(t *testing.T) {
 	}
 	for name, send := range map[string]func(context.Context) (string, error){
 		"posted": func(ctx context.Context) (string, error) {
-			_, text, err := posted(t, ctx, c, s.url, "{}", false)
+			_, text, err := posted(ctx, t, c, s.url, "{}", false)
 			return text, err
 		},
 		"sent": func(ctx context.Context) (string, error) {
@@ -235,7 +235,7 @@ func TestContextsEndPosts(t *testing.T) {
 							cancel()
 						}()
 					}
-					if _, _, err := posted(t, ctx, local(t), s.url, "{}", true); !errors.Is(err, want) || !errors.Is(ctx.Err(), want) {
+					if _, _, err := posted(ctx, t, local(t), s.url, "{}", true); !errors.Is(err, want) || !errors.Is(ctx.Err(), want) {
 						t.Errorf("got %v, and the context says %v", err, ctx.Err())
 					}
 					<-ended

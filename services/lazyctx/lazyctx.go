@@ -105,7 +105,7 @@ func (c *Context) Cancel() {
 	}
 	c.over = true
 	if c.full != nil {
-		c.ended()
+		_ = c.ended() // for c.err, before cancel says another
 		c.cancel()
 	}
 	if c.err == nil {

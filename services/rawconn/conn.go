@@ -62,19 +62,21 @@ func (t *transfer) run(wait func(func(uintptr) bool) error, p []byte, call strin
 
 // read is the step of reading.
 func (c *conn) read(fd uintptr) (over bool) {
-	t := &c.reading
-	t.n, t.err = c.pace.Read(int(fd), t.p)
-	return t.err != syscall.EAGAIN
+	t, wait := &c.reading, false
+	t.n, wait, t.err = c.pace.Read(int(fd), t.p)
+	return !wait
 }
 
 // write is the step of writing.
 func (c *conn) write(fd uintptr) (over bool) {
 	t := &c.writing
 	for len(t.p) > 0 {
-		var n int
-		n, t.err = Write(int(fd), t.p)
-		if t.err != nil {
-			return t.err != syscall.EAGAIN
+		n, wait, err := Write(int(fd), t.p)
+		if wait {
+			return false
+		}
+		if t.err = err; err != nil {
+			return true
 		}
 		t.n, t.p = t.n+n, t.p[n:]
 	}

@@ -205,8 +205,9 @@ func TestConnectionsKeepWhatTheyWere(t *testing.T) {
 	want(t, peer, "a")
 	var p [1]byte
 	if err := raw.Read(func(fd uintptr) bool {
-		_, err = pace.Read(int(fd), p[:])
-		return err != syscall.EAGAIN
+		var wait bool
+		_, wait, err = pace.Read(int(fd), p[:])
+		return !wait
 	}); err != nil || p[0] != 'a' {
 		t.Errorf("read %q, %v", p, err)
 	}

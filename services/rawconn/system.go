@@ -2,30 +2,38 @@
 
 package rawconn
 
-import "syscall"
+import (
+	"errors"
+	"syscall"
+)
 
-// Read reads from a file that does not block, once. It returns EAGAIN when there
-// is nothing yet, and 0 at the end.
-func (p *Pace) Read(fd int, b []byte) (int, error) {
-	call := readRaw
+// Read reads from a file that does not block, once. It reports wait when there
+// is nothing yet, and returns 0 at the end.
+func (p *Pace) Read(fd int, b []byte) (n int, wait bool, err error) {
 	if p.first() {
-		call = syscall.Read
+		return once(syscall.Read, fd, b)
 	}
-	for {
-		n, err := call(fd, b)
-		if err != syscall.EINTR {
-			return max(n, 0), err
-		}
-	}
+	return once(readRaw, fd, b)
 }
 
 // Write writes to a file that does not block what it takes of b now, which is
-// less than b at times. It returns EAGAIN when it takes nothing yet.
-func Write(fd int, b []byte) (int, error) {
+// less than b at times. It reports wait when it takes nothing yet.
+func Write(fd int, b []byte) (n int, wait bool, err error) {
+	return once(writeRaw, fd, b)
+}
+
+// once calls the system until no signal comes between.
+func once(call func(int, []byte) (int, error), fd int, b []byte) (n int, wait bool, err error) {
 	for {
-		n, err := writeRaw(fd, b)
-		if err != syscall.EINTR {
-			return max(n, 0), err
+		n, err := call(fd, b)
+		switch {
+		case err == nil:
+			return n, false, nil
+		case errors.Is(err, syscall.EINTR):
+		case errors.Is(err, syscall.EAGAIN):
+			return 0, true, nil
+		default:
+			return 0, false, err
 		}
 	}
 }

@@ -72,7 +72,7 @@ func (h *callHead) Append(b []byte) ([]byte, bool) {
 		return b, false
 	}
 	b = append(b, h.lines...)
-	ok := true
+	var ok bool
 	for name, values := range h.configured {
 		name = http.CanonicalHeaderKey(name)
 		if _, fixed := h.fixed[name]; fixed || isProtocolHeader(name) || (name == headerTrace || name == headerState) && h.traced() {
@@ -106,7 +106,8 @@ func (h *callHead) mayBeRepeated() bool {
 
 // linesOf returns a header as it is sent, or nil when it cannot be.
 func linesOf(h http.Header) []byte {
-	b, ok := make([]byte, 0, 256), true
+	b := make([]byte, 0, 256)
+	var ok bool
 	for name, values := range h {
 		if b, ok = egress.AppendField(b, name, values...); !ok {
 			return nil
