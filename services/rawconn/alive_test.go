@@ -30,13 +30,18 @@ func TestMain(m *testing.M) {
 }
 
 // serveComputing says where it listens, and answers each byte that it gets with
-// another one: for a c, it computes until somebody else has sent an r.
+// another one: for a c, it computes until somebody else has sent an r. It ends
+// with its standard input, and so with the test, however that ends.
 func serveComputing() {
 	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		panic(err)
 	}
 	_, _ = os.Stdout.WriteString(l.Addr().String() + "\n")
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
 	var released atomic.Bool
 	pace := rawconn.NewPace()
 	for {
@@ -72,6 +77,9 @@ func TestOthersAreHeardWhileOneComputes(t *testing.T) {
 	server.Env = append(os.Environ(), asServer+"=1")
 	out, err := server.StdoutPipe()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
 	if err := server.Start(); err != nil {
