@@ -3,10 +3,11 @@ package web
 import (
 	"net"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/rawconn"
 )
 
 // watchAfter is how long a request runs before its connection is watched. Most
@@ -37,12 +38,8 @@ type disconnectWatch struct {
 
 func (w *disconnectWatch) run(gone func()) {
 	defer close(w.ended)
-	watched, ok := w.conn.(syscall.Conn)
-	if !ok {
-		return
-	}
-	raw, err := watched.SyscallConn()
-	if err != nil || !w.waitWithoutDeadline() {
+	raw := rawconn.Of(w.conn)
+	if raw == nil || !w.waitWithoutDeadline() {
 		return
 	}
 	// Read waits until the connection is readable and asks again as long as

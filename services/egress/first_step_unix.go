@@ -27,12 +27,8 @@ type firstStep struct {
 
 // newFirstStep returns nil for connections that are not of the system's network.
 func newFirstStep(c *plainConn) *firstStep {
-	sc, ok := c.conn.(syscall.Conn)
-	if !ok {
-		return nil
-	}
-	raw, err := sc.SyscallConn()
-	if err != nil {
+	raw := rawconn.Of(c.conn)
+	if raw == nil {
 		return nil
 	}
 	s := &firstStep{conn: c, raw: raw}

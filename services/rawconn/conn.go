@@ -15,12 +15,8 @@ import (
 // c itself when it is not of the system's network. It can be used like c, and c
 // beside it.
 func New(c net.Conn, pace *Pace) net.Conn {
-	sc, ok := c.(syscall.Conn)
-	if !ok {
-		return c
-	}
-	raw, err := sc.SyscallConn()
-	if err != nil {
+	raw := Of(c)
+	if raw == nil {
 		return c
 	}
 	own := &conn{Conn: c, raw: raw, pace: pace}

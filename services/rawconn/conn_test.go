@@ -194,21 +194,18 @@ func TestConnectionsKeepWhatTheyWere(t *testing.T) {
 	tcp, peer := pair(t)
 	pace := rawconn.NewPace()
 	c := rawconn.New(tcp, pace)
-	sc, ok := c.(syscall.Conn)
-	if !ok {
-		t.Fatalf("%T has no SyscallConn", c)
-	}
-	raw, err := sc.SyscallConn()
-	if err != nil {
-		t.Fatal(err)
+	raw := rawconn.Of(c)
+	if raw == nil {
+		t.Fatalf("%T has no socket", c)
 	}
 	want(t, peer, "a")
 	var p [1]byte
-	if err := raw.Read(func(fd uintptr) bool {
+	var err error
+	if failed := raw.Read(func(fd uintptr) bool {
 		var wait bool
 		_, wait, err = pace.Read(int(fd), p[:])
 		return !wait
-	}); err != nil || p[0] != 'a' {
-		t.Errorf("read %q, %v", p, err)
+	}); failed != nil || err != nil || p[0] != 'a' {
+		t.Errorf("read %q, %v, %v", p, failed, err)
 	}
 }
