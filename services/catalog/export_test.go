@@ -8,7 +8,7 @@ import (
 )
 
 // Of returns a catalog of the rows without a database.
-func Of(entries []models.CatalogEntry, templates []models.CatalogTemplate, cursors *page.Cursors) (*Catalog, error) {
+func Of(entries []*models.CatalogEntry, templates []*models.CatalogTemplate, cursors *page.Cursors) (*Catalog, error) {
 	c := New(nil, cursors, "key", slog.New(slog.DiscardHandler))
 	s, err := newSnapshot(0, entries, templates)
 	if err != nil {

@@ -38,6 +38,7 @@ func readFile(raw []byte) (*batch, error) {
 	b := &batch{fetched: len(file.Items)}
 	wrong := map[string]string{}
 	for i, raw := range file.Items {
+		file.Items[i] = nil // a large file is not kept beside what was read of it
 		if err := b.readItem(raw); err != nil {
 			wrong["items["+strconv.Itoa(i)+"]"] = clean(err.Error(), maxDescription)
 			if len(wrong) == maxFaultFields {
@@ -53,17 +54,12 @@ func readFile(raw []byte) (*batch, error) {
 
 // readItem reads a row, which is a template when it has a slug.
 func (b *batch) readItem(raw []byte) error {
-	var kind struct {
-		Slug *string `json:"slug"`
-	}
-	if err := json.Unmarshal(raw, &kind); err != nil {
-		return err
-	}
-	if kind.Slug != nil {
+	var i item
+	err := json.Unmarshal(raw, &i)
+	if i.Slug != nil {
 		return b.readTemplate(raw)
 	}
-	var i item
-	if err := json.Unmarshal(raw, &i); err != nil {
+	if err != nil {
 		return err
 	}
 	row, err := i.entry("")
@@ -77,7 +73,7 @@ func (b *batch) readItem(raw []byte) error {
 	if b.entries.speaksOf(fullName(&row)) {
 		return fmt.Errorf("%s is in the file twice", fullName(&row))
 	}
-	b.entries.put(fullName(&row), row)
+	b.entries.put(fullName(&row), &row)
 	return nil
 }
 
@@ -97,6 +93,6 @@ func (b *batch) readTemplate(raw []byte) error {
 	if b.templates.speaksOf(row.Slug) {
 		return fmt.Errorf("%s is in the file twice", row.Slug)
 	}
-	b.templates.put(row.Slug, row)
+	b.templates.put(row.Slug, &row)
 	return nil
 }

@@ -16,8 +16,8 @@ const rowsAtOnce = 400
 
 // writes are the rows that a plan changes.
 type writes struct {
-	entries   []models.CatalogEntry
-	templates []models.CatalogTemplate
+	entries   []*models.CatalogEntry
+	templates []*models.CatalogTemplate
 }
 
 // plan compares what a source says with what is stored.

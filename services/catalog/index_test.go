@@ -32,9 +32,9 @@ func phraseOf(most int) *rapid.Generator[string] {
 	})
 }
 
-func entryOf() *rapid.Generator[models.CatalogEntry] {
-	return rapid.Custom(func(t *rapid.T) models.CatalogEntry {
-		return models.CatalogEntry{
+func entryOf() *rapid.Generator[*models.CatalogEntry] {
+	return rapid.Custom(func(t *rapid.T) *models.CatalogEntry {
+		return &models.CatalogEntry{
 			PublisherName: word().Draw(t, "publisher"), PublisherTitle: phraseOf(2).Draw(t, "publisherTitle"),
 			ServerName: word().Draw(t, "server"), ServerTitle: phraseOf(3).Draw(t, "title"),
 			ServerType:  rapid.SampledFrom([]string{"http", "sse", "stdio"}).Draw(t, "type"),
@@ -75,7 +75,7 @@ func clauseOf() *rapid.Generator[string] {
 }
 
 // naive returns the ids of what a query finds by looking at every row.
-func naive(t *rapid.T, rows []models.CatalogEntry, text string) []string {
+func naive(t *rapid.T, rows []*models.CatalogEntry, text string) []string {
 	q, err := query.Registry().Parse(text)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
@@ -85,8 +85,7 @@ func naive(t *rapid.T, rows []models.CatalogEntry, text string) []string {
 		score int
 	}
 	var hits []hit
-	for i := range rows {
-		e := &rows[i]
+	for _, e := range rows {
 		if e.Hidden || e.Status == models.CatalogDeleted {
 			continue
 		}
@@ -204,10 +203,10 @@ func TestTheIndexFindsWhatLookingAtEveryRowFinds(t *testing.T) {
 
 // manyRows returns the built-in rows so many times, each time under other
 // names, and with some words that no other row has.
-func manyRows(tb testing.TB, n int) []models.CatalogEntry {
+func manyRows(tb testing.TB, n int) []*models.CatalogEntry {
 	tb.Helper()
 	seed := builtIn(tb)
-	rows := make([]models.CatalogEntry, n)
+	rows := make([]*models.CatalogEntry, n)
 	for i := range rows {
 		e := seed[i%len(seed)]
 		e.ID = fmt.Sprintf("%08d-0000", i)
@@ -215,7 +214,7 @@ func manyRows(tb testing.TB, n int) []models.CatalogEntry {
 		e.ServerTitle = fmt.Sprintf("%s %d", e.ServerTitle, i/len(seed))
 		e.Description += fmt.Sprintf(" Variant v%05d for region r%d.", i, i%37)
 		e.CreatedAt, e.UpdatedAt = time.Unix(int64(i), 0), time.Unix(int64(i), 0)
-		rows[i] = e
+		rows[i] = &e
 	}
 	return rows
 }

@@ -17,6 +17,7 @@ import (
 // item is a registry row of the catalog's own file format.
 type item struct {
 	ID                       string   `json:"id"`
+	Slug                     *string  `json:"slug,omitempty"` // only a template has one
 	Version                  string   `json:"version,omitempty"`
 	PublisherName            string   `json:"publisherName"`
 	PublisherTitle           string   `json:"publisherTitle"`

@@ -126,7 +126,7 @@ func (b *officialBatch) read(row officialRow) {
 		b.skip(server.Name, err)
 		return
 	}
-	b.entries.put(server.Name, entry)
+	b.entries.put(server.Name, &entry)
 }
 
 // newer reports whether a row says more than what was read of the name: of two

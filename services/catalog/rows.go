@@ -12,7 +12,7 @@ import (
 
 // rowSet is what a source says of one kind of rows.
 type rowSet[T any] struct {
-	rows  []T
+	rows  []*T
 	names map[string]int  // name to the index of its row
 	gone  map[string]bool // names that the source withdrew
 }
@@ -23,7 +23,7 @@ type (
 )
 
 // put adds a row or, when the name is known, replaces its row.
-func (s *rowSet[T]) put(name string, row T) {
+func (s *rowSet[T]) put(name string, row *T) {
 	if s.names == nil {
 		s.names = map[string]int{}
 	}
@@ -54,30 +54,29 @@ type state struct {
 // kind is what entries and templates have different.
 type kind[T any] interface {
 	template() bool
-	stored(tx *gorm.DB) ([]T, error)
+	stored(tx *gorm.DB) ([]*T, error)
 	state(row *T) state
-	// merge makes the row that replaces an old one: what an admin decided and
-	// the identity stay. Without an old one the row is new.
-	merge(old *T, row T, source, id string) T
+	// merge completes the row that replaces an old one: what an admin decided
+	// and the identity stay. Without an old one the row is new.
+	merge(old, row *T, source, id string)
 	// bury marks a row as deleted.
 	bury(row *T)
 }
 
 // planRows adds the changes to one kind of rows to the plan and returns the
 // rows to store.
-func planRows[T any](tx *gorm.DB, p *Plan, source string, said *rowSet[T], k kind[T]) ([]T, error) {
+func planRows[T any](tx *gorm.DB, p *Plan, source string, said *rowSet[T], k kind[T]) ([]*T, error) {
 	stored, err := k.stored(tx)
 	if err != nil {
 		return nil, err
 	}
 	byName, byID := make(map[string]*T, len(stored)), make(map[string]*T, len(stored))
-	for i := range stored {
-		st := k.state(&stored[i])
-		byName[st.name], byID[st.id] = &stored[i], &stored[i]
+	for _, row := range stored {
+		st := k.state(row)
+		byName[st.name], byID[st.id] = row, row
 	}
-	var changed []T
-	for i := range said.rows {
-		row := &said.rows[i]
+	var changed []*T
+	for _, row := range said.rows {
 		in := k.state(row)
 		if said.gone[in.name] {
 			continue
@@ -98,8 +97,8 @@ func planRows[T any](tx *gorm.DB, p *Plan, source string, said *rowSet[T], k kin
 				return nil, tooMany()
 			}
 			p.add(ActionAdd, k.template(), in.name)
-			changed = append(changed, k.merge(nil, *row, source, id))
-			byID[id] = &changed[len(changed)-1]
+			k.merge(nil, row, source, id)
+			changed, byID[id] = append(changed, row), row
 			continue
 		}
 		switch was := k.state(old); {
@@ -111,7 +110,8 @@ func planRows[T any](tx *gorm.DB, p *Plan, source string, said *rowSet[T], k kin
 			p.add(ActionLocked, k.template(), in.name)
 		default:
 			p.add(ActionUpdate, k.template(), in.name)
-			changed = append(changed, k.merge(old, *row, source, was.id))
+			k.merge(old, row, source, was.id)
+			changed = append(changed, row)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(said.gone)) {
@@ -126,7 +126,7 @@ func planRows[T any](tx *gorm.DB, p *Plan, source string, said *rowSet[T], k kin
 		default:
 			p.add(ActionDelete, k.template(), name)
 			k.bury(old)
-			changed = append(changed, *old)
+			changed = append(changed, old)
 		}
 	}
 	return changed, nil
@@ -145,8 +145,8 @@ type (
 
 func (entryKind) template() bool { return false }
 
-func (entryKind) stored(tx *gorm.DB) ([]models.CatalogEntry, error) {
-	var rows []models.CatalogEntry
+func (entryKind) stored(tx *gorm.DB) ([]*models.CatalogEntry, error) {
+	var rows []*models.CatalogEntry
 	err := tx.Omit("document").Find(&rows).Error
 	return rows, err
 }
@@ -158,10 +158,10 @@ func (entryKind) state(row *models.CatalogEntry) state {
 	}
 }
 
-func (k entryKind) merge(old *models.CatalogEntry, row models.CatalogEntry, source, id string) models.CatalogEntry {
+func (k entryKind) merge(old, row *models.CatalogEntry, source, id string) {
 	row.ID, row.SourceID, row.CreatedAt, row.UpdatedAt = id, source, k.now, k.now
 	if old == nil {
-		return row
+		return
 	}
 	row.CreatedAt, row.Hidden = old.CreatedAt, old.Hidden
 	if old.FeaturedBy != "" {
@@ -170,7 +170,6 @@ func (k entryKind) merge(old *models.CatalogEntry, row models.CatalogEntry, sour
 	if old.VerifiedBy != "" {
 		row.Verified, row.VerifiedEvidence, row.VerifiedBy = old.Verified, old.VerifiedEvidence, old.VerifiedBy
 	}
-	return row
 }
 
 // bury also drops the document, which was not read, and the hash, so that the
@@ -181,8 +180,8 @@ func (k entryKind) bury(row *models.CatalogEntry) {
 
 func (templateKind) template() bool { return true }
 
-func (templateKind) stored(tx *gorm.DB) ([]models.CatalogTemplate, error) {
-	var rows []models.CatalogTemplate
+func (templateKind) stored(tx *gorm.DB) ([]*models.CatalogTemplate, error) {
+	var rows []*models.CatalogTemplate
 	err := tx.Find(&rows).Error
 	return rows, err
 }
@@ -194,12 +193,11 @@ func (templateKind) state(row *models.CatalogTemplate) state {
 	}
 }
 
-func (k templateKind) merge(old *models.CatalogTemplate, row models.CatalogTemplate, source, id string) models.CatalogTemplate {
+func (k templateKind) merge(old, row *models.CatalogTemplate, source, id string) {
 	row.ID, row.SourceID, row.UpdatedAt = id, source, k.now
 	if old != nil {
 		row.Hidden = old.Hidden
 	}
-	return row
 }
 
 func (k templateKind) bury(row *models.CatalogTemplate) {

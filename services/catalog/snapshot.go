@@ -8,9 +8,11 @@ import (
 	"encoding/json"
 	"errors"
 	"hash"
+	"io"
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
@@ -44,8 +46,8 @@ type foldedTitles struct{ server, publisher string }
 
 // read reads the catalog as it is at one moment.
 func read(ctx context.Context, db *gorm.DB) (*snapshot, error) {
-	var entries []models.CatalogEntry
-	var templates []models.CatalogTemplate
+	var entries []*models.CatalogEntry
+	var templates []*models.CatalogTemplate
 	var revision models.Revision
 	err := db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		err := tx.First(&revision, "topic = ?", string(notify.Catalog())).Error
@@ -63,18 +65,57 @@ func read(ctx context.Context, db *gorm.DB) (*snapshot, error) {
 	return newSnapshot(revision.Revision, entries, templates)
 }
 
-// newSnapshot keeps the rows.
-func newSnapshot(revision int64, entries []models.CatalogEntry, templates []models.CatalogTemplate) (*snapshot, error) {
-	s := &snapshot{revision: revision}
-	all := sha256.New()
-	if err := s.addEntries(entries, all); err != nil {
+// newSnapshot keeps the rows. What a large catalog takes longest for is done
+// side by side: the marks, which look at all that is shown, and the index.
+func newSnapshot(revision int64, entries []*models.CatalogEntry, templates []*models.CatalogTemplate) (*snapshot, error) {
+	s := &snapshot{revision: revision, official: entries}
+	s.sortTemplates(templates)
+	shown := s.sortEntries(entries)
+	var marks errgroup.Group
+	marks.Go(s.mark)
+	s.indexEntries(shown)
+	s.indexTemplates()
+	if err := marks.Wait(); err != nil {
 		return nil, err
 	}
-	if err := s.addTemplates(templates, all); err != nil {
-		return nil, err
+	return s, nil
+}
+
+// mark sets the order of the official entries and the marks.
+func (s *snapshot) mark() error {
+	slices.SortFunc(s.official, func(a, b *models.CatalogEntry) int {
+		return cmp.Or(strings.Compare(a.PublisherName, b.PublisherName), strings.Compare(a.ServerName, b.ServerName))
+	})
+	all := sha256.New()
+	if err := encode(all, s.official, func(e *models.CatalogEntry) any { return e }); err != nil {
+		return err
+	}
+	visible := sha256.New()
+	if err := encode(visible, s.entries, func(e *models.CatalogEntry) any { return NewEntryItem(e) }); err != nil {
+		return err
+	}
+	s.entriesMark = digest(visible)
+	visible.Reset()
+	if err := encode(visible, s.templates, func(t *models.CatalogTemplate) any { return NewTemplateItem(t) }); err != nil {
+		return err
+	}
+	s.templatesMark = digest(visible)
+	if _, err := all.Write([]byte(s.templatesMark)); err != nil {
+		return err
 	}
 	s.version = digest(all)
-	return s, nil
+	return nil
+}
+
+// encode writes what each row shows to w.
+func encode[T any](w io.Writer, rows []T, shows func(T) any) error {
+	write := json.NewEncoder(w)
+	for _, row := range rows {
+		if err := write.Encode(shows(row)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // sortedEntry is an entry with what it is sorted by.
@@ -83,46 +124,36 @@ type sortedEntry struct {
 	title string
 }
 
-func (s *snapshot) addEntries(rows []models.CatalogEntry, all hash.Hash) error {
+// sortEntries sets and returns the entries that are shown, in their order.
+func (s *snapshot) sortEntries(rows []*models.CatalogEntry) []sortedEntry {
 	shown := make([]sortedEntry, 0, len(rows))
-	s.official = make([]*models.CatalogEntry, len(rows))
-	for i := range rows {
-		s.official[i] = &rows[i]
-		if !rows[i].Hidden && rows[i].Status != models.CatalogDeleted {
-			shown = append(shown, sortedEntry{&rows[i], query.Fold(rows[i].ServerTitle)})
-		}
-	}
-	slices.SortFunc(s.official, func(a, b *models.CatalogEntry) int {
-		return cmp.Or(strings.Compare(a.PublisherName, b.PublisherName), strings.Compare(a.ServerName, b.ServerName))
-	})
-	write := json.NewEncoder(all)
-	for _, e := range s.official {
-		if err := write.Encode(e); err != nil {
-			return err
+	for _, e := range rows {
+		if !e.Hidden && e.Status != models.CatalogDeleted {
+			shown = append(shown, sortedEntry{e, query.Fold(e.ServerTitle)})
 		}
 	}
 	slices.SortFunc(shown, func(a, b sortedEntry) int {
 		return cmp.Or(trueFirst(a.Featured, b.Featured), trueFirst(a.Verified, b.Verified), strings.Compare(a.title, b.title), strings.Compare(a.ID, b.ID))
 	})
-	n := len(shown)
-	s.entries, s.folded = make([]*models.CatalogEntry, n), make([]foldedTitles, n)
-	s.byID, s.byName, s.byServerName = make(map[string]*models.CatalogEntry, n), make(map[string]*models.CatalogEntry, n), make(map[string][]*models.CatalogEntry, n)
-	documents := make([]document, n)
-	visible := sha256.New()
-	write = json.NewEncoder(visible)
+	s.entries = make([]*models.CatalogEntry, len(shown))
 	for i, e := range shown {
 		s.entries[i] = e.CatalogEntry
+	}
+	return shown
+}
+
+func (s *snapshot) indexEntries(shown []sortedEntry) {
+	n := len(shown)
+	s.byID, s.byName, s.byServerName = make(map[string]*models.CatalogEntry, n), make(map[string]*models.CatalogEntry, n), make(map[string][]*models.CatalogEntry, n)
+	s.folded = make([]foldedTitles, n)
+	documents := make([]document, n)
+	for i, e := range shown {
 		s.byID[e.ID], s.byName[fullName(e.CatalogEntry)] = e.CatalogEntry, e.CatalogEntry
 		s.byServerName[e.ServerName] = append(s.byServerName[e.ServerName], e.CatalogEntry)
 		documents[i] = entryDocument(e.CatalogEntry, e.title)
 		s.folded[i] = foldedTitles{e.title, documents[i].names[1]}
-		if err := write.Encode(NewEntryItem(e.CatalogEntry)); err != nil {
-			return err
-		}
 	}
-	s.entriesMark = digest(visible)
 	s.entryIndex = newIndex(documents)
-	return nil
 }
 
 func entryDocument(e *models.CatalogEntry, title string) document {
@@ -142,30 +173,25 @@ func entryDocument(e *models.CatalogEntry, title string) document {
 	return d
 }
 
-func (s *snapshot) addTemplates(rows []models.CatalogTemplate, all hash.Hash) error {
-	for i := range rows {
-		if !rows[i].Hidden && rows[i].Status != models.CatalogDeleted {
-			s.templates = append(s.templates, &rows[i])
+func (s *snapshot) sortTemplates(rows []*models.CatalogTemplate) {
+	for _, t := range rows {
+		if !t.Hidden && t.Status != models.CatalogDeleted {
+			s.templates = append(s.templates, t)
 		}
 	}
 	slices.SortFunc(s.templates, func(a, b *models.CatalogTemplate) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), strings.Compare(a.ID, b.ID))
 	})
+}
+
+func (s *snapshot) indexTemplates() {
 	s.bySlug = make(map[string]*models.CatalogTemplate, len(s.templates))
 	documents := make([]document, len(s.templates))
-	visible := sha256.New()
-	write := json.NewEncoder(visible)
 	for i, t := range s.templates {
 		s.bySlug[t.Slug] = t
 		documents[i] = templateDocument(t)
-		if err := write.Encode(NewTemplateItem(t)); err != nil {
-			return err
-		}
 	}
-	s.templatesMark = digest(visible)
 	s.templateIndex = newIndex(documents)
-	_, err := all.Write([]byte(s.templatesMark))
-	return err
 }
 
 func templateDocument(t *models.CatalogTemplate) document {
