@@ -2,6 +2,8 @@ package models
 
 import (
 	"database/sql"
+	"errors"
+	"strconv"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -23,4 +25,29 @@ func LockRow(tx *gorm.DB) []clause.Expression {
 		return []clause.Expression{clause.Locking{Strength: "UPDATE"}}
 	}
 	return nil
+}
+
+// largeCache is how much of a SQLite database a connection keeps in memory
+// during a large write, in KiB: the indexes of 100,000 rows. The usual 2 MiB
+// would write and read their pages again and again.
+const largeCache = 16 << 10
+
+// LargeWrite runs write, which changes many rows, within tx and returns its
+// error or the database's. On SQLite the connection may hold more pages
+// meanwhile, and from then on if tx ends under it because its context did;
+// PostgreSQL's cache is shared and needs nothing.
+func LargeWrite(tx *gorm.DB, write func() error) error {
+	if tx.Name() != "sqlite" {
+		return write()
+	}
+	var usual int
+	if err := tx.Raw("PRAGMA cache_size").Scan(&usual).Error; err != nil {
+		return err
+	}
+	resize := func(pages int) error { return tx.Exec("PRAGMA cache_size = " + strconv.Itoa(pages)).Error }
+	if err := resize(-largeCache); err != nil {
+		return err
+	}
+	err := write()
+	return errors.Join(err, resize(usual))
 }

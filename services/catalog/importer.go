@@ -41,15 +41,17 @@ func (s *Store) plan(tx *gorm.DB, source string, b *batch) (Plan, writes, error)
 // write stores the rows of a plan.
 func write(tx *gorm.DB, w writes) error {
 	upsert := clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, UpdateAll: true}
-	if len(w.entries) > 0 {
-		if err := tx.Clauses(upsert).CreateInBatches(w.entries, rowsAtOnce).Error; err != nil {
-			return err
+	return models.LargeWrite(tx, func() error {
+		if len(w.entries) > 0 {
+			if err := tx.Clauses(upsert).CreateInBatches(w.entries, rowsAtOnce).Error; err != nil {
+				return err
+			}
 		}
-	}
-	if len(w.templates) > 0 {
-		return tx.Clauses(upsert).CreateInBatches(w.templates, rowsAtOnce).Error
-	}
-	return nil
+		if len(w.templates) > 0 {
+			return tx.Clauses(upsert).CreateInBatches(w.templates, rowsAtOnce).Error
+		}
+		return nil
+	})
 }
 
 // imported returns the audit entry of a plan that changed something.
