@@ -99,7 +99,7 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, failures 
 	home, feeds := public.NewHome(publicPages, s.Catalog), public.NewFeeds(publicPages, s.Catalog)
 	registryPages, templatePages := public.NewRegistry(publicPages, s.Catalog, s.Directory), public.NewTemplates(publicPages, s.Catalog)
 	sso, ssoName := singleSignOn(s)
-	setup, login, stepUp := adminpages.NewSetup(frames, s.People, guards), adminpages.NewLogin(frames, s.People, guards, ssoName), adminpages.NewStepUp(frames, s.People, guards, ssoName)
+	setup, login, stepUp := adminpages.NewSetup(frames, s.People, s.Demo, guards), adminpages.NewLogin(frames, s.People, guards, ssoName), adminpages.NewStepUp(frames, s.People, guards, ssoName)
 	signOn := adminpages.NewSingleSignOn(frames, sso, guards, ssoName)
 	account := adminpages.NewAccount(frames, s.People, guards, time.Now)
 	peoplePages := adminpages.NewPeople(frames, s.People, s.SingleSignOn != nil, time.Now)

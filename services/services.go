@@ -81,6 +81,9 @@ type Services struct {
 	Runner       *codemode.Runner
 	CodeRuns     *codemode.Traces
 
+	// Demo loads the demo project; nil where there is none to load.
+	Demo Demo
+
 	tokenIndex *oauthserver.TokenIndex
 	locks      *locks.Locks
 	keyIndex   *access.KeyIndex
@@ -90,6 +93,14 @@ type Services struct {
 	feed       *notify.Feed
 	log        *slog.Logger
 	draining   atomic.Bool
+}
+
+// Demo is the demo project, whose servers run in the process that serves.
+type Demo interface {
+	// Offered reports whether the demo project can be loaded and is not there.
+	Offered(ctx context.Context) (bool, error)
+	// Load creates it and reads its tools.
+	Load(ctx context.Context) error
 }
 
 // New opens the database, applies pending migrations and wires every service.

@@ -63,14 +63,15 @@ func serve(ctx context.Context, std streams, args []string) error {
 			return err
 		}
 	}
-	var demoURL string
+	example := newDemo(s, log)
+	defer example.Stop()
+	s.Demo = example
 	if *demo {
-		stop, err := startDemo(ctx, s)
-		if err != nil {
+		if err := example.Start(ctx); err != nil {
 			return err
 		}
-		defer stop()
-		demoURL = c.PublicURL.String() + "/v1/mcp/" + demoSlug + "/request"
+	} else if err := example.Resume(ctx); err != nil {
+		log.Warn("the servers of the demo project are not there", "error", err)
 	}
 	return listenAndServe(ctx, s, listener, c.DrainDelay, log, func() {
 		collectLess()
@@ -79,9 +80,9 @@ func serve(ctx context.Context, std streams, args []string) error {
 		}
 		log.Info("serving", "address", listener.Addr().String(), "url", c.PublicURL.String(), "version", version)
 		lines.Flush() // whoever waits for this line waits no longer, and what follows on standard output stands behind it
-		if demoURL != "" {
-			readDemo(ctx, s, log)
-			printDemo(std.out, demoURL)
+		if *demo {
+			example.Read(ctx)
+			printDemo(std.out, c.PublicURL.String()+"/v1/mcp/"+demoSlug+"/request")
 		}
 	})
 }

@@ -26,10 +26,15 @@ test.describe("somebody who is not signed in", () => {
       await create(ada.password, "something else entirely");
       await expect(page.getByText("The two passwords differ.").first()).toBeVisible();
       await expect(page.getByRole("textbox", { name: "E-mail" })).toHaveValue(ada.email);
+      await page.getByRole("checkbox", { name: "Load the demo project" }).check();
       await create("short", "short");
       await expect(page.getByText("Use at least 12 characters.").first()).toBeVisible();
+      await expect(page.getByRole("checkbox", { name: "Load the demo project" })).toBeChecked();
       await create(ada.password, ada.password);
-      await expect(page).toHaveURL("/admin");
+      await expect(page).toHaveURL("/admin/projects/demo");
+      await expect(page.getByText("The demo project is ready")).toBeVisible();
+      await page.getByRole("link", { name: /^Tools/ }).first().click();
+      await expect(page.getByRole("link", { name: "clock__current_time" })).toBeVisible();
       expect((await page.request.get("/setup")).status(), "the setup is over").toBe(404);
     } finally {
       await context.close();

@@ -6,6 +6,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/access"
+	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
@@ -18,16 +19,27 @@ type FirstAdministrator interface {
 	Setup(ctx context.Context, form access.SetupForm, from access.Browser) (access.SignedIn, error)
 }
 
+// DemoProject is loaded for who wants to try the gateway at once;
+// services.Demo says how.
+type DemoProject interface {
+	Offered(ctx context.Context) (bool, error)
+	Load(ctx context.Context) error
+}
+
+// demoSlug is the slug of the demo project.
+const demoSlug = "demo"
+
 // Setup serves the page on which the first administrator is made.
 type Setup struct {
 	pages  *Pages
 	people FirstAdministrator
+	demo   DemoProject
 	guards *web.Guards
 }
 
-// NewSetup returns the handlers.
-func NewSetup(pages *Pages, people FirstAdministrator, guards *web.Guards) *Setup {
-	return &Setup{pages: pages, people: people, guards: guards}
+// NewSetup returns the handlers. demo is nil where there is none to load.
+func NewSetup(pages *Pages, people FirstAdministrator, demo DemoProject, guards *web.Guards) *Setup {
+	return &Setup{pages: pages, people: people, demo: demo, guards: guards}
 }
 
 // Show serves GET /setup. It returns NOT_FOUND once there was an administrator.
@@ -45,7 +57,7 @@ func (s *Setup) Show(c *fiber.Ctx) error {
 // Create serves POST /setup and signs the first administrator in.
 func (s *Setup) Create(c *fiber.Ctx) error {
 	form := access.SetupForm{Token: postedSecret(c, "token"), Email: posted(c, "email"), Name: posted(c, "name"), Password: postedSecret(c, "password")}
-	p := admin.SetupProps{Token: posted(c, "token"), Email: form.Email, Name: form.Name}
+	p := admin.SetupProps{Token: posted(c, "token"), Email: form.Email, Name: form.Name, Demo: posted(c, "demo") != ""}
 	if posted(c, "password") != posted(c, "again") {
 		p.Errors, _ = Fields(c, fault.Validation(map[string]string{"again": "the two passwords differ"}))
 		return s.form(c, p)
@@ -58,10 +70,44 @@ func (s *Setup) Create(c *fiber.Ctx) error {
 		return s.form(c, p)
 	}
 	s.guards.SetSession(c, in.Cookie.Reveal())
-	return Done(c, homePath, "Welcome. You are the first administrator.")
+	if !p.Demo {
+		return Done(c, homePath, welcome)
+	}
+	if err := s.loadDemo(c, in.Session.Person); err != nil {
+		putFlash(c, layout.Flash{Tone: "warn", Text: welcome + " The demo project could not be loaded: " + fault.From(err).Message + "."})
+		return c.Redirect(homePath, fiber.StatusSeeOther)
+	}
+	return Done(c, projectPath(demoSlug), welcome+" The demo project is ready: connect a client, or try its tools.")
+}
+
+const welcome = "Welcome. You are the first administrator."
+
+// loadDemo loads the demo project as a change of the person's.
+func (s *Setup) loadDemo(c *fiber.Ctx, person access.Person) error {
+	offered, err := s.demoOffered(c.UserContext())
+	if err != nil {
+		return err
+	}
+	if !offered {
+		return fault.New(fault.KindConflict, fault.CodeConflict, "there is a project %q already, or this gateway listens to other machines", demoSlug)
+	}
+	actor := activity.ActorOf(c.UserContext())
+	actor.Kind, actor.ID, actor.Name = activity.ActorUser, person.ID, person.Email
+	return s.demo.Load(activity.WithActor(c.UserContext(), actor))
+}
+
+func (s *Setup) demoOffered(ctx context.Context) (bool, error) {
+	if s.demo == nil {
+		return false, nil
+	}
+	return s.demo.Offered(ctx)
 }
 
 func (s *Setup) form(c *fiber.Ctx, p admin.SetupProps) error {
+	var err error
+	if p.OffersDemo, err = s.demoOffered(c.UserContext()); err != nil {
+		return err
+	}
 	p.Frame = s.pages.Frame(c, "Set up", layout.SectionNone)
 	c.Set(fiber.HeaderReferrerPolicy, "no-referrer") // the address holds the code
 	return web.Render(c, admin.Setup(p))

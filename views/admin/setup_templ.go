@@ -16,10 +16,12 @@ import (
 // SetupProps are what the first administrator has entered so far.
 type SetupProps struct {
 	layout.Frame
-	Token  string // the one-time code, from the address or typed
-	Email  string
-	Name   string
-	Errors map[string]string // by the names of fields
+	Token      string // the one-time code, from the address or typed
+	Email      string
+	Name       string
+	OffersDemo bool
+	Demo       bool              // whether the demo project is wanted
+	Errors     map[string]string // by the names of fields
 }
 
 // Setup makes the first administrator.
@@ -72,7 +74,7 @@ func Setup(p SetupProps) templ.Component {
 				var templ_7745c5c3_Var3 string
 				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(p.Token)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/setup.templ`, Line: 28, Col: 54}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/setup.templ`, Line: 30, Col: 54}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 				if templ_7745c5c3_Err != nil {
@@ -104,6 +106,13 @@ func Setup(p SetupProps) templ.Component {
 			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SecretField, Name: "again", Label: "Password again", Required: true, Autocomplete: "new-password", Error: sentence(p.Errors["again"])}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
+			}
+			if p.OffersDemo {
+				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.CheckField, Name: "demo", Value: "1", Label: "Load the demo project", Checked: p.Demo,
+					Hint: "Two small MCP servers inside this gateway, to try everything with. Whoever works on this machine may call them without a key. The project can be deleted at any time."}).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
 			}
 			templ_7745c5c3_Var4 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 				templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

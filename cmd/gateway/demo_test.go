@@ -1,0 +1,97 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mcpgateway/services"
+	"mcpgateway/services/config"
+)
+
+const demoCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"clock__current_time","arguments":{"zone":"Europe/Berlin"}}}`
+
+func TestTheDemoComesWithTheFirstAdministratorAndStays(t *testing.T) {
+	environ := surroundings(t)
+	s := startServing(t, environ)
+	code, out, errs := commandLine(t, environ, "", "admin", "setup-link")
+	link, err := url.Parse(strings.TrimSpace(out))
+	if code != 0 || err != nil {
+		t.Fatalf("setup-link: %d %q %q %v", code, out, errs, err)
+	}
+	visitor := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	page, err := visitor.Get(s.url + link.RequestURI())
+	if err != nil {
+		t.Fatal(err)
+	}
+	html, err := io.ReadAll(page.Body)
+	page.Body.Close()
+	if err != nil || !strings.Contains(string(html), `name="demo"`) {
+		t.Fatalf("the page does not offer the demo: %s, %v", html, err)
+	}
+	form := url.Values{
+		"token": {link.Query().Get("token")}, "email": {"ada@example.com"}, "name": {"Ada"}, "demo": {"1"},
+		"password": {"lighthouse keeps its own time"}, "again": {"lighthouse keeps its own time"},
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/setup", strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	request.Header.Set("Origin", s.url)
+	made, err := visitor.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made.Body.Close()
+	if to := made.Header.Get("Location"); made.StatusCode != http.StatusSeeOther || to != "/admin/projects/demo" {
+		t.Fatalf("the set-up gave %s to %q", made.Status, to)
+	}
+	if got, err := s.post(t, "demo", demoCall); err != nil || !strings.Contains(got, `"structuredContent"`) {
+		t.Errorf("the demo answered %s, %v", got, err)
+	}
+	end(t, s)
+
+	s = startServing(t, environ) // its servers ended with the process, and are back with the next
+	if got, err := s.post(t, "demo", demoCall); err != nil || !strings.Contains(got, `"structuredContent"`) {
+		t.Errorf("after a start the demo answered %s, %v", got, err)
+	}
+	end(t, s)
+
+	none := filepath.Join(t.TempDir(), "none.json")
+	if err := os.WriteFile(none, []byte(`{"projects":{}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := commandLine(t, environ, "", "apply", "-f", none, "--prune"); code != 0 {
+		t.Fatalf("apply: %d %q %q", code, out, errs)
+	}
+	s = startServing(t, environ) // what was deleted does not come back
+	if got, err := s.post(t, "demo", demoCall); err != nil || !strings.Contains(got, "NOT_FOUND") {
+		t.Errorf("without the project the demo answered %s, %v", got, err)
+	}
+	end(t, s)
+}
+
+// end ends a gateway and waits until it has ended.
+func end(t *testing.T, s *serving) {
+	t.Helper()
+	s.end()
+	if code := <-s.code; code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// Nobody is asked who they are in the demo project.
+func TestAGatewayThatOthersReachOffersNoDemo(t *testing.T) {
+	d := newDemo(&services.Services{Config: &config.Config{LoopbackListener: false}}, nil)
+	if offered, err := d.Offered(t.Context()); offered || err != nil {
+		t.Errorf("it is offered: %v, %v", offered, err)
+	}
+	if err := d.Resume(t.Context()); err != nil || d.stop != nil {
+		t.Errorf("its servers were started, %v", err)
+	}
+}
