@@ -319,10 +319,10 @@ func (s *Services) Draining() bool { return s.draining.Load() }
 
 // Ready returns why requests cannot be served, or nil: the process is not
 // ending, the database answers, its schema is the one this program knows, and
-// the catalog is there.
+// the catalog is there. That it is ending, which is nothing wrong, is a fault.
 func (s *Services) Ready(ctx context.Context) error {
 	if s.draining.Load() {
-		return errors.New("shutting down")
+		return fault.New(fault.KindUnavailable, fault.CodeUnavailable, "not ready")
 	}
 	pool, err := s.DB.DB()
 	if err != nil {

@@ -51,10 +51,10 @@ func newRequestLog(log *slog.Logger) *requestLog {
 func (l *requestLog) write(e *Event) {
 	level := slog.LevelInfo
 	switch line := &e.line; {
+	case e.err == nil && (line.path == "/healthz" || line.path == "/readyz" || line.path == "/metrics"):
+		level = slog.LevelDebug // also while the process ends and says that it is not ready
 	case line.status >= 500 || e.err != nil:
 		level = slog.LevelError
-	case line.path == "/healthz" || line.path == "/readyz" || line.path == "/metrics":
-		level = slog.LevelDebug
 	}
 	if !l.log.Enabled(e.line.ctx, level) {
 		return

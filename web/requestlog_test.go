@@ -61,6 +61,8 @@ func TestLinesNeedNoRecord(t *testing.T) {
 		"ERROR request " + begin + "/broken status=409 ms=Float64 ip=0.0.0.0 code=CONFLICT error=" + context.DeadlineExceeded.Error() + " ",
 		"INFO request " + begin + "/unknown status=404 ms=Float64 ip=0.0.0.0 code=NOT_FOUND ",
 		"DEBUG request " + begin + "/healthz status=200 ms=Float64 ip=0.0.0.0 ",
+		"DEBUG request " + begin + "/readyz status=503 ms=Float64 ip=0.0.0.0 code=UNAVAILABLE ",
+		"ERROR request " + begin + "/metrics status=503 ms=Float64 ip=0.0.0.0 code=UNAVAILABLE error=" + context.DeadlineExceeded.Error() + " ",
 		"INFO request " + begin + "/ok status=200 ms=Float64 ip=0.0.0.0 project=p rpc=tools/call tool=a__b upstream=a ",
 	}
 	for _, takes := range []bool{true, false} {
@@ -74,7 +76,10 @@ func TestLinesNeedNoRecord(t *testing.T) {
 		})
 		app.Get("/broken", func(*fiber.Ctx) error { return fault.Conflict("no").Because(context.DeadlineExceeded) })
 		app.Get("/healthz", func(*fiber.Ctx) error { return nil })
-		for _, path := range []string{"/ok", "/broken", "/unknown", "/healthz", "/ok"} {
+		ending := fault.New(fault.KindUnavailable, fault.CodeUnavailable, "not ready")
+		app.Get("/readyz", func(*fiber.Ctx) error { return ending })
+		app.Get("/metrics", func(*fiber.Ctx) error { return ending.Because(context.DeadlineExceeded) })
+		for _, path := range []string{"/ok", "/broken", "/unknown", "/healthz", "/readyz", "/metrics", "/ok"} {
 			webtest.Send(t, app, webtest.Case{Path: path})
 		}
 		if diff := cmp.Diff(want, lines); diff != "" {

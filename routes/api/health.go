@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -15,7 +16,8 @@ const readyTimeout = 2 * time.Second
 // Health serves the probes of process supervisors and balancers.
 type Health struct{ ready func(context.Context) error }
 
-// NewHealth returns the probes; ready says whether requests can be served.
+// NewHealth returns the probes; ready says why requests cannot be served: with
+// a fault, that is answered, or with what is wrong, that is logged.
 func NewHealth(ready func(context.Context) error) *Health { return &Health{ready: ready} }
 
 // Live serves GET /healthz: the process runs.
@@ -26,6 +28,10 @@ func (h *Health) Ready(c *fiber.Ctx) error {
 	ctx, cancel := context.WithTimeout(c.UserContext(), readyTimeout)
 	defer cancel()
 	if err := h.ready(ctx); err != nil {
+		var f *fault.Fault
+		if errors.As(err, &f) {
+			return f
+		}
 		return fault.New(fault.KindUnavailable, fault.CodeUnavailable, "not ready").Because(err)
 	}
 	return c.JSON(fiber.Map{"status": "ready"})
