@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -75,7 +74,10 @@ func Open(ctx context.Context, dsn string) (*gorm.DB, error) {
 		return nil, err
 	}
 	config := &gorm.Config{
-		Logger:         logger.NewSlogLogger(slog.Default(), logger.Config{LogLevel: logger.Error, IgnoreRecordNotFoundError: true, ParameterizedQueries: true}),
+		// Every error comes back to who asked, who knows what it means and says so
+		// in the log of the process: a name that is taken, or a client that went
+		// away, is none.
+		Logger:         logger.Discard,
 		TranslateError: true,
 		// Columns are read by name: a connection that knew a table before a
 		// migration, perhaps that of another process, fails on SELECT * once the

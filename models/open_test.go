@@ -1,12 +1,16 @@
 package models_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"gorm.io/gorm"
 
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
@@ -101,4 +105,24 @@ func TestOpenReportsWhatIsWrong(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Callers log errors in the form that their process logs in.
+func TestErrorsAreNotLoggedBesideBeingReturned(t *testing.T) {
+	var logged bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil)))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
+		row := models.Revision{Topic: "twice", Revision: 1}
+		if err := db.Create(&row).Error; err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Create(&row).Error; !errors.Is(err, gorm.ErrDuplicatedKey) {
+			t.Errorf("a second row of the key gave %v", err)
+		}
+		if logged.Len() > 0 {
+			t.Errorf("the log holds %s", &logged)
+		}
+	})
 }
