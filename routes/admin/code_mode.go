@@ -102,6 +102,7 @@ func (a *CodeMode) page(c *fiber.Ctx, p *toolset.Snapshot, props views.CodeModeP
 	}
 	props.Frame, props.Project = a.Pages.Frame(c, title(p, "Code Mode"), layout.SectionProjects), headOf(p, a.Health, layout.TabCodeMode)
 	props.Stored, props.Preview = codeModeForm(p), preview
+	props.Seen = seen(props.Stored)
 	return web.Render(c, views.CodeMode(props))
 }
 
@@ -199,6 +200,11 @@ func (a *CodeMode) Save(c *fiber.Ctx) error {
 	}
 	form := views.CodeModeForm{Enabled: posted(c, "enabled") != "", Timeout: strings.TrimSpace(posted(c, "timeout")), AllowFetch: posted(c, "allowFetch") != ""}
 	ms, err := milliseconds(form.Timeout)
+	if err == nil {
+		was := codeModeForm(p)
+		err = unlessChanged(c, was, setting{"Code Mode", onOff(was.Enabled), onOff(form.Enabled)}, setting{"Longest run", was.Timeout, form.Timeout},
+			setting{"Requests to the web", onOff(was.AllowFetch), onOff(form.AllowFetch)})
+	}
 	if err == nil {
 		_, err = a.Store.UpdateProject(c.UserContext(), p.Project.Slug, &projects.ProjectDeclaration{
 			CodeModeEnabled: &form.Enabled, CodeModeTimeoutMS: &ms, CodeModeFetch: &form.AllowFetch,

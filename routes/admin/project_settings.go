@@ -84,6 +84,7 @@ func (a *ProjectSettings) page(c *fiber.Ctx, p *toolset.Snapshot, props views.Pr
 	}
 	props.Frame = a.pages.Frame(c, title(p, "Settings"), layout.SectionProjects)
 	props.Project, props.Stored = headOf(p, a.health, layout.TabSettings), formOf(p)
+	props.Seen = seen(props.Stored)
 	props.Shared, props.Servers, props.Keys = credentialsOf(p), len(p.Servers), len(keys)
 	for _, m := range members {
 		props.Members = append(props.Members, views.Member{ID: m.ID, Name: m.Name, Email: m.Email})
@@ -112,6 +113,9 @@ func (a *ProjectSettings) Save(c *fiber.Ctx) error {
 		err = fault.Validation(map[string]string{"understood": "confirm that this is what you want"})
 	}
 	if err == nil {
+		err = unlessChanged(c, formOf(p), settingsOf(formOf(p), form)...)
+	}
+	if err == nil {
 		_, err = a.store.UpdateProject(c.UserContext(), p.Project.Slug, d)
 	}
 	if err != nil {
@@ -122,6 +126,16 @@ func (a *ProjectSettings) Save(c *fiber.Ctx) error {
 		return a.page(c, p, views.ProjectSettingsProps{Form: form, Errors: fields})
 	}
 	return Done(c, settingsPath(p.Project.Slug), "The settings are saved.")
+}
+
+func settingsOf(stored, entered views.ProjectForm) []setting {
+	return []setting{
+		{"Name", stored.Name, entered.Name}, {"Description", stored.Description, entered.Description},
+		{"Who may connect", stored.AuthMode, entered.AuthMode}, {"Of the people who sign in", stored.OAuthAccess, entered.OAuthAccess},
+		{"Tools in lists", stored.ToolExposure, entered.ToolExposure}, {"Longest tool name", stored.ToolNameLimit, entered.ToolNameLimit},
+		{"Calls per key and second", stored.PerSecond, entered.PerSecond}, {"At once", stored.Burst, entered.Burst},
+		{"Record arguments and answers", onOff(stored.RecordPayloads), onOff(entered.RecordPayloads)},
+	}
 }
 
 // declarationOf returns the settings of a form, or what is wrong with its

@@ -33,6 +33,7 @@ func (a *Servers) editForm(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Se
 	props.Project, props.ID, props.Called = headOf(p, a.reader, layout.TabServers), s.ID, s.Alias
 	props.ConfirmAt = a.need.confirmAt(c, serverPath(p.Project.Slug, s.ID)+"/edit")
 	props.Open = p.Project.AuthMode == models.AuthNone
+	props.Seen, props.CredentialsSeen = seen(behaviourOf(&s)), seen(credentialsKept(&s))
 	if props.Errors == nil {
 		props.Alias, props.URL, props.Transport, props.Timeout = s.Alias, s.URL, string(s.Transport), seconds(s.TimeoutMS)
 		props.SessionMode, props.DefinitionPolicy = string(s.SessionMode), string(s.DefinitionPolicy)
@@ -70,7 +71,9 @@ func (a *Servers) Save(c *fiber.Ctx) error {
 	case projects.TouchesCredentials(server.Config, d) && (person == nil || a.need(person.AuthenticatedAt) != nil):
 		err = fault.Validation(map[string]string{"url": "stored credentials are sent to this address: confirm who you are first"})
 	default:
-		_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, &props.Alias, d)
+		if err = unlessChanged(c, behaviourOf(&server.Config), behaviourSettings(&server.Config, props)...); err == nil {
+			_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, &props.Alias, d)
+		}
 	}
 	if err != nil {
 		if props.Errors, ok = Fields(c, err); !ok {
@@ -79,6 +82,25 @@ func (a *Servers) Save(c *fiber.Ctx) error {
 		return a.editForm(c, p, server, props)
 	}
 	return Done(c, serverPath(p.Project.Slug, server.Config.ID), "The server is saved.")
+}
+
+// behaviourOf returns what the form of the address and behaviour changes.
+func behaviourOf(s *models.Server) any {
+	return []any{s.Alias, s.URL, s.Transport, s.TimeoutMS, s.SessionMode, s.DefinitionPolicy}
+}
+
+func behaviourSettings(s *models.Server, entered views.ServerEditProps) []setting {
+	return []setting{
+		{"Alias", s.Alias, entered.Alias}, {"Address", s.URL, entered.URL}, {"Transport", string(s.Transport), entered.Transport},
+		{"Longest call in seconds", seconds(s.TimeoutMS), entered.Timeout}, {"Sessions", string(s.SessionMode), entered.SessionMode},
+		{"New and changed tools", string(s.DefinitionPolicy), entered.DefinitionPolicy},
+	}
+}
+
+// credentialsKept returns what the form of the credentials changes; secrets
+// are sealed.
+func credentialsKept(s *models.Server) any {
+	return []any{s.AuthType, s.AuthBearer, s.Headers, s.OAuthClientID, s.OAuthClientSecret, s.OAuthScopes}
 }
 
 // SaveCredentials serves POST …/servers/:id/credentials.
@@ -93,6 +115,9 @@ func (a *Servers) SaveCredentials(c *fiber.Ctx) error {
 	}
 	d := credentialsTyped(c, &props)
 	if err = a.confirmedSharing(c, p, d); err == nil {
+		err = unlessChanged(c, credentialsKept(&server.Config), setting{"How", string(server.Config.AuthType), props.AuthType})
+	}
+	if err == nil {
 		_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, nil, d)
 	}
 	if err != nil {

@@ -1,0 +1,60 @@
+package admin
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/fault"
+)
+
+// seenField is the field with which a form says what was stored when its page
+// was opened.
+const seenField = "seen"
+
+// seen returns what tells one state of stored settings from another. It can be
+// shown to anybody who may see the form.
+func seen(stored any) string {
+	text, err := json.Marshal(stored)
+	if err != nil {
+		return "" // texts, numbers and lists of them can always be written
+	}
+	sum := sha256.Sum256(text)
+	return base64.RawURLEncoding.EncodeToString(sum[:12])
+}
+
+// setting is one entry of a form: what people call it, what is stored and what
+// was entered. Without a label it cannot be shown.
+type setting struct{ label, stored, entered string }
+
+// unlessChanged returns CONFLICT when the posted form shows an older state than
+// what is stored: saving all of it would silently undo what somebody else saved
+// meanwhile. The message names what is stored now and differs; the next save
+// of the same form, which has seen that, goes through.
+func unlessChanged(c *fiber.Ctx, stored any, settings ...setting) error {
+	if mark := posted(c, seenField); mark == "" || mark == seen(stored) {
+		return nil
+	}
+	var now []string
+	for _, s := range settings {
+		if s.stored != s.entered {
+			now = append(now, s.label+" is “"+s.stored+"”")
+		}
+	}
+	message := "somebody saved this after you opened the page"
+	if len(now) > 0 {
+		message += ", and now " + strings.Join(now, ", ")
+	}
+	return fault.Conflict("%s: save again to put your entries in its place, or reload the page to keep it", message)
+}
+
+// onOff names the states of a switch.
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}

@@ -1,0 +1,72 @@
+package admin_test
+
+import (
+	"html"
+	"maps"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// A form holds everything that it shows. Saved from a page that was opened
+// before somebody else saved, it would undo what they did.
+func TestAFormThatIsBehindIsNotSavedUnseen(t *testing.T) {
+	const settings = "/admin/projects/p/settings"
+	project := func(change ...string) url.Values {
+		form := url.Values{"name": {"P"}, "description": {""}, "authMode": {"api_key"}, "oauthAccess": {"anyone"}, "toolExposure": {"full"},
+			"toolNameLimit": {"0"}, "rateLimit.perSecond": {"0"}, "rateLimit.burst": {"0"}}
+		for i := 0; i < len(change); i += 2 {
+			form.Set(change[i], change[i+1])
+		}
+		return form
+	}
+	a := newCodePages(t)
+	server := "/admin/projects/p/servers/" + a.ServerID(t, "p", "clock")
+	_, edit, _ := a.send(t, server+"/edit", nil)
+	address := html.UnescapeString(regexp.MustCompile(`name="url" [^>]*value="([^"]*)"|value="([^"]*)"[^>]* name="url"`).FindString(edit))
+	address = regexp.MustCompile(`http://127\.0\.0\.1:\d+/\w+`).FindString(address)
+	if address == "" {
+		t.Fatalf("no address in %s", edit)
+	}
+	behaviour := url.Values{"alias": {"clock"}, "url": {address}, "transport": {"auto"}, "timeout": {"60"}, "sessionMode": {"shared"}, "definitionPolicy": {"follow"}}
+	with := func(form url.Values, name, value string) url.Values {
+		form = maps.Clone(form)
+		form.Set(name, value)
+		return form
+	}
+	for name, c := range map[string]struct {
+		page, post  string
+		first, late url.Values
+		says        string
+	}{
+		"settings":    {settings, settings, project("authMode", "oauth"), project("description", "new"), "Who may connect is “oauth”"},
+		"code mode":   {"/admin/projects/p/code-mode", "/admin/projects/p/code-mode", url.Values{"timeout": {"10"}}, url.Values{"enabled": {"1"}, "timeout": {"20"}}, "Code Mode is “off”"},
+		"server":      {server + "/edit", server + "/edit", with(behaviour, "definitionPolicy", "approve"), with(behaviour, "timeout", "30"), "New and changed tools is “approve”"},
+		"credentials": {server + "/edit", server + "/credentials", url.Values{"authType": {"bearer"}, "authBearer": {"token"}}, url.Values{"authType": {"none"}}, "How is “bearer”"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			seen := func(body string) string {
+				found := regexp.MustCompile(`(?s)action="` + regexp.QuoteMeta(c.post) + `".*?name="seen" value="([^"]+)"`).FindStringSubmatch(body)
+				if found == nil {
+					t.Fatalf("the form does not say what it has seen: %s", body)
+				}
+				return found[1]
+			}
+			_, body, _ := a.send(t, c.page, nil)
+			opened := seen(body)
+			if status, body, _ := a.send(t, c.post, with(c.first, "seen", opened)); status != 303 {
+				t.Fatalf("the first save gave %d: %s", status, body)
+			}
+			status, body, _ := a.send(t, c.post, with(c.late, "seen", opened))
+			if status != 422 || !strings.Contains(html.UnescapeString(body), c.says) {
+				t.Fatalf("the late save gave %d: %s", status, body)
+			}
+			if again := seen(body); again == opened {
+				t.Error("the form has still not seen what is stored")
+			} else if status, body, _ := a.send(t, c.post, with(c.late, "seen", again)); status != 303 {
+				t.Errorf("saving with knowledge gave %d: %s", status, body)
+			}
+		})
+	}
+}
