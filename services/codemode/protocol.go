@@ -85,8 +85,9 @@ type finishMessage struct {
 	ResultBytes int             `json:"resultBytes"` // before it was cut; 0 when it was not
 	Error       *RunError       `json:"error,omitempty"`
 	LostLogs    int             `json:"lostLogs"`
-	CPUMillis   int64           `json:"cpuMs"` // of the run
-	Memory      int64           `json:"memory"`
+	CPUMillis   int64           `json:"cpuMs"`  // of the run
+	Memory      int64           `json:"memory"` // by which the process grew, in bytes; 0 is unknown
+	Measured    bool            `json:"measured"`
 }
 
 // writeFrame writes one frame. It is not safe for concurrent use.

@@ -244,13 +244,12 @@ func (r *run) outcome(end *finishMessage) Outcome {
 		out.Error.advise(out.Calls)
 	}
 	out.Usage = Usage{MS: time.Since(r.begin).Milliseconds(), CPUMillis: end.CPUMillis, MemoryBytes: end.Memory, ToolCalls: r.calls}
-	if end.Memory == 0 && r.child != nil {
-		// It could not say itself.
+	if !end.Measured && r.child != nil {
+		// It could not say itself. How much memory it had, nobody knows then.
 		select {
 		case <-r.child.gone:
 			cpu := r.child.state.SystemTime() + r.child.state.UserTime()
 			out.Usage.CPUMillis = max(0, cpu.Milliseconds()-r.child.ready.CPUMillis)
-			out.Usage.MemoryBytes = peakMemory(r.child.state)
 		case <-time.After(settleGrace):
 		}
 	}

@@ -89,7 +89,8 @@ type Truncated struct {
 	Logs   int `json:"logs,omitempty"`   // lines that were dropped
 }
 
-// Usage is what a run took. MemoryBytes is the largest size of its process.
+// Usage is what a run took. MemoryBytes is by how much its process grew; 0 is
+// unknown, as when the process was killed.
 type Usage struct {
 	MS          int64 `json:"ms"`
 	CPUMillis   int64 `json:"cpuMs"`

@@ -53,12 +53,12 @@ func work(in io.Reader, out io.Writer) error {
 	if _, m := compile("await 1; `${1}`"); m != nil {
 		return fmt.Errorf("the compiler does not work: %v", m)
 	}
+	engine.memory = newMemoryMeter()
 	confined, err := confine()
 	if err != nil {
 		return fmt.Errorf("the process cannot be confined: %w", err)
 	}
-	cpu, _ := usedByProcess()
-	if err := engine.send(frameReady, readyMessage{CPUMillis: cpu.Milliseconds(), Confined: confined}); err != nil {
+	if err := engine.send(frameReady, readyMessage{CPUMillis: usedByProcess().Milliseconds(), Confined: confined}); err != nil {
 		return err
 	}
 	frames := bufio.NewReaderSize(in, 64<<10)
@@ -66,6 +66,7 @@ func work(in io.Reader, out io.Writer) error {
 	if err != nil || start == nil {
 		return err // nobody needed this child
 	}
+	engine.waiting = engine.memory.peak()
 	go engine.read(frames)
 	return engine.run(start)
 }

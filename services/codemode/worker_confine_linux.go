@@ -2,6 +2,7 @@ package codemode
 
 import (
 	"errors"
+	"io"
 	"os"
 	"runtime"
 	"strconv"
@@ -54,19 +55,52 @@ func confine() (granted []string, err error) {
 // RLIMIT_DATA counts. Race detectors and large heaps make it differ by far
 // between builds.
 func dataSize() uint64 {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 1 << 40
-	}
-	for line := range strings.SplitSeq(string(status), "\n") {
-		if size, found := strings.CutPrefix(line, "VmData:"); found {
-			kib, err := strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(size), "kB")), 10, 64)
-			if err == nil {
-				return kib << 10
-			}
+	if status, err := os.ReadFile(statusFile); err == nil {
+		if size, found := sizeIn(status, "VmData"); found {
+			return size
 		}
 	}
 	return 1 << 40
+}
+
+const statusFile = "/proc/self/status"
+
+// sizeIn returns a size of a process in bytes, by its name in proc(5)'s status.
+func sizeIn(status []byte, name string) (size uint64, found bool) {
+	for line := range strings.SplitSeq(string(status), "\n") {
+		if size, found := strings.CutPrefix(line, name+":"); found {
+			kib, err := strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(size), "kB")), 10, 64)
+			return kib << 10, err == nil
+		}
+	}
+	return 0, false
+}
+
+// memoryMeter tells the memory of this process. It holds its file open, since
+// a confined process can open none. The resource usage of the system does not
+// do: a new program begins with the largest size of the one that started it.
+type memoryMeter struct{ status *os.File }
+
+func newMemoryMeter() memoryMeter {
+	file, err := os.Open(statusFile)
+	if err != nil {
+		return memoryMeter{}
+	}
+	return memoryMeter{file}
+}
+
+// peak returns the largest size in memory so far, in bytes; 0 is unknown.
+func (m memoryMeter) peak() int64 {
+	if m.status == nil {
+		return 0
+	}
+	text := make([]byte, 8<<10)
+	n, err := m.status.ReadAt(text, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0
+	}
+	size, _ := sizeIn(text[:n], "VmHWM")
+	return int64(size)
 }
 
 // landlock forbids every access to files and TCP (Linux 5.13 and later). It
@@ -172,12 +206,11 @@ func deniedCalls() []uintptr {
 	}
 }
 
-// usedByProcess returns the processor time that the process used and its
-// largest size in memory, in bytes.
-func usedByProcess() (cpu time.Duration, memory int64) {
+// usedByProcess returns the processor time that the process used.
+func usedByProcess() time.Duration {
 	var usage unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {
-		return 0, 0
+		return 0
 	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()), usage.Maxrss << 10
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

@@ -34,6 +34,9 @@ type engine struct {
 	calls   int
 	fetches int
 
+	memory  memoryMeter
+	waiting int64 // the largest size in memory before the run, in bytes
+
 	started  time.Time
 	deadline time.Time
 	program  *program
@@ -89,11 +92,11 @@ func (e *engine) read(in *bufio.Reader) {
 // so it is repeated. Some of the engine's own loops never look at it: then
 // watch reports the end itself and ends the process.
 func (e *engine) watch(cpuLimit time.Duration) {
-	before, _ := usedByProcess()
+	before := usedByProcess()
 	var since time.Time
 	for {
 		time.Sleep(min(10*time.Millisecond, max(time.Until(e.deadline), time.Millisecond)))
-		used, _ := usedByProcess()
+		used := usedByProcess()
 		switch {
 		case !time.Now().Before(e.deadline):
 			e.stop("deadline")
@@ -107,13 +110,16 @@ func (e *engine) watch(cpuLimit time.Duration) {
 			since = time.Now()
 		}
 		if time.Since(since) > stubbornGrace && e.finished.CompareAndSwap(false, true) {
-			used, memory := usedByProcess()
 			// Nobody is left to hear that it could not be sent.
-			_ = e.send(frameFinish, &finishMessage{Error: e.explain(errStopped), CPUMillis: (used - before).Milliseconds(), Memory: memory})
+			_ = e.send(frameFinish, &finishMessage{Error: e.explain(errStopped), CPUMillis: (usedByProcess() - before).Milliseconds(), Memory: e.grown(), Measured: true})
 			os.Exit(0)
 		}
 	}
 }
+
+// grown returns how much more memory the process had than before the run, in
+// bytes; 0 is unknown.
+func (e *engine) grown() int64 { return max(0, e.memory.peak()-e.waiting) }
 
 func (e *engine) stop(why string) { e.stopped.CompareAndSwap(nil, &why) }
 
@@ -127,7 +133,7 @@ func (e *engine) send(kind byte, message any) error {
 func (e *engine) run(start *startMessage) error {
 	e.started = time.Now()
 	e.deadline = e.started.Add(time.Duration(start.TimeoutMS) * time.Millisecond)
-	before, _ := usedByProcess()
+	before := usedByProcess()
 	cpuLimit := time.Duration(start.CPUMillis) * time.Millisecond
 	go e.watch(cpuLimit)
 	if err := e.execute(start); err != nil && e.outcome == nil {
@@ -136,8 +142,7 @@ func (e *engine) run(start *startMessage) error {
 	if !e.finished.CompareAndSwap(false, true) {
 		select {} // the other reporter ends the process
 	}
-	after, memory := usedByProcess()
-	e.outcome.CPUMillis, e.outcome.Memory = (after - before).Milliseconds(), memory
+	e.outcome.CPUMillis, e.outcome.Memory, e.outcome.Measured = (usedByProcess() - before).Milliseconds(), e.grown(), true
 	e.outcome.LostLogs = e.lost
 	return e.send(frameFinish, e.outcome)
 }

@@ -151,7 +151,7 @@ func (e *engine) hostFailed(described, while string) {
 	}
 	out.Line, out.Column, out.Stack = line, column, frames
 	// Out of memory the engine throws null, for want of memory for an error.
-	if _, memory := usedByProcess(); d.Name == "Thrown" && d.Message == "null" && memory > MaxMemory {
+	if d.Name == "Thrown" && d.Message == "null" && e.memory.peak() > MaxMemory {
 		out.Phase, out.Name, out.Message = PhaseMemory, "MemoryError", "the code needed more memory than it may"
 	}
 	if while == "result" {

@@ -26,15 +26,6 @@ func killed(state *os.ProcessState) bool {
 	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
-// peakMemory returns the largest size of an ended process, in bytes.
-func peakMemory(state *os.ProcessState) int64 {
-	usage, ok := state.SysUsage().(*syscall.Rusage)
-	if !ok {
-		return 0
-	}
-	return usage.Maxrss << 10
-}
-
 // limitCompiler bounds the memory and the processor time of the compiler.
 func limitCompiler(pid int) {
 	const memory, seconds = 2 << 30, 20

@@ -95,7 +95,7 @@ func codeOutcome(o CodeOutcome) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Stat(ui.StatProps{Label: "Memory", Value: byteSize(int(o.Memory))}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Stat(ui.StatProps{Label: "Memory", Value: memoryOf(o)}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -30,6 +30,15 @@ func onOff(on bool) string {
 	return "Off"
 }
 
+// memoryOf returns the memory of a run, which is not known of one that was
+// killed.
+func memoryOf(o CodeOutcome) string {
+	if o.Memory == 0 {
+		return "–"
+	}
+	return byteSize(int(o.Memory))
+}
+
 // byteSize returns a number of bytes in words.
 func byteSize(n int) string {
 	switch {
