@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
+	"slices"
 	"sync"
 
 	"mcpgateway/models"
@@ -56,15 +57,16 @@ func (d *demo) Load(ctx context.Context) error {
 }
 
 // Start starts the servers and points the demo project at them. The project is
-// created once; later starts only renew the servers' addresses, so that what
-// an admin changed stays.
+// created once; later starts only renew the addresses of servers that are the
+// demo's, so that what an admin changed stays. It returns CONFLICT when the
+// project has none of them.
 func (d *demo) Start(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.stop != nil {
 		return nil
 	}
-	project, err := d.services.Projects.Project(ctx, demoSlug)
+	own, err := d.own(ctx)
 	if fault.Is(err, fault.CodeNotFound) {
 		name, open, on := "Demo", models.AuthNone, true
 		text := "Two small real MCP servers, to try the gateway with."
@@ -73,11 +75,10 @@ func (d *demo) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	present, err := d.present(ctx, project)
-	if err != nil {
-		return err
+	if len(own) == 0 {
+		return fault.Conflict("the project %q has none of the demo's servers: delete it to get the demo", demoSlug)
 	}
-	return d.serve(ctx, &projects.ProjectDeclaration{}, func(name string) bool { _, kept := present[name]; return kept })
+	return d.serve(ctx, &projects.ProjectDeclaration{}, func(name string) bool { return slices.Contains(own, name) })
 }
 
 // Resume starts the servers again if the project has one that an earlier
@@ -86,33 +87,34 @@ func (d *demo) Resume(ctx context.Context) error {
 	if !d.services.Config.LoopbackListener {
 		return nil
 	}
-	project, err := d.services.Projects.Project(ctx, demoSlug)
-	if fault.Is(err, fault.CodeNotFound) {
+	own, err := d.own(ctx)
+	if fault.Is(err, fault.CodeNotFound) || err == nil && len(own) == 0 {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	present, err := d.present(ctx, project)
-	if err != nil {
-		return err
-	}
-	for name, address := range present {
-		if u, err := url.Parse(address); err == nil && u.Hostname() == "127.0.0.1" && u.Path == demoPath(name) {
-			return d.Start(ctx)
-		}
-	}
-	return nil
+	return d.Start(ctx)
 }
 
-// present returns the addresses of the project's servers by their aliases.
-func (d *demo) present(ctx context.Context, project models.Project) (map[string]string, error) {
-	rows, err := d.services.Projects.Servers(ctx, project.ID)
-	addresses := map[string]string{}
-	for _, row := range rows {
-		addresses[row.Alias] = row.URL
+// own returns the aliases of the demo project's servers that are the demo's.
+// It returns NOT_FOUND without the project.
+func (d *demo) own(ctx context.Context) ([]string, error) {
+	project, err := d.services.Projects.Project(ctx, demoSlug)
+	if err != nil {
+		return nil, err
 	}
-	return addresses, err
+	rows, err := d.services.Projects.Servers(ctx, project.ID)
+	if err != nil {
+		return nil, err
+	}
+	var own []string
+	for _, row := range rows {
+		if u, err := url.Parse(row.URL); err == nil && u.Hostname() == "127.0.0.1" && u.Path == demoPath(row.Alias) {
+			own = append(own, row.Alias)
+		}
+	}
+	return own, nil
 }
 
 // serve starts the wanted servers and applies the project with them.
@@ -167,8 +169,18 @@ func (d *demo) Read(ctx context.Context) {
 	}
 }
 
-// printDemo prints a line that calls a tool of the demo project.
-func printDemo(w io.Writer, url string) {
+// Print prints the address of the demo project and, if it has the tool, a line
+// that calls it.
+func (d *demo) Print(w io.Writer) {
+	url := d.services.Config.PublicURL.String() + "/v1/mcp/" + demoSlug + "/request"
+	fmt.Fprintf(w, "The demo project is at %s\n", url)
+	project, err := d.services.Directory.Project(demoSlug)
+	if err != nil {
+		return
+	}
+	if _, err := project.Resolve("clock__current_time"); err != nil || project.Project.AuthMode != models.AuthNone {
+		return
+	}
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"clock__current_time","arguments":{"zone":"Europe/Berlin"}}}`
-	fmt.Fprintf(w, "The demo project is at %s\nTry it:\n\n  curl -s %s -H 'Content-Type: application/json' -d '%s'\n\n", url, url, call)
+	fmt.Fprintf(w, "Try it:\n\n  curl -s %s -H 'Content-Type: application/json' -d '%s'\n\n", url, call)
 }

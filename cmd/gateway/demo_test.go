@@ -85,6 +85,47 @@ func end(t *testing.T, s *serving) {
 	}
 }
 
+// A project that happens to have the demo's name is somebody's own.
+func TestTheDemoLeavesProjectsOfOthersAlone(t *testing.T) {
+	environ := surroundings(t)
+	declared := filepath.Join(t.TempDir(), "own.json")
+	const own = "http://127.0.0.1:9/mcp"
+	if err := os.WriteFile(declared, []byte(`{"projects":{"demo":{"authMode":"none","mcpServers":{"clock":{"url":"`+own+`","authType":"bearer","authBearer":"my token"}}}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := commandLine(t, environ, "", "apply", "-f", declared); code != 0 {
+		t.Fatalf("apply: %d %q %q", code, out, errs)
+	}
+	s := startServing(t, environ, "--demo")
+	end(t, s)
+	if strings.Contains(s.out.String(), "demo") {
+		t.Errorf("it printed %s", s.out)
+	}
+	if code, out, errs := commandLine(t, environ, "", "export", "--project", "demo"); code != 0 || !strings.Contains(out, own) {
+		t.Errorf("export: %d %q %q", code, out, errs)
+	}
+}
+
+func TestTheDemoPrintsNoCallOfAToolThatIsGone(t *testing.T) {
+	environ := surroundings(t)
+	s := startServing(t, environ, "--demo")
+	until(t, "the line is printed", func() bool { return strings.Contains(s.out.String(), "curl") })
+	end(t, s)
+	kept := filepath.Join(t.TempDir(), "kept.json")
+	if err := os.WriteFile(kept, []byte(`{"projects":{"demo":{"mcpServers":{"text":{}}}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, errs := commandLine(t, environ, "", "apply", "-f", kept, "--prune"); code != 0 {
+		t.Fatalf("apply: %d %q %q", code, out, errs)
+	}
+	s = startServing(t, environ, "--demo")
+	until(t, "the address is printed", func() bool { return strings.Contains(s.out.String(), "/v1/mcp/demo/request") })
+	end(t, s)
+	if strings.Contains(s.out.String(), "curl") {
+		t.Errorf("it printed %s", s.out)
+	}
+}
+
 // Nobody is asked who they are in the demo project.
 func TestAGatewayThatOthersReachOffersNoDemo(t *testing.T) {
 	d := newDemo(&services.Services{Config: &config.Config{LoopbackListener: false}}, nil)

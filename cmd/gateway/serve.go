@@ -66,12 +66,13 @@ func serve(ctx context.Context, std streams, args []string) error {
 	example := newDemo(s, log)
 	defer example.Stop()
 	s.Demo = example
+	start := example.Resume
 	if *demo {
-		if err := example.Start(ctx); err != nil {
-			return err
-		}
-	} else if err := example.Resume(ctx); err != nil {
-		log.Warn("the servers of the demo project are not there", "error", err)
+		start = example.Start
+	}
+	if err := start(ctx); err != nil {
+		*demo = false
+		log.Warn("the demo's servers do not run", "error", err)
 	}
 	return listenAndServe(ctx, s, listener, c.DrainDelay, log, func() {
 		collectLess()
@@ -82,7 +83,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 		lines.Flush() // whoever waits for this line waits no longer, and what follows on standard output stands behind it
 		if *demo {
 			example.Read(ctx)
-			printDemo(std.out, c.PublicURL.String()+"/v1/mcp/"+demoSlug+"/request")
+			example.Print(std.out)
 		}
 	})
 }
