@@ -2,7 +2,9 @@ package catalog
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 
 	"mcpgateway/models"
@@ -27,7 +29,7 @@ func readFile(raw []byte) (*batch, error) {
 		Items   []json.RawMessage `json:"items"`
 	}
 	if err := json.Unmarshal(raw, &file); err != nil {
-		return nil, fault.Validation(map[string]string{"(file)": `it is not a catalog file such as {"version":1,"items":[…]}: ` + clean(err.Error(), maxTitle)})
+		return nil, fault.Validation(map[string]string{"(file)": `it is not a catalog file such as {"version":1,"items":[…]}: ` + clean(misread(err).Error(), maxTitle)})
 	}
 	if file.Version != formatVersion {
 		return nil, fault.Validation(map[string]string{"version": fmt.Sprintf("must be %d", formatVersion)})
@@ -56,11 +58,13 @@ func readFile(raw []byte) (*batch, error) {
 func (b *batch) readItem(raw []byte) error {
 	var i item
 	err := json.Unmarshal(raw, &i)
-	if i.Slug != nil {
+	switch {
+	case i.Slug != nil && (i.PublisherName != "" || i.ServerName != ""):
+		return errors.New("it has a slug, as templates have, and publisherName or serverName, as servers have: make it two rows")
+	case i.Slug != nil:
 		return b.readTemplate(raw)
-	}
-	if err != nil {
-		return err
+	case err != nil:
+		return misread(err)
 	}
 	row, err := i.entry("")
 	if err != nil {
@@ -80,7 +84,7 @@ func (b *batch) readItem(raw []byte) error {
 func (b *batch) readTemplate(raw []byte) error {
 	var i templateItem
 	if err := json.Unmarshal(raw, &i); err != nil {
-		return err
+		return misread(err)
 	}
 	row, err := i.template()
 	if err != nil {
@@ -95,4 +99,27 @@ func (b *batch) readTemplate(raw []byte) error {
 	}
 	b.templates.put(row.Slug, &row)
 	return nil
+}
+
+// misread returns an error of JSON of the wrong type in the words of the file.
+func misread(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	wanted := "an object"
+	switch kind := wrong.Type.Kind(); kind {
+	case reflect.String:
+		wanted = "a text"
+	case reflect.Bool:
+		wanted = "true or false"
+	case reflect.Slice:
+		wanted = "a list"
+	case reflect.Int, reflect.Int64:
+		wanted = "a whole number"
+	}
+	if wrong.Field == "" {
+		return fmt.Errorf("this should be %s, not a JSON %s", wanted, wrong.Value)
+	}
+	return fmt.Errorf("%s should be %s, not a JSON %s", wrong.Field, wanted, wrong.Value)
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 
@@ -90,6 +91,26 @@ func TestAFileIsTakenInWholeOrNotAtAll(t *testing.T) {
 				t.Errorf("the fault names %v", f.Fields)
 			}
 		})
+	}
+}
+
+func TestWhatIsWrongWithAFileIsSaidInItsWords(t *testing.T) {
+	for file, says := range map[string]string{
+		`{"version":"1","items":[]}`:                            "version should be a whole number, not a JSON string",
+		`{"version":1,"items":{}}`:                              "items should be a list, not a JSON object",
+		`{"version":1,"items":[7]}`:                             "this should be an object, not a JSON number",
+		`{"version":1,"items":[{"tags":"a"}]}`:                  "tags should be a list, not a JSON string",
+		`{"version":1,"items":[{"tags":[1]}]}`:                  "tags should be a text, not a JSON number",
+		`{"version":1,"items":[{"verified":1}]}`:                "verified should be true or false, not a JSON number",
+		`{"version":1,"items":[{"slug":"a","steps":"b"}]}`:      "steps should be a list, not a JSON string",
+		`{"version":1,"items":[{"slug":7}]}`:                    "slug should be a text, not a JSON number",
+		`{"version":1,"items":[{"slug":"a","serverName":"b"}]}`: "make it two rows",
+	} {
+		_, err := onSQLite(t).store.ImportFile(t.Context(), []byte(file), false)
+		f := want(t, err, fault.CodeValidationFailed)
+		if all := fmt.Sprint(f.Fields); !strings.Contains(all, says) || strings.Contains(all, "Go ") {
+			t.Errorf("%s gave %s", file, all)
+		}
 	}
 }
 

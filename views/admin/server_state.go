@@ -65,7 +65,11 @@ func sentence(s string) string {
 		return ""
 	}
 	r := []rune(s)
-	s = strings.ToUpper(string(r[0])) + string(r[1:])
+	return ended(strings.ToUpper(string(r[0])) + string(r[1:]))
+}
+
+// ended returns a text with a full stop, if it has no end of its own.
+func ended(s string) string {
 	if !strings.HasSuffix(s, ".") && !strings.HasSuffix(s, "?") && !strings.HasSuffix(s, "…") {
 		s += "."
 	}
@@ -73,7 +77,8 @@ func sentence(s string) string {
 }
 
 // fieldErrors returns the messages of a refused form for its summary. Each
-// name is looked up as a field with the id prefix + name.
+// name is looked up as a field with the id prefix + name. Other names stand
+// before what is wrong with them as they are written.
 func fieldErrors(prefix string, fields map[string]string, order ...string) []ui.FieldError {
 	var all []ui.FieldError
 	seen := map[string]bool{}
@@ -85,7 +90,7 @@ func fieldErrors(prefix string, fields map[string]string, order ...string) []ui.
 	}
 	for _, name := range sortedKeys(fields) {
 		if !seen[name] && name != "" {
-			all = append(all, ui.FieldError{Message: sentence(ui.Clean(name) + ": " + fields[name])})
+			all = append(all, ui.FieldError{Message: ended(ui.Clean(name + ": " + strings.TrimSpace(fields[name])))})
 		}
 	}
 	if why := fields[""]; why != "" {
