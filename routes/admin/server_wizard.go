@@ -143,7 +143,9 @@ func (a *ServerWizard) Read(c *fiber.Ctx) error {
 			return err
 		}
 		props := views.ServerNewProps{PasteError: fields["pasted"]}
-		if !mayHoldSecrets(text) {
+		if mayHoldSecrets(text) {
+			props.PasteError += ". The text is not shown again, because it may hold secrets: mend it where it comes from, and paste it once more"
+		} else {
 			props.Pasted = text
 		}
 		return a.pickPage(c, p, props)

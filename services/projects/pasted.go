@@ -1,12 +1,16 @@
 package projects
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
@@ -25,7 +29,8 @@ type PastedServer struct {
 
 // ParsePasted reads what people paste to add servers: the mcpServers of a
 // client's configuration, the servers of VS Code (also inside "mcp"), a map of
-// servers, one server, or just its URL. A command that only starts a bridge to
+// servers, one server, or just its URL. Comments and commas behind the last
+// entry, which some clients take, are passed over. A command that only starts a bridge to
 // a remote server (mcp-remote) is read as that server; other commands are a
 // problem of their entry. It returns the servers by alias, and
 // VALIDATION_FAILED when the text is none of these.
@@ -37,6 +42,12 @@ func ParsePasted(text string) ([]PastedServer, error) {
 	if u, ok := remoteURL(text); ok {
 		s := readPasted(aliasOf(u), rawjson.AppendString(nil, text))
 		return []PastedServer{s}, nil
+	}
+	if !strings.ContainsAny(text[:min(len(text), 1)], `{"/`) {
+		if strings.ContainsAny(text, " \t\r\n{[") || !strings.ContainsAny(text, ".:") {
+			return nil, notPasted("this is neither")
+		}
+		return nil, notPasted("an address begins with http:// or https://")
 	}
 	o, err := pastedObject(text)
 	if err != nil {
@@ -77,13 +88,79 @@ func notPasted(why string) error {
 // of a file do.
 func pastedObject(text string) (*rawjson.Object, error) {
 	raw := []byte(strings.TrimSuffix(text, ","))
+	withoutComments(raw)
+	added := 0
 	if strings.HasPrefix(text, `"`) {
-		raw = append(append([]byte("{"), raw...), '}')
+		raw, added = append(append([]byte("{"), raw...), '}'), 1
 	}
-	if err := rawjson.CheckDepth(raw, maxDepth); err != nil {
+	err := rawjson.CheckDepth(raw, maxDepth)
+	if err != nil {
 		return nil, err
 	}
-	return rawjson.ParseObject(raw, rawjson.Strict)
+	o, err := rawjson.ParseObject(raw, rawjson.Strict)
+	if err != nil {
+		return nil, errors.New(inLines(err.Error(), text, added))
+	}
+	return o, nil
+}
+
+// withoutComments blanks the comments of JSON with comments, and commas before
+// a closing bracket, so that everything else stays at its place.
+func withoutComments(raw []byte) {
+	comma := -1
+	last := byte('{') // what stands before, without spaces and comments
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == '"':
+			for i++; i < len(raw) && raw[i] != '"'; i++ {
+				if raw[i] == '\\' {
+					i++
+				}
+			}
+			comma, last = -1, '"'
+		case c == '/' && i+1 < len(raw) && (raw[i+1] == '/' || raw[i+1] == '*'):
+			i = blankComment(raw, i)
+		case c == ',' && last != '{' && last != '[' && last != ',':
+			comma, last = i, c
+		case (c == '}' || c == ']') && comma >= 0:
+			raw[comma], comma, last = ' ', -1, c
+		case c != ' ' && c != '\t' && c != '\r' && c != '\n':
+			comma, last = -1, c
+		}
+	}
+}
+
+// blankComment blanks the comment that begins at a place and returns its end.
+func blankComment(raw []byte, at int) int {
+	end := "\n"
+	if raw[at+1] == '*' {
+		end = "*/"
+	}
+	size := len(raw) - at
+	if n := bytes.Index(raw[at+2:], []byte(end)); n >= 0 {
+		size = n + 2 + len(end)
+	}
+	for i := at; i < at+size; i++ {
+		if raw[i] != '\n' {
+			raw[i] = ' '
+		}
+	}
+	return at + size - 1
+}
+
+var atByte = regexp.MustCompile(`at byte (\d+)`)
+
+// inLines says with line and column where in a text something is wrong, when
+// so many bytes were put in front of it.
+func inLines(why, text string, added int) string {
+	return atByte.ReplaceAllStringFunc(why, func(place string) string {
+		at, err := strconv.Atoi(strings.TrimPrefix(place, "at byte "))
+		if at -= added; err != nil || at < 0 || at > len(text) {
+			return "at its end"
+		}
+		before := text[:at]
+		return fmt.Sprintf("in line %d, column %d", strings.Count(before, "\n")+1, utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])+1)
+	})
 }
 
 // isEntry reports whether an object is one server and not a map of them.
