@@ -9,7 +9,7 @@ type Outcome string
 const (
 	CallOK        Outcome = "ok"         // the tool answered
 	CallToolError Outcome = "tool_error" // the tool answered that it failed
-	CallFailed    Outcome = "error"      // there is no answer of the tool
+	CallFailed    Outcome = "error"      // there is no answer of the tool; the code says why
 	CallCancelled Outcome = "cancelled"  // whoever asked went away
 )
 

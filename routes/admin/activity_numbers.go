@@ -13,7 +13,7 @@ func rowOf(call models.Call, q *activityQuestion, caller string) views.ActivityR
 	at := call.At.UTC()
 	return views.ActivityRow{
 		At: at, Today: at.Format(time.DateOnly) == q.now.Format(time.DateOnly), Tool: toolWords(call.Tool), Caller: caller,
-		Outcome: string(call.Outcome), Duration: time.Duration(call.DurationUS) * time.Microsecond, URL: q.path() + "/" + call.ID,
+		Outcome: string(call.Outcome), Code: call.Code, Duration: time.Duration(call.DurationUS) * time.Microsecond, URL: q.path() + "/" + call.ID,
 	}
 }
 

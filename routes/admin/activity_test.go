@@ -173,6 +173,36 @@ func TestOneCallIsShown(t *testing.T) {
 	}
 }
 
+func TestRefusedCallsAreToldFromThoseWithoutAnswer(t *testing.T) {
+	const refused, silent = "Refused", "No answer"
+	words := map[string]string{
+		"UPSTREAM_ERROR": refused, "TOOL_NOT_FOUND": refused, "TOOL_DISABLED": refused, "INVALID_PARAMETER": refused, "RATE_LIMITED": refused, "UPSTREAM_UNAUTHORIZED": refused,
+		"UPSTREAM_TIMEOUT": silent, "UPSTREAM_UNAVAILABLE": silent, "UPSTREAM_INVALID_RESPONSE": silent, "INTERNAL": silent, "": silent,
+	}
+	a := watch(t, modelstest.SQLite(t))
+	project, err := a.Services.Directory.Project("p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code := range words {
+		a.Services.Calls.Record(models.Call{At: time.Now(), ProjectID: project.Project.ID, Principal: "anonymous", Tool: "up__echo", Server: "up", Outcome: models.CallFailed, Code: code, RequestID: "r"})
+	}
+	a.stored(t, len(words))
+	list := a.get(t, activityPath).Body
+	if r, s := strings.Count(list, refused), strings.Count(list, silent); r != 6 || s != 5 {
+		t.Errorf("the list has %d refused calls and %d without answer", r, s)
+	}
+	var calls []models.Call
+	if err := a.Services.DB.Find(&calls).Error; err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range calls {
+		want := words[call.Code]
+		other := map[string]string{refused: silent, silent: refused}[want]
+		webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{want}, NotBody: []string{other}}, a.get(t, activityPath+"/"+call.ID))
+	}
+}
+
 func TestPayloadsAreForAdministrators(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		a := watch(t, dsn)

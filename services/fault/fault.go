@@ -61,6 +61,7 @@ const (
 	CodeUpstreamTimeout         Code = "UPSTREAM_TIMEOUT"
 	CodeUpstreamUnauthorized    Code = "UPSTREAM_UNAUTHORIZED"
 	CodeUpstreamInvalidResponse Code = "UPSTREAM_INVALID_RESPONSE"
+	CodeUpstreamError           Code = "UPSTREAM_ERROR" // in logs; clients get the upstream's own error
 	CodeCodeModeDisabled        Code = "CODE_MODE_DISABLED"
 	CodeUnauthorized            Code = "UNAUTHORIZED"
 	CodeForbidden               Code = "FORBIDDEN"

@@ -140,6 +140,18 @@ func (e *RPCError) Number() int {
 // Error returns the raw error object.
 func (e *RPCError) Error() string { return string(e.Raw) }
 
+// Unwrap returns the error as the fault by which logs and traces know it:
+// UPSTREAM_ERROR with the upstream's own message. It has no cause, because an
+// upstream that refuses what it is asked for is no failure of ours.
+func (e *RPCError) Unwrap() error {
+	if o, err := rawjson.ParseObject(e.Raw, rawjson.Lenient); err == nil {
+		if message, ok := o.String("message"); ok {
+			return fault.Upstream(fault.CodeUpstreamError, "%s", message)
+		}
+	}
+	return fault.Upstream(fault.CodeUpstreamError, "the server answered with an error of its own")
+}
+
 // Handle answers one request with its raw result. params is the raw member of
 // the request, or nil. It returns faults, or *RPCError for an error that the
 // upstream answered. trace may be nil.

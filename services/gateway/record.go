@@ -24,7 +24,7 @@ func callOf(project *toolset.Snapshot, client *Client, trace *Trace, start time.
 	case errors.Is(err, context.Canceled):
 		call.Outcome = models.CallCancelled
 	case errors.As(err, &refused):
-		call.Outcome, call.Code, call.ResponseBytes = models.CallFailed, "UPSTREAM_ERROR", int64(len(refused.Raw))
+		call.Outcome, call.Code, call.ResponseBytes = models.CallFailed, string(fault.CodeUpstreamError), int64(len(refused.Raw))
 	case err != nil:
 		call.Outcome, call.Code = models.CallFailed, string(fault.From(err).Code)
 	case saysItFailed(result):

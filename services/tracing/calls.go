@@ -57,7 +57,7 @@ func (c *tracedCalls) Call(ctx context.Context, target *upstream.Target, request
 	case err != nil:
 		s.failure = string(fault.From(err).Code)
 	case response.Error != nil:
-		s.failure = "UPSTREAM_ERROR"
+		s.failure = string(fault.CodeUpstreamError)
 	}
 	c.tracer.end(&s)
 	return response, err

@@ -94,7 +94,7 @@ func ActivityCall(p ActivityCallProps) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: ui.Clean(p.Tool), BackLabel: "Activity", BackURL: projectURL(p.Slug) + "/activity", Badges: ui.Status(OutcomeOf(p.Outcome).Tone, OutcomeOf(p.Outcome).Word)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: ui.Clean(p.Tool), BackLabel: "Activity", BackURL: projectURL(p.Slug) + "/activity", Badges: ui.Status(OutcomeOf(p.Outcome, p.Code).Tone, OutcomeOf(p.Outcome, p.Code).Word)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -134,7 +134,7 @@ func ActivityCall(p ActivityCallProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Notice(OutcomeOf(p.Outcome).Tone, OutcomeOf(p.Outcome).Word).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice(OutcomeOf(p.Outcome, p.Code).Tone, OutcomeOf(p.Outcome, p.Code).Word).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -18,8 +18,8 @@ type OutcomeState struct {
 	Word string
 }
 
-// OutcomeOf returns the word for an outcome.
-func OutcomeOf(outcome string) OutcomeState {
+// OutcomeOf returns the word for an outcome and the code of its failure.
+func OutcomeOf(outcome, code string) OutcomeState {
 	switch models.Outcome(outcome) {
 	case models.CallOK:
 		return OutcomeState{ui.OK, "OK"}
@@ -27,9 +27,14 @@ func OutcomeOf(outcome string) OutcomeState {
 		return OutcomeState{ui.Warn, "Tool failed"}
 	case models.CallCancelled:
 		return OutcomeState{ui.Neutral, "Cancelled"}
-	default:
+	}
+	switch code {
+	case "", "UPSTREAM_TIMEOUT", "UPSTREAM_UNAVAILABLE", "UPSTREAM_INVALID_RESPONSE", "SEARCH_FAILED", "UNAVAILABLE", "INTERNAL":
 		return OutcomeState{ui.Bad, "No answer"}
 	}
+	// All other codes say that the server or the gateway would not do what it
+	// was asked for, and the client was told so.
+	return OutcomeState{ui.Warn, "Refused"}
 }
 
 // took returns a duration with three digits at most.
