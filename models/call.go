@@ -21,7 +21,7 @@ type Call struct {
 	ProjectID     string
 	Principal     string // who called, as their key or sign-in is known
 	Tool          string // as it was called
-	Server        string // alias; empty for a built-in tool
+	Server        string // alias; empty for a built-in tool, and when no server was reached
 	DurationUS    int64  // microseconds
 	RequestBytes  int64
 	ResponseBytes int64

@@ -216,7 +216,7 @@ func (a *Activity) Call(c *fiber.Ctx) error {
 	slug := project.Project.Slug
 	props := views.ActivityCallProps{
 		Frame: a.Pages.Frame(c, title(project, "One call"), layout.SectionProjects), Slug: slug,
-		At: call.At, Tool: toolWords(call.Tool), Server: call.Server, Caller: newCallers(a.Keys, a.People).of(ctx, call.Principal), Outcome: string(call.Outcome), Code: call.Code,
+		At: call.At, Tool: toolWords(call.Tool), Server: call.Server, Builtin: activity.ServerOf(call) == activity.ServerBuiltin, Caller: newCallers(a.Keys, a.People).of(ctx, call.Principal), Outcome: string(call.Outcome), Code: call.Code,
 		Duration: time.Duration(call.DurationUS) * time.Microsecond, RequestBytes: call.RequestBytes, ResponseBytes: call.ResponseBytes, RequestID: call.RequestID, Recorded: project.Project.RecordPayloads,
 		SameURL: activityPath(slug) + "?" + url.Values{"query": {clauseText("tool", call.Tool)}, "period": {"7d"}}.Encode(),
 	}

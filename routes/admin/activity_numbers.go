@@ -25,6 +25,17 @@ func toolWords(name string) string {
 	return name
 }
 
+// serverWords returns what a row of the servers is called.
+func serverWords(server string) string {
+	switch server {
+	case activity.ServerBuiltin:
+		return "built-in tools"
+	case activity.ServerNone:
+		return "no server (unknown tool or wrong call)"
+	}
+	return server
+}
+
 // summarise puts what the calls show together into the props.
 func summarise(p *views.ActivityProps, q *activityQuestion, stats *activity.CallStats) {
 	s := &p.Summary
@@ -50,12 +61,8 @@ func summarise(p *views.ActivityProps, q *activityQuestion, stats *activity.Call
 		p.Tools = append(p.Tools, row)
 	}
 	for _, t := range stats.Servers {
-		name, value := t.Name, t.Name
-		if name == "" {
-			name, value = "built-in tools", builtinServer
-		}
-		row := latencyOf(t, name)
-		row.URL, _ = q.only("server", value)
+		row := latencyOf(t, serverWords(t.Name))
+		row.URL, _ = q.only("server", t.Name)
 		p.Servers = append(p.Servers, row)
 	}
 }

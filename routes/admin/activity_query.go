@@ -106,9 +106,6 @@ func (a *Activity) condition(ctx context.Context, projectID string, clause *quer
 		c.Field = activity.CallTool
 	case "server":
 		c.Field = activity.CallServer
-		if clause.Folded == builtinServer {
-			c.Values = []string{""}
-		}
 	case "outcome":
 		c.Field, c.Values = activity.CallOutcome, outcomesOf(clause.Folded)
 		if c.Values == nil {
@@ -125,10 +122,6 @@ func (a *Activity) condition(ctx context.Context, projectID string, clause *quer
 	}
 	return c, nil
 }
-
-// builtinServer stands in queries for the gateway's own tools; no server may
-// have this alias.
-const builtinServer = "gateway"
 
 // outcomesOf returns the outcomes that a word of a query means, or nil.
 func outcomesOf(word string) []string {

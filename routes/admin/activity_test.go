@@ -203,6 +203,27 @@ func TestRefusedCallsAreToldFromThoseWithoutAnswer(t *testing.T) {
 	}
 }
 
+func TestCallsOfUnknownToolsAreNotThoseOfBuiltinTools(t *testing.T) {
+	a := watch(t, modelstest.SQLite(t))
+	for _, name := range []string{"nowhere__tool", "up__none", "gateway_none", "gateway_searchMcpForTask"} {
+		webtest.Send(t, a.App.App, webtest.Case{Path: "/v1/mcp/p/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + name + `","arguments":{"task":"anything"}}}`})
+	}
+	a.stored(t, 4)
+	link := func(server string) string {
+		return activityPath + "?" + url.Values{"period": {"1h"}, "query": {"server:" + server}}.Encode()
+	}
+	builtin, none := link("gateway"), link("(none)")
+	href := func(link string) string { return `href="` + strings.ReplaceAll(link, "&", "&amp;") + `"` }
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"built-in tools", "no server", href(builtin), href(none)}}, a.get(t, activityPath))
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"gateway_searchMcpForTask", "1 call shown"}, NotBody: []string{"nowhere__tool", "up__none", "gateway_none", "no server"}}, a.get(t, builtin))
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"nowhere__tool", "up__none", "gateway_none", "3 calls shown"}, NotBody: []string{"gateway_searchMcpForTask", "built-in tools"}}, a.get(t, none))
+	var call models.Call
+	if err := a.Services.DB.First(&call, "tool = ?", "up__none").Error; err != nil {
+		t.Fatal(err)
+	}
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"none was reached"}, NotBody: []string{"the gateway itself"}}, a.get(t, activityPath+"/"+call.ID))
+}
+
 func TestPayloadsAreForAdministrators(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		a := watch(t, dsn)

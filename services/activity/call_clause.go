@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"mcpgateway/models"
 	"mcpgateway/services/fault"
 )
 
@@ -12,7 +13,8 @@ type CallField string
 
 // The fields of clauses. CallWords finds a part of the tool's name, the
 // server's alias, the failure's code or the request's id, in any case; the
-// others are compared as a whole, the alias in any case.
+// others are compared as a whole, the alias in any case; CallServer also takes
+// ServerBuiltin and ServerNone.
 const (
 	CallWords     CallField = "words"
 	CallTool      CallField = "tool"
@@ -20,6 +22,37 @@ const (
 	CallOutcome   CallField = "outcome"
 	CallPrincipal CallField = "principal"
 )
+
+// What stands for a server, in clauses and statistics, where calls name none.
+// No server has such an alias: the one is reserved, the other cannot be one.
+const (
+	// ServerBuiltin are the gateway's own tools.
+	ServerBuiltin = "gateway"
+	// ServerNone is of calls that reached no server, such as those of unknown
+	// tools.
+	ServerNone = "(none)"
+)
+
+// builtinPrefix begins the names of built-in tools.
+const builtinPrefix = "gateway_"
+
+// ServerOf returns the alias of the server that a call was for, ServerBuiltin
+// or ServerNone. A tool that is not known is none of the built-in ones,
+// whatever its name.
+func ServerOf(call models.Call) string {
+	switch {
+	case call.Server != "":
+		return call.Server
+	case strings.HasPrefix(call.Tool, builtinPrefix) && call.Code != string(fault.CodeToolNotFound):
+		return ServerBuiltin
+	}
+	return ServerNone
+}
+
+// serverColumn is ServerOf in SQL, in lower case.
+const serverColumn = "CASE WHEN server <> '' THEN lower(server)" +
+	" WHEN substr(tool, 1, length('" + builtinPrefix + "')) = '" + builtinPrefix + "' AND code <> '" + string(fault.CodeToolNotFound) + "' THEN '" + ServerBuiltin + "'" +
+	" ELSE '" + ServerNone + "' END"
 
 // CallClause holds for calls that have one of the values; with Not, for those
 // that have none of them.
@@ -45,7 +78,7 @@ func (c CallClause) sql() (condition string, values []any, err error) {
 	default:
 		column, list := string(c.Field), c.Values
 		if c.Field == CallServer {
-			column, list = "lower(server)", lowered(c.Values)
+			column, list = serverColumn, lowered(c.Values)
 		}
 		condition, values = column+" IN ?", []any{list}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,7 +52,7 @@ func TestCallsAreFoundByClauses(t *testing.T) {
 			"a tool as a whole":   {[]activity.CallClause{clause(activity.CallTool, "up__ech", "up__add")}, "up__add2"},
 			"one of two outcomes": {[]activity.CallClause{clause(activity.CallOutcome, "error", "tool_error")}, "gateway_x3 up__add2"},
 			"no outcome of two":   {[]activity.CallClause{not(clause(activity.CallOutcome, "error", "tool_error"))}, odd + " up__Echo1"},
-			"built-in tools":      {[]activity.CallClause{clause(activity.CallServer, "")}, "gateway_x3"},
+			"built-in tools":      {[]activity.CallClause{clause(activity.CallServer, activity.ServerBuiltin)}, "gateway_x3"},
 			"an alias, any case":  {[]activity.CallClause{clause(activity.CallServer, "OTHER")}, odd},
 			"a caller":            {[]activity.CallClause{clause(activity.CallPrincipal, "key:2")}, "up__add2"},
 			"one of no values":    {[]activity.CallClause{clause(activity.CallPrincipal)}, ""},
@@ -71,6 +72,57 @@ func TestCallsAreFoundByClauses(t *testing.T) {
 		for _, wrong := range []string{"a\x00b", "\xff"} {
 			if _, _, err := c.List(t.Context(), activity.CallFilter{Clauses: []activity.CallClause{clause(activity.CallTool, wrong)}}, "", 1); !fault.Is(err, fault.CodeInvalidParameter) {
 				t.Errorf("%q: %v", wrong, err)
+			}
+		}
+	})
+}
+
+// TestCallsThatReachedNoServerAreNotThoseOfBuiltinTools compares what clauses
+// find with what statistics count, for every way to have no server.
+func TestCallsThatReachedNoServerAreNotThoseOfBuiltinTools(t *testing.T) {
+	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
+		c := record(t, db, func(c *activity.Calls) {
+			for i, row := range []models.Call{
+				{Tool: "up__a", Server: "Up"},
+				{Tool: "gateway_executeTool"},
+				{Tool: "gateway_searchMcpForTask", Outcome: models.CallFailed, Code: "INVALID_PARAMETER"},
+				{Tool: "gateway_listTools", Outcome: models.CallFailed, Code: "CODE_MODE_DISABLED"},
+				{Tool: "gateway_none", Outcome: models.CallFailed, Code: "TOOL_NOT_FOUND"},
+				{Tool: "GATEWAY_executeTool", Outcome: models.CallFailed, Code: "TOOL_NOT_FOUND"},
+				{Tool: "up__none", Outcome: models.CallFailed, Code: "TOOL_NOT_FOUND"},
+				{Tool: "up__off", Outcome: models.CallFailed, Code: "TOOL_DISABLED"},
+				{Tool: "", Outcome: models.CallFailed, Code: "INVALID_PARAMETER"},
+			} {
+				row.At, row.ProjectID, row.RequestID = noon, "p", fmt.Sprint(i)
+				c.Record(row)
+			}
+		})
+		stats, err := c.Stats(t.Context(), activity.CallFilter{ProjectID: "p", Since: noon, Until: noon.Add(time.Hour)}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counted := map[string]int{}
+		for _, server := range stats.Servers {
+			counted[server.Name] = server.Calls
+		}
+		if diff := cmp.Diff(map[string]int{"Up": 1, activity.ServerBuiltin: 3, activity.ServerNone: 5}, counted); diff != "" {
+			t.Errorf("statistics (-want +got):\n%s", diff)
+		}
+		for _, tc := range []struct {
+			clause activity.CallClause
+			want   string
+		}{
+			{activity.CallClause{Field: activity.CallServer, Values: []string{"uP"}}, "0"},
+			{activity.CallClause{Field: activity.CallServer, Values: []string{activity.ServerBuiltin}}, "1 2 3"},
+			{activity.CallClause{Field: activity.CallServer, Values: []string{activity.ServerNone}}, "4 5 6 7 8"},
+			{activity.CallClause{Field: activity.CallServer, Values: []string{"up", activity.ServerBuiltin}}, "0 1 2 3"},
+			{activity.CallClause{Field: activity.CallServer, Values: []string{activity.ServerNone, activity.ServerBuiltin}, Not: true}, "0"},
+		} {
+			calls, _, err := c.List(t.Context(), activity.CallFilter{ProjectID: "p", Clauses: []activity.CallClause{tc.clause}}, "", 20)
+			found := strings.Fields(ids(calls)) // in the order in which they were written, which is not fixed
+			slices.Sort(found)
+			if got := strings.Join(found, " "); err != nil || got != tc.want {
+				t.Errorf("%v: %q, want %q (%v)", tc.clause, got, tc.want, err)
 			}
 		}
 	})

@@ -19,7 +19,7 @@ type CallStats struct {
 	Total   Latency
 	Steps   []Latency // of equal length over the period, the oldest first; Name is the start in RFC 3339
 	Tools   []Latency // the most called first
-	Servers []Latency // by alias, the most called first; "" are the built-in tools
+	Servers []Latency // by ServerOf, the most called first
 	// Sampled says that there were more calls than were looked at.
 	Sampled bool
 }
@@ -41,7 +41,7 @@ func (c *Calls) Stats(ctx context.Context, f CallFilter, steps int) (*CallStats,
 		return nil, err
 	}
 	var calls []models.Call
-	err = query.Select("at", "tool", "server", "duration_us", "outcome").Order("id DESC").Limit(maxSampled + 1).Find(&calls).Error
+	err = query.Select("at", "tool", "server", "duration_us", "outcome", "code").Order("id DESC").Limit(maxSampled + 1).Find(&calls).Error
 	if err != nil {
 		return nil, fault.Internal(err)
 	}
@@ -53,7 +53,7 @@ func (c *Calls) Stats(ctx context.Context, f CallFilter, steps int) (*CallStats,
 	for _, call := range calls {
 		total.add(call)
 		at(byTool, call.Tool).add(call)
-		at(byServer, call.Server).add(call)
+		at(byServer, ServerOf(call)).add(call)
 		if i := int(call.At.Sub(f.Since) / step); i >= 0 && i < steps {
 			byStep[i].add(call)
 		}

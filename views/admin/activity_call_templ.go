@@ -22,7 +22,8 @@ type ActivityCallProps struct {
 	At            time.Time
 	Tool          string
 	ToolURL       string // may be empty
-	Server        string // alias; empty for a built-in tool
+	Server        string // alias; empty when no server was reached
+	Builtin       bool   // the tool is the gateway's own
 	ServerURL     string // may be empty
 	Caller        string
 	Outcome       string
@@ -122,7 +123,7 @@ func ActivityCall(p ActivityCallProps) templ.Component {
 					var templ_7745c5c3_Var5 string
 					templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(why)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity_call.templ`, Line: 45, Col: 12}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity_call.templ`, Line: 46, Col: 12}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 					if templ_7745c5c3_Err != nil {
@@ -169,7 +170,7 @@ func ActivityCall(p ActivityCallProps) templ.Component {
 				}
 				templ_7745c5c3_Err = ui.Facts([]ui.Fact{
 					{Label: "Tool", Value: ui.Clean(p.Tool), URL: p.ToolURL, Mono: true},
-					{Label: "Server", Value: serverWords(p.Server), URL: p.ServerURL},
+					{Label: "Server", Value: serverWords(p.Server, p.Builtin), URL: p.ServerURL},
 					{Label: "Caller", Value: ui.Clean(p.Caller)},
 					{Label: "Time taken", Value: took(p.Duration)},
 					{Label: "Arguments", Value: size(p.RequestBytes)},
@@ -186,7 +187,7 @@ func ActivityCall(p ActivityCallProps) templ.Component {
 				var templ_7745c5c3_Var7 string
 				templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(payloadWords(p))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity_call.templ`, Line: 61, Col: 43}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity_call.templ`, Line: 62, Col: 43}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 				if templ_7745c5c3_Err != nil {
@@ -274,7 +275,7 @@ func activityPayload(title, text string, cut bool) templ.Component {
 			var templ_7745c5c3_Var10 string
 			templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(title)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity_call.templ`, Line: 73, Col: 63}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity_call.templ`, Line: 74, Col: 63}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 			if templ_7745c5c3_Err != nil {
@@ -287,7 +288,7 @@ func activityPayload(title, text string, cut bool) templ.Component {
 			var templ_7745c5c3_Var11 string
 			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Clean(text))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity_call.templ`, Line: 73, Col: 82}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/activity_call.templ`, Line: 74, Col: 82}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 			if templ_7745c5c3_Err != nil {

@@ -125,10 +125,14 @@ func activityLogLead(p ActivityProps) string {
 	return "Times are in UTC."
 }
 
-// serverWords returns the alias of a server, or what answers built-in tools.
-func serverWords(alias string) string {
-	if alias == "" {
+// serverWords returns the alias of a server, or what stands for one in calls
+// that reached none.
+func serverWords(alias string, builtin bool) string {
+	switch {
+	case builtin:
 		return "the gateway itself"
+	case alias == "":
+		return "none was reached"
 	}
 	return ui.Clean(alias)
 }
