@@ -92,15 +92,12 @@ func (e *Event) Release() {
 	}
 }
 
-// codeCancelled stands in the log for requests whose caller went away.
-const codeCancelled fault.Code = "CANCELLED"
-
 // Fault records how the request failed.
 func (e *Event) Fault(err error) {
 	f := fault.From(err)
 	e.code = f.Code
 	if errors.Is(err, context.Canceled) {
-		e.code = codeCancelled // whoever asked has gone; nothing is wrong
+		e.code = fault.CodeCancelled // whoever asked has gone; nothing is wrong
 		return
 	}
 	if f.Cause != nil {

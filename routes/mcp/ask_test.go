@@ -3,12 +3,14 @@ package mcp_test
 import (
 	"context"
 	"fmt"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"mcpgateway/services/fault"
+	"mcpgateway/services/upstream/upstreamtest"
 )
 
 // asks asks once and returns what came of it as the call's result.
@@ -172,13 +174,13 @@ func TestARequestIsCancelledByItsID(t *testing.T) {
 			session := s.session(t)
 			h := legacyHeader("Mcp-Session-Id", session, "Accept", c.accept)
 			type answered struct {
-				status int
-				body   string
+				status          int
+				body, requestID string
 			}
 			answers := make(chan answered, 1)
 			go func() {
-				status, _, body := s.get(t, request{body: toolCall, header: h})
-				answers <- answered{status, body}
+				status, header, body := s.get(t, request{body: toolCall, header: h})
+				answers <- answered{status, body, header.Get("X-Request-Id")}
 			}()
 			began.wait(t, "the call began")
 			cancel := func(id string, h map[string]string) {
@@ -202,9 +204,51 @@ func TestARequestIsCancelledByItsID(t *testing.T) {
 			if c.first != nil && strings.Contains(got.body, `"id":7`) {
 				t.Errorf("a cancelled request was answered: %s", got.body)
 			}
-			if c.first == nil && (got.status != 200 || !strings.Contains(got.body, `"error"`)) {
+			if c.first != nil {
+				return
+			}
+			const want = `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"the request was cancelled","data":{"code":"CANCELLED","restart":false,`
+			if got.status != 200 || !strings.HasPrefix(got.body, want) {
 				t.Errorf("a cancelled request was answered with %d: %s", got.status, got.body)
 			}
+			if level, code := s.line(t, got.requestID); level != "INFO" || code != "CANCELLED" {
+				t.Errorf("a cancelled request is logged as %s %s", level, code)
+			}
 		})
+	}
+}
+
+// TestACallOfAServerIsCancelledByItsID goes all the way to an upstream that
+// does not answer, in each form that a client takes.
+func TestACallOfAServerIsCancelledByItsID(t *testing.T) {
+	began := make(chan struct{}, 1)
+	up := upstreamtest.New(upstreamtest.Options{Name: "up"})
+	hosted := httptest.NewServer(up)
+	t.Cleanup(hosted.Close)
+	up.SetTools(upstreamtest.Tool{Definition: `{"name":"wait","inputSchema":{"type":"object"}}`, Call: func(ctx context.Context, _ *upstreamtest.Call) upstreamtest.Result {
+		began <- struct{}{}
+		<-ctx.Done()
+		return upstreamtest.Result{}
+	}})
+	s := serve(t, `{"projects":{"p":{"authMode":"none","mcpServers":{"up":{"url":"`+hosted.URL+`/mcp"}}}}}`, nil)
+	s.Sync(t, "p", "up")
+	for _, accept := range []string{"application/json", bothKinds} {
+		h := legacyHeader("Mcp-Session-Id", s.session(t), "Accept", accept)
+		answers := make(chan [2]string, 1)
+		go func() {
+			_, header, body := s.get(t, request{body: `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"up__wait"}}`, header: h})
+			answers <- [2]string{body, header.Get("X-Request-Id")}
+		}()
+		<-began
+		if status, _, body := s.get(t, request{body: `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`, header: h}); status != 202 {
+			t.Errorf("cancelled was answered with %d: %s", status, body)
+		}
+		got := <-answers
+		if !strings.Contains(got[0], `"message":"the request was cancelled","data":{"code":"CANCELLED"`) {
+			t.Errorf("%s: a cancelled call was answered: %s", accept, got[0])
+		}
+		if level, code := s.line(t, got[1]); level != "INFO" || code != "CANCELLED" {
+			t.Errorf("%s: a cancelled call is logged as %s %s", accept, level, code)
+		}
 	}
 }

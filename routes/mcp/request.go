@@ -3,6 +3,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -300,11 +301,17 @@ func accepted(c *fiber.Ctx) error {
 }
 
 // handle answers one request; a panic in it becomes its error, so that it
-// ends neither the process nor the other requests of a batch.
+// ends neither the process nor the other requests of a batch. A request that
+// fails because its context was cancelled returns CANCELLED, for a POST is
+// answered all the same and nothing went wrong on our side.
 func (e *Endpoint) handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, m *message, trace *gateway.Trace) (result []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fault.Internal(fmt.Errorf("panic: %v\n%s", r, debug.Stack()))
+			return
+		}
+		if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+			err = fault.Cancelled(err)
 		}
 	}()
 	switch {

@@ -32,6 +32,7 @@ const (
 	KindRateLimited
 	KindUnavailable
 	KindUpstream
+	KindCancelled
 )
 
 // Code is the machine-readable name of a failure, literal in every answer.
@@ -75,6 +76,7 @@ const (
 	CodeUnsupportedMediaType    Code = "UNSUPPORTED_MEDIA_TYPE"
 	CodeRateLimited             Code = "RATE_LIMITED"
 	CodeUnavailable             Code = "UNAVAILABLE"
+	CodeCancelled               Code = "CANCELLED"
 	CodeInternal                Code = "INTERNAL"
 )
 
@@ -180,6 +182,12 @@ func Forbidden(format string, args ...any) *Fault {
 // of the UPSTREAM_ codes.
 func Upstream(code Code, format string, args ...any) *Fault {
 	return New(KindUpstream, code, format, args...)
+}
+
+// Cancelled returns the fault for a request that ended because whoever made it
+// said so or went away; cause is what ended with it.
+func Cancelled(cause error) *Fault {
+	return New(KindCancelled, CodeCancelled, "the request was cancelled").Because(cause)
 }
 
 // Internal returns the fault for a failure of our own; cause is logged and

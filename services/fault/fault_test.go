@@ -68,6 +68,7 @@ func TestConstructors(t *testing.T) {
 		{fault.Unauthorized(), fault.KindUnauthorized, fault.CodeUnauthorized, "valid credentials are required"},
 		{fault.Forbidden("no %s", "way"), fault.KindForbidden, fault.CodeForbidden, "no way"},
 		{fault.Upstream(fault.CodeUpstreamTimeout, "slow"), fault.KindUpstream, fault.CodeUpstreamTimeout, "slow"},
+		{fault.Cancelled(nil), fault.KindCancelled, fault.CodeCancelled, "the request was cancelled"},
 		{fault.Validation(map[string]string{"a.b": "use 1"}), fault.KindValidation, fault.CodeValidationFailed, "a.b: use 1"},
 		{fault.Validation(map[string]string{"a": "x", "b": "y"}), fault.KindValidation, fault.CodeValidationFailed, "some fields cannot be used"},
 		{fault.Validation(nil), fault.KindValidation, fault.CodeValidationFailed, "some fields cannot be used"},

@@ -53,7 +53,7 @@ func (c *tracedCalls) Call(ctx context.Context, target *upstream.Target, request
 	s.end = time.Now()
 	switch {
 	case ctx.Err() != nil && err != nil:
-		s.failure = "CANCELLED"
+		s.failure = string(fault.CodeCancelled)
 	case err != nil:
 		s.failure = string(fault.From(err).Code)
 	case response.Error != nil:
