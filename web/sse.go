@@ -61,8 +61,9 @@ type streamEvent struct {
 type StreamOptions struct {
 	// KeepAlive is the time between comments on an idle stream; 0 is StreamKeepAlive.
 	KeepAlive time.Duration
-	// Alive is asked before each of these comments whether the stream may go
-	// on; nil is always yes.
+	// Alive is asked before anything is sent, these comments included, whether
+	// the stream may go on; nil is always yes. When it may not, what waits is
+	// dropped and the stream ends.
 	Alive func() bool
 	// Stop is called when the server shuts down and ends the stream, which
 	// else could hold up the shutdown for ever. Streams that end with the call
@@ -246,6 +247,8 @@ func (s *Stream) Break() {
 	}
 }
 
+func (s *Stream) mayGoOn() bool { return s.options.Alive == nil || s.options.Alive() }
+
 // SupportsBodyWriteTo lets the server call WriteTo.
 func (s *Stream) SupportsBodyWriteTo() bool { return true }
 
@@ -257,6 +260,10 @@ func (s *Stream) WriteTo(w io.Writer) (written int64, err error) {
 	stopped := s.stopped
 	for {
 		batch, ended, broken := s.take()
+		if len(batch) > 0 && !s.mayGoOn() {
+			s.End()
+			continue
+		}
 		for piece := range slices.Chunk(batch, streamWriteSize) {
 			if err := s.extend(); err != nil {
 				return written, err
@@ -284,10 +291,6 @@ func (s *Stream) WriteTo(w io.Writer) (written int64, err error) {
 			s.options.Stop()
 			s.End()
 		case <-keepAlive.C:
-			if s.options.Alive != nil && !s.options.Alive() {
-				s.End()
-				continue
-			}
 			s.Comment()
 			keepAlive.Reset(s.options.KeepAlive)
 		}

@@ -151,6 +151,24 @@ func TestAnIdleStreamIsKeptAliveAndAskedWhetherItMayLive(t *testing.T) {
 	}
 }
 
+func TestNothingIsSentByAStreamThatMayNotGoOn(t *testing.T) {
+	asked := 0
+	got, err := play(t, func(c *fiber.Ctx) error {
+		var s *web.Stream
+		s = web.NewStream(c, web.StreamOptions{KeepAlive: time.Hour, Alive: func() bool {
+			if asked++; asked == 1 {
+				s.Send("", []byte("when it may no longer"))
+			}
+			return asked == 1
+		}})
+		s.Send("", []byte("while it may"))
+		return s.Answer(c)
+	})
+	if want := "data: while it may\n\n"; err != nil || got != want {
+		t.Errorf("the stream is %q (%v), want %q", got, err, want)
+	}
+}
+
 func TestAStreamCanBeRead(t *testing.T) {
 	app := fiber.New(fiber.Config{DisableStartupMessage: true})
 	var whole, broken *web.Stream
