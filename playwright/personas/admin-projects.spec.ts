@@ -452,3 +452,42 @@ placed.describe("a viewer", () => {
     });
   }
 });
+
+placed.describe("the rows of lists", () => {
+  const cut = (page: Page) =>
+    page.locator("main .scroll").evaluateAll((cards) =>
+      cards.flatMap((card) => {
+        const { left, right } = card.getBoundingClientRect();
+        return [...card.querySelectorAll("td, td *")]
+          .filter((part) => part.checkVisibility())
+          .filter((part) => part.getBoundingClientRect().right > right + 1 || part.getBoundingClientRect().left < left - 1)
+          .map((part) => part.outerHTML.slice(0, 120));
+      }),
+    );
+
+  for (const width of [390, 1200]) {
+    placed(`nothing is cut at ${width} pixels`, async ({ page, places }) => {
+      await page.setViewportSize({ width, height: 844 });
+      await page.goto(`${places.base}/keys`);
+      await page.getByRole("textbox", { name: "Name" }).fill("Laptop of Ada Lovelace");
+      await page.getByRole("button", { name: "Create key" }).click();
+      await page.getByRole("link", { name: "I have stored it" }).click();
+      for (const path of [`${places.base}/servers`, `${places.base}/keys`, "/admin/catalog", "/admin/audit"]) {
+        await page.goto(path);
+        await expect(page.locator("main td").first()).toBeAttached();
+        expect(await cut(page), path).toEqual([]);
+        await isAccessible(page);
+        if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/${path.split("/").pop()}-${width}.png`, fullPage: true });
+      }
+      // The row says which server was changed, and no word of what happened breaks.
+      const row = page.getByRole("row").filter({ hasText: "server.created" }).first();
+      await expect(row.getByRole("cell").filter({ hasText: /everything|jira|notion/ })).toBeVisible();
+      const lines = await row.getByText("server.created").evaluate((part) => {
+        const words = document.createRange();
+        words.selectNodeContents(part);
+        return words.getClientRects().length;
+      });
+      expect(lines).toBe(1);
+    });
+  }
+});

@@ -143,7 +143,7 @@ func CatalogSources(p CatalogSourcesProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Table(ui.TableProps{Caption: "Sources of the catalog", HideCaption: true, Columns: p.columns()}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Table(ui.TableProps{Caption: "Sources of the catalog", HideCaption: true, Folds: true, Columns: p.columns()}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -225,7 +225,7 @@ func CatalogSources(p CatalogSourcesProps) templ.Component {
 }
 
 func (p CatalogSourcesProps) columns() []ui.Column {
-	columns := []ui.Column{{Label: "Source"}, {Label: "Last sync"}, {Label: "Changes", Wide: true}}
+	columns := []ui.Column{{Label: "Source"}, {Label: "Last sync"}, {Label: "Changes"}}
 	if p.Admin() {
 		columns = append(columns, ui.Column{Label: "In use"}, ui.Column{Label: "Actions", Hidden: true})
 	}
@@ -332,7 +332,7 @@ func source(p CatalogSourcesProps, s CatalogSource) templ.Component {
 				}
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "</td><td class=\"wide\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "</td><td>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -399,7 +399,7 @@ func source(p CatalogSourcesProps, s CatalogSource) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if p.Admin() {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<td>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<td data-label=\"In use\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -600,7 +600,7 @@ func curated(p CatalogSourcesProps) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = ui.Table(ui.TableProps{Caption: "Entries decided here", HideCaption: true, Columns: []ui.Column{{Label: "Server"}, {Label: "Decided"}}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Table(ui.TableProps{Caption: "Entries decided here", HideCaption: true, Folds: true, Columns: []ui.Column{{Label: "Server"}, {Label: "Decided"}}}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var19), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

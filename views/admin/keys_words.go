@@ -24,7 +24,7 @@ func (k KeyRow) usable(now time.Time) bool {
 }
 
 func (p KeysProps) columns() []ui.Column {
-	columns := []ui.Column{{Label: "Key"}, {Label: "Created", Wide: true}, {Label: "Last used", Wide: true}, {Label: "State"}}
+	columns := []ui.Column{{Label: "Key"}, {Label: "Created"}, {Label: "Last used"}, {Label: "State"}}
 	if p.Admin() {
 		columns = append(columns, ui.Column{Label: "Actions", Hidden: true})
 	}
