@@ -229,6 +229,7 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, failures 
 		{post, "/admin/projects/:projectSlug/code-mode/run", codePages.Run, admin},
 		{get, "/admin/projects/:projectSlug/code-mode/runs", codePages.Runs, viewer},
 		{get, "/admin/projects/:projectSlug/code-mode/runs/:id", codePages.Trace, viewer},
+		{get, "/admin/projects/:projectSlug/code-mode/runs/:id/kept", codePages.Kept, viewer},
 		{post, "/admin/projects/:projectSlug/code-mode/runs/:id/replay", codePages.Replay, admin},
 		{get, "/admin/projects/:projectSlug/keys", keyPages.List, viewer},
 		{post, "/admin/projects/:projectSlug/keys", keyPages.Create, careful},

@@ -117,6 +117,10 @@ func (a *CodeMode) runLive(c *fiber.Ctx, p *toolset.Snapshot, q codemode.Request
 	if err != nil {
 		return err
 	}
+	// Whoever stops the run ends the stream that would have told where it is
+	// kept, so its beginning says where to ask for that.
+	q.TraceID = codemode.NewTraceID()
+	c.Set(fiber.HeaderContentLocation, codeTracePath(p.Project.Slug, q.TraceID)+"/kept")
 	return answerLive(c, a.Pages.Assets, func(ctx context.Context, live *liveAnswer) (templ.Component, string) {
 		q.Watch = func(s codemode.Step) { live.show(stepOf(s)) }
 		out, err := a.Runner.Run(ctx, p, client, q)

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -71,6 +72,36 @@ func (a *CodeMode) Trace(c *fiber.Ctx) error {
 		return err
 	}
 	return a.tracePage(c, p, row, "")
+}
+
+// How long, and how often meanwhile, a run that was stopped is looked for.
+const (
+	keptWait = 5 * time.Second
+	keptLook = 100 * time.Millisecond
+)
+
+// Kept serves GET …/code-mode/runs/:id/kept: for the script of the page on which
+// a run was stopped, the link to the run as soon as it is kept. A run that is
+// not kept, such as one that got no place, has none: the answer is then empty.
+func (a *CodeMode) Kept(c *fiber.Ctx) error {
+	p, err := a.Directory.Project(c.Params("projectSlug"))
+	if err != nil {
+		return err
+	}
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	ctx, cancel := context.WithTimeout(c.UserContext(), keptWait)
+	defer cancel()
+	for {
+		row, err := a.Traces.Get(ctx, p.Project.ID, c.Params("id"))
+		if err == nil {
+			return web.Render(c, views.CodeRunKept(codeTracePath(p.Project.Slug, row.ID)))
+		}
+		select {
+		case <-ctx.Done():
+			return c.SendStatus(fiber.StatusNoContent)
+		case <-time.After(keptLook):
+		}
+	}
 }
 
 func (a *CodeMode) trace(c *fiber.Ctx) (*toolset.Snapshot, models.CodeRun, error) {

@@ -124,7 +124,10 @@ type Request struct {
 	// AwaitTrace lets Run return only when the trace is stored, whose id is
 	// then in the outcome.
 	AwaitTrace bool
-	Progress   func(Progress) // may be nil; called one at a time
+	// TraceID is under what the run is to be kept, for a caller that wants to
+	// find it before Run returns; empty takes a new one.
+	TraceID  string
+	Progress func(Progress) // may be nil; called one at a time
 	// Watch hears of every step, as somebody wants to who looks on. It may be
 	// nil, is called one at a time, and must return soon: the run waits for it.
 	Watch func(Step)

@@ -86,10 +86,17 @@ func (t *Traces) keepNow(ctx context.Context, q *Request, begin time.Time, out O
 	return row.ID
 }
 
+// NewTraceID returns an id for a run that begins: later runs have greater ones.
+func NewTraceID() string { return uuid.Must(uuid.NewV7()).String() }
+
 // traceOf returns the trace of a finished run.
 func traceOf(q *Request, begin time.Time, out Outcome) models.CodeRun {
+	id := q.TraceID
+	if id == "" {
+		id = NewTraceID()
+	}
 	row := models.CodeRun{
-		ID: uuid.Must(uuid.NewV7()).String(), ProjectID: q.ProjectID, At: begin.UTC().Truncate(time.Millisecond), Principal: clipText(q.Principal, 200),
+		ID: id, ProjectID: q.ProjectID, At: begin.UTC().Truncate(time.Millisecond), Principal: clipText(q.Principal, 200),
 		Code: storable(q.Code), Input: storable(string(q.Input)), Outcome: traceOutcome(out), OK: out.OK, Calls: int64(len(out.Calls)), DurationMS: out.Usage.MS,
 		TimeoutMS: q.Timeout.Milliseconds(), DryRun: q.DryRun, SeedAt: q.Seed.Time.UTC().Truncate(time.Millisecond), SeedRandom: int64(q.Seed.Random),
 	}

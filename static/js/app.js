@@ -181,7 +181,7 @@ define("live-form", (element) => {
   const live = element.querySelector("[data-live]");
   const [state, clock, stop, steps] = ["state", "clock", "stop", "steps"].map((name) => live.querySelector(`[data-${name}]`));
   const part = () => document.getElementById(element.dataset.part);
-  let work;
+  let work, kept;
   const show = (word, tone) => {
     state.textContent = word;
     state.className = `badge dot ${tone}`;
@@ -211,11 +211,26 @@ define("live-form", (element) => {
     }
     return false;
   };
+  /** Says of what went on that it was stopped, and leads to what is kept of the work. */
+  const stopped = async () => {
+    show("Stopped", "warn");
+    for (const step of steps.querySelectorAll("[data-open]")) {
+      step.querySelector(".badge").textContent = "Cancelled";
+      delete step.dataset.open;
+    }
+    const at = kept;
+    const answer = at && (await fetch(at));
+    const link = answer?.status === 200 && draw(await answer.text());
+    // Meanwhile the next work may have begun.
+    if (link && !work && at === kept) state.parentElement.append(link);
+  };
   /** Posts the form; whatever it answers but a stream is the page anew. */
   const run = async () => {
     const { signal } = work;
+    kept = null;
     const answer = await fetch(form.getAttribute("action"), { method: "POST", body: new URLSearchParams(new FormData(form)), headers: { Accept: "text/event-stream" }, signal });
     if (answer.headers.get("Content-Type")?.startsWith("text/event-stream")) {
+      kept = answer.headers.get("Content-Location");
       for await (const event of events(answer.body)) if (!hear(event)) return;
       throw new Error("the stream ended early");
     }
@@ -240,11 +255,13 @@ define("live-form", (element) => {
     try {
       await run();
     } catch {
-      show(work.signal.aborted ? "Stopped" : "The connection was lost", work.signal.aborted ? "warn" : "bad");
+      if (!work.signal.aborted) show("The connection was lost", "bad");
     }
     clearInterval(ticking);
     stop.hidden = true;
+    const { aborted } = work.signal;
     work = undefined;
+    if (aborted) stopped().catch(() => {}); // without the link the list of runs has it still
   });
   stop.addEventListener("click", () => work?.abort());
   element.addEventListener("gone", () => work?.abort());
