@@ -148,6 +148,19 @@ test("a call of the Playground can be cancelled", async ({ page, waiting }) => {
   await expect(page.locator("#result")).toHaveCount(0);
 });
 
+const turnIntoJSON = async (page: Page) => {
+  const key = newKey();
+  await page.goto("/admin/projects/slow/tools/slow__wait");
+  await page.getByRole("textbox", { name: "key" }).fill(key);
+  await page.getByRole("button", { name: "Type JSON" }).click();
+  await expect(page.getByRole("textbox", { name: "Arguments as JSON" })).toHaveValue(`{\n  "key": ${JSON.stringify(key)}\n}`);
+};
+
+test("what was filled in stands in the JSON that is typed next", async ({ page, waiting }) => {
+  await turnIntoJSON(page);
+  expect(waiting).toBeDefined();
+});
+
 test("what cannot be called says why in its place", async ({ page, waiting }) => {
   expect(waiting).toBeDefined();
   await page.goto("/admin/projects/slow/tools/slow__wait?as=json");
@@ -159,6 +172,11 @@ test("what cannot be called says why in its place", async ({ page, waiting }) =>
 
 test.describe("without JavaScript", () => {
   test.use({ javaScriptEnabled: false });
+  test("what was filled in stands in the JSON that is typed next", async ({ page, waiting }) => {
+    await turnIntoJSON(page);
+    expect(waiting).toBeDefined();
+  });
+
   test("a call of the Playground comes with its result and its progress", async ({ page, waiting }) => {
     const key = newKey();
     await page.goto("/admin/projects/slow/tools/slow__wait");

@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"bytes"
+	"encoding/json"
 	"strings"
 
 	"mcpgateway/services/rawjson"
@@ -13,6 +15,55 @@ import (
 func readArguments(fields []admin.ArgField, values func(name string) []string) (arguments []byte, ok bool) {
 	object, ok := readGroup(fields, values)
 	return object.Bytes(), ok
+}
+
+// typedJSON returns what was typed into the fields as an indented JSON object,
+// for somebody who goes on in JSON. What cannot be read as its argument stands
+// there as a text, so that nothing that was typed is lost.
+func typedJSON(fields []admin.ArgField, values func(name string) []string) string {
+	var indented bytes.Buffer
+	if json.Indent(&indented, typedGroup(fields, values), "", "  ") != nil {
+		return "{}"
+	}
+	return indented.String()
+}
+
+func typedGroup(fields []admin.ArgField, values func(name string) []string) []byte {
+	object, _ := rawjson.ParseObject([]byte("{}"), rawjson.Strict)
+	for _, f := range fields {
+		var value []byte
+		if f.Kind == admin.ArgGroup {
+			if f.Required || typedAnything(f.Children, values) {
+				value = typedGroup(f.Children, values)
+			}
+		} else if read, problem := readField(&f, values); problem == "" {
+			value = read
+		} else {
+			value = typedTexts(f)
+		}
+		if value != nil {
+			object.Set(f.Label, value)
+		}
+	}
+	return object.Bytes()
+}
+
+// typedTexts returns what was typed into a field as it was typed; nil when that
+// is nothing.
+func typedTexts(f admin.ArgField) []byte {
+	var texts [][]byte
+	for _, value := range f.Values {
+		if value != "" {
+			texts = append(texts, rawjson.Quote(value))
+		}
+	}
+	switch {
+	case f.Kind == admin.ArgList:
+		return append(append([]byte{'['}, bytes.Join(texts, []byte{','})...), ']')
+	case len(texts) > 0:
+		return texts[0]
+	}
+	return nil
 }
 
 func readGroup(fields []admin.ArgField, values func(name string) []string) (object *rawjson.Object, ok bool) {

@@ -50,12 +50,19 @@ func (a *Tools) Show(c *fiber.Ctx) error {
 // Try serves POST /admin/projects/:projectSlug/tools/:name/try: it calls the
 // tool as tools/call of a client would, and shows how that ended. A script that
 // accepts an event stream sees meanwhile what the tool says of its progress.
+// With turn=json nothing is called: what was filled in is shown as raw JSON, to
+// be typed on.
 func (a *Tools) Try(c *fiber.Ctx) error {
 	project, tool, err := a.toolOf(c)
 	if err != nil {
 		return err
 	}
 	form := a.form(c, project, tool, posted(c, "as") == "json")
+	if posted(c, "turn") == "json" && !form.AsJSON {
+		form.AsJSON, form.Typed = true, typedJSON(form.Fields, postedValues(c))
+		form.Fields = nil
+		return a.page(c, project, tool, form)
+	}
 	arguments, ok := readForm(c, &form)
 	live := wantsLive(c)
 	if !ok {
@@ -81,7 +88,7 @@ func (a *Tools) Try(c *fiber.Ctx) error {
 // form returns the empty Playground of a tool.
 func (a *Tools) form(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, asJSON bool) admin.TryProps {
 	at := toolPath(project.Project.Slug, tool.FullName)
-	p := admin.TryProps{URL: at + "/try", FormURL: at + "#try", JSONURL: at + "?as=json#try", AsJSON: asJSON}
+	p := admin.TryProps{URL: at + "/try", FormURL: at + "#try", AsJSON: asJSON}
 	if person := web.PersonOf(c); person != nil {
 		p.CSRF = person.CSRF
 	}
@@ -99,13 +106,7 @@ func (a *Tools) form(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool
 // them into the form.
 func readForm(c *fiber.Ctx, form *admin.TryProps) (arguments []byte, ok bool) {
 	if !form.AsJSON {
-		return readArguments(form.Fields, func(name string) []string {
-			var values []string
-			for _, value := range c.Request().PostArgs().PeekMulti(name) {
-				values = append(values, string(value))
-			}
-			return values
-		})
+		return readArguments(form.Fields, postedValues(c))
 	}
 	form.Typed = posted(c, "arguments")
 	raw := []byte(strings.TrimSpace(form.Typed))
@@ -120,6 +121,17 @@ func readForm(c *fiber.Ctx, form *admin.TryProps) (arguments []byte, ok bool) {
 		}
 	}
 	return raw, form.Problem == ""
+}
+
+// postedValues returns what the fields of the posted form hold, by their names.
+func postedValues(c *fiber.Ctx) func(name string) []string {
+	return func(name string) []string {
+		var values []string
+		for _, value := range c.Request().PostArgs().PeekMulti(name) {
+			values = append(values, string(value))
+		}
+		return values
+	}
 }
 
 // try is one call of the Playground.

@@ -240,6 +240,7 @@ define("live-form", (element) => {
     page.querySelector("[role=alert]")?.focus();
   };
   form.addEventListener("submit", async (event) => {
+    if (event.submitter?.name) return; // a button that asks for another page, not for the work
     event.preventDefault();
     if (work) return;
     work = new AbortController();
