@@ -477,7 +477,6 @@ placed.describe("the rows of lists", () => {
         await expect(page.locator("main td").first()).toBeAttached();
         expect(await cut(page), path).toEqual([]);
         await isAccessible(page);
-        if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/${path.split("/").pop()}-${width}.png`, fullPage: true });
       }
       // The row says which server was changed, and no word of what happened breaks.
       const row = page.getByRole("row").filter({ hasText: "server.created" }).first();
