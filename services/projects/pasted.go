@@ -1,7 +1,6 @@
 package projects
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tidwall/jsonc"
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
@@ -87,8 +88,7 @@ func notPasted(why string) error {
 // pastedObject reads JSON that may lack its outer braces, as entries copied out
 // of a file do.
 func pastedObject(text string) (*rawjson.Object, error) {
-	raw := []byte(strings.TrimSuffix(text, ","))
-	withoutComments(raw)
+	raw := jsonc.ToJSONInPlace([]byte(strings.TrimSuffix(text, ","))) // what it blanks keeps its place
 	added := 0
 	if strings.HasPrefix(text, `"`) {
 		raw, added = append(append([]byte("{"), raw...), '}'), 1
@@ -102,50 +102,6 @@ func pastedObject(text string) (*rawjson.Object, error) {
 		return nil, errors.New(inLines(err.Error(), text, added))
 	}
 	return o, nil
-}
-
-// withoutComments blanks the comments of JSON with comments, and commas before
-// a closing bracket, so that everything else stays at its place.
-func withoutComments(raw []byte) {
-	comma := -1
-	last := byte('{') // what stands before, without spaces and comments
-	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case c == '"':
-			for i++; i < len(raw) && raw[i] != '"'; i++ {
-				if raw[i] == '\\' {
-					i++
-				}
-			}
-			comma, last = -1, '"'
-		case c == '/' && i+1 < len(raw) && (raw[i+1] == '/' || raw[i+1] == '*'):
-			i = blankComment(raw, i)
-		case c == ',' && last != '{' && last != '[' && last != ',':
-			comma, last = i, c
-		case (c == '}' || c == ']') && comma >= 0:
-			raw[comma], comma, last = ' ', -1, c
-		case c != ' ' && c != '\t' && c != '\r' && c != '\n':
-			comma, last = -1, c
-		}
-	}
-}
-
-// blankComment blanks the comment that begins at a place and returns its end.
-func blankComment(raw []byte, at int) int {
-	end := "\n"
-	if raw[at+1] == '*' {
-		end = "*/"
-	}
-	size := len(raw) - at
-	if n := bytes.Index(raw[at+2:], []byte(end)); n >= 0 {
-		size = n + 2 + len(end)
-	}
-	for i := at; i < at+size; i++ {
-		if raw[i] != '\n' {
-			raw[i] = ' '
-		}
-	}
-	return at + size - 1
 }
 
 var atByte = regexp.MustCompile(`at byte (\d+)`)

@@ -58,7 +58,6 @@ func TestWhatPeoplePaste(t *testing.T) {
 		"copied entries":        {`"gh": {"url":"https://gh.example"},`, []string{`gh {"url":"https://gh.example"}`}},
 		"one server":            {`{"url":"https://api.example.com/mcp","headers":{"X-Key":"k"}}`, []string{`example {"headers":{"X-Key":"k"},"url":"https://api.example.com/mcp"}`}},
 		"comments":              {"{ // of VS Code\n\"servers\":{/* one, */\"gh\":{\"url\":\"https://gh.example/a//b\",},\n},}", []string{`gh {"url":"https://gh.example/a//b"}`}},
-		"an open comment":       {`{"gh":{"url":"https://gh.example"}} /* and`, []string{`gh {"url":"https://gh.example"}`}},
 		"what looks like one":   {`{"gh":{"url":"https://gh.example","headers":{"X":"a\"//,}"}}}`, []string{`gh {"headers":{"X":"a\"//,}"},"url":"https://gh.example"}`}},
 		"a server called mcp":   {`{"mcp":{"url":"https://x.example"}}`, []string{`x {"url":"https://x.example"}`}},
 		"bearer header":         {`{"a":{"url":"https://a.example","headers":{"authorization":"bearer  tok"}}}`, []string{`a {"bearer":"tok","type":"bearer","url":"https://a.example"}`}},
@@ -115,17 +114,18 @@ func TestWhatCannotBePasted(t *testing.T) {
 
 func TestWhatCannotBePastedIsToldWhereAndWhy(t *testing.T) {
 	for text, says := range map[string]string{
-		"hello world":           "this is neither",
-		"hello":                 "this is neither",
-		"ftp://127.0.0.1/mcp":   "begins with http:// or https://",
-		"mcp.example.com/mcp":   "begins with http:// or https://",
-		"localhost:3001":        "begins with http:// or https://",
+		"hello world":         "this is neither",
+		"hello":               "this is neither",
+		"ftp://127.0.0.1/mcp": "begins with http:// or https://",
+		"mcp.example.com/mcp": "begins with http:// or https://",
+		"localhost:3001":      "begins with http:// or https://",
+		`{"gh":{"url":"https://gh.example"}} /* and`: "unexpected data",
 		`[1]`:                   "this is neither",
 		`["https://a.example"]`: "this is neither",
 		"{\n  \"mcpServers\": {\n    \"ä\": x\n  }\n}": "in line 3, column 10",
 		`"gh": {"url": x},`:                            "in line 1, column 15",
 		`{"gh": {"url":"https://gh.example"}`:          "it ends where",
-		`{,}`:                                          "column 2",
+		`{,}`:                                          "no server is in it",
 	} {
 		_, err := projects.ParsePasted(text)
 		f := fault.From(err)
