@@ -247,8 +247,6 @@ func (s *Stream) Break() {
 	}
 }
 
-func (s *Stream) mayGoOn() bool { return s.options.Alive == nil || s.options.Alive() }
-
 // SupportsBodyWriteTo lets the server call WriteTo.
 func (s *Stream) SupportsBodyWriteTo() bool { return true }
 
@@ -259,11 +257,7 @@ func (s *Stream) WriteTo(w io.Writer) (written int64, err error) {
 	defer keepAlive.Stop()
 	stopped := s.stopped
 	for {
-		batch, ended, broken := s.take()
-		if len(batch) > 0 && !s.mayGoOn() {
-			s.End()
-			continue
-		}
+		batch, ended, broken := s.next()
 		for piece := range slices.Chunk(batch, streamWriteSize) {
 			if err := s.extend(); err != nil {
 				return written, err
@@ -300,7 +294,7 @@ func (s *Stream) WriteTo(w io.Writer) (written int64, err error) {
 // Read hands out the messages for a server that does not call WriteTo.
 func (s *Stream) Read(p []byte) (int, error) {
 	for len(s.rest) == 0 {
-		batch, ended, broken := s.take()
+		batch, ended, broken := s.next()
 		switch {
 		case broken:
 			return 0, errStreamEnded
@@ -337,6 +331,19 @@ func (s *Stream) Close() error {
 		s.options.Closed()
 	}
 	return nil
+}
+
+// next returns what take does while the stream may go on. When it may not, the
+// stream ends and what was queued is dropped.
+func (s *Stream) next() (batch []byte, ended, broken bool) {
+	batch, ended, broken = s.take()
+	if len(batch) > 0 && s.options.Alive != nil && !s.options.Alive() {
+		s.End()
+		for len(batch) > 0 {
+			batch, ended, broken = s.take()
+		}
+	}
+	return batch, ended, broken
 }
 
 // take returns queued messages for one write, at least one if there is any,
