@@ -99,8 +99,8 @@ type Services struct {
 type Demo interface {
 	// Offered reports whether the demo project can be loaded and is not there.
 	Offered(ctx context.Context) (bool, error)
-	// Load creates it and reads its tools.
-	Load(ctx context.Context) error
+	// Load creates it, reads its tools and returns its slug.
+	Load(ctx context.Context) (slug string, err error)
 }
 
 // New opens the database, applies pending migrations and wires every service.

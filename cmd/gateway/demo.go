@@ -47,13 +47,21 @@ func (d *demo) Offered(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// Load creates the demo project, starts its servers and reads their tools.
-func (d *demo) Load(ctx context.Context) error {
+// Load creates the demo project, starts its servers and reads their tools. It
+// returns the project's slug, and CONFLICT where the project is not offered.
+func (d *demo) Load(ctx context.Context) (slug string, err error) {
+	offered, err := d.Offered(ctx)
+	if err != nil {
+		return "", err
+	}
+	if !offered {
+		return "", fault.Conflict("there is a project %q already, or this gateway listens to other machines", demoSlug)
+	}
 	if err := d.Start(ctx); err != nil {
-		return err
+		return "", err
 	}
 	d.Read(ctx)
-	return nil
+	return demoSlug, nil
 }
 
 // Start starts the servers and points the demo project at them. The project is

@@ -23,11 +23,8 @@ type FirstAdministrator interface {
 // services.Demo says how.
 type DemoProject interface {
 	Offered(ctx context.Context) (bool, error)
-	Load(ctx context.Context) error
+	Load(ctx context.Context) (slug string, err error)
 }
-
-// demoSlug is the slug of the demo project.
-const demoSlug = "demo"
 
 // Setup serves the page on which the first administrator is made.
 type Setup struct {
@@ -73,23 +70,21 @@ func (s *Setup) Create(c *fiber.Ctx) error {
 	if !p.Demo {
 		return Done(c, homePath, welcome)
 	}
-	if err := s.loadDemo(c, in.Session.Person); err != nil {
+	slug, err := s.loadDemo(c, in.Session.Person)
+	if err != nil {
 		putFlash(c, layout.Flash{Tone: "warn", Text: welcome + " The demo project could not be loaded: " + fault.From(err).Message + "."})
 		return c.Redirect(homePath, fiber.StatusSeeOther)
 	}
-	return Done(c, projectPath(demoSlug), welcome+" The demo project is ready: connect a client, or try its tools.")
+	return Done(c, projectPath(slug), welcome+" The demo project is ready: connect a client, or try its tools.")
 }
 
 const welcome = "Welcome. You are the first administrator."
 
-// loadDemo loads the demo project as a change of the person's.
-func (s *Setup) loadDemo(c *fiber.Ctx, person access.Person) error {
-	offered, err := s.demoOffered(c.UserContext())
-	if err != nil {
-		return err
-	}
-	if !offered {
-		return fault.New(fault.KindConflict, fault.CodeConflict, "there is a project %q already, or this gateway listens to other machines", demoSlug)
+// loadDemo loads the demo project as a change of the person's and returns its
+// slug.
+func (s *Setup) loadDemo(c *fiber.Ctx, person access.Person) (slug string, err error) {
+	if s.demo == nil {
+		return "", fault.Conflict("this process has none")
 	}
 	actor := activity.ActorOf(c.UserContext())
 	actor.Kind, actor.ID, actor.Name = activity.ActorUser, person.ID, person.Email
