@@ -202,8 +202,8 @@ func (a *CodeMode) Save(c *fiber.Ctx) error {
 	ms, err := milliseconds(form.Timeout)
 	if err == nil {
 		was := codeModeForm(p)
-		err = unlessChanged(c, was, setting{"Code Mode", onOff(was.Enabled), onOff(form.Enabled)}, setting{"Longest run", was.Timeout, form.Timeout},
-			setting{"Requests to the web", onOff(was.AllowFetch), onOff(form.AllowFetch)})
+		err = unlessChanged(c, was, setting{"Code Mode", views.OnOff(was.Enabled), views.OnOff(form.Enabled)}, setting{"Longest run", was.Timeout, form.Timeout},
+			setting{"Requests to the web", views.OnOff(was.AllowFetch), views.OnOff(form.AllowFetch)})
 	}
 	if err == nil {
 		_, err = a.Store.UpdateProject(c.UserContext(), p.Project.Slug, &projects.ProjectDeclaration{

@@ -134,7 +134,7 @@ func settingsOf(stored, entered views.ProjectForm) []setting {
 		{"Who may connect", stored.AuthMode, entered.AuthMode}, {"Of the people who sign in", stored.OAuthAccess, entered.OAuthAccess},
 		{"Tools in lists", stored.ToolExposure, entered.ToolExposure}, {"Longest tool name", stored.ToolNameLimit, entered.ToolNameLimit},
 		{"Calls per key and second", stored.PerSecond, entered.PerSecond}, {"At once", stored.Burst, entered.Burst},
-		{"Record arguments and answers", onOff(stored.RecordPayloads), onOff(entered.RecordPayloads)},
+		{"Record arguments and answers", views.OnOff(stored.RecordPayloads), views.OnOff(entered.RecordPayloads)},
 	}
 }
 

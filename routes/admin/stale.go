@@ -27,13 +27,14 @@ func seen(stored any) string {
 }
 
 // setting is one entry of a form: what people call it, what is stored and what
-// was entered. Without a label it cannot be shown.
+// was entered.
 type setting struct{ label, stored, entered string }
 
 // unlessChanged returns CONFLICT when the posted form shows an older state than
 // what is stored: saving all of it would silently undo what somebody else saved
 // meanwhile. The message names what is stored now and differs; the next save
-// of the same form, which has seen that, goes through.
+// of the same form, which has seen that, goes through. A form without the field,
+// which no page has, is not held against anything.
 func unlessChanged(c *fiber.Ctx, stored any, settings ...setting) error {
 	if mark := posted(c, seenField); mark == "" || mark == seen(stored) {
 		return nil
@@ -49,12 +50,4 @@ func unlessChanged(c *fiber.Ctx, stored any, settings ...setting) error {
 		message += ", and now " + strings.Join(now, ", ")
 	}
 	return fault.Conflict("%s: save again to put your entries in its place, or reload the page to keep it", message)
-}
-
-// onOff names the states of a switch.
-func onOff(on bool) string {
-	if on {
-		return "on"
-	}
-	return "off"
 }

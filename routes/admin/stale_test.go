@@ -41,7 +41,7 @@ func TestAFormThatIsBehindIsNotSavedUnseen(t *testing.T) {
 		says        string
 	}{
 		"settings":    {settings, settings, project("authMode", "oauth"), project("description", "new"), "Who may connect is “oauth”"},
-		"code mode":   {"/admin/projects/p/code-mode", "/admin/projects/p/code-mode", url.Values{"timeout": {"10"}}, url.Values{"enabled": {"1"}, "timeout": {"20"}}, "Code Mode is “off”"},
+		"code mode":   {"/admin/projects/p/code-mode", "/admin/projects/p/code-mode", url.Values{"timeout": {"10"}}, url.Values{"enabled": {"1"}, "timeout": {"20"}}, "Code Mode is “Off”"},
 		"server":      {server + "/edit", server + "/edit", with(behaviour, "definitionPolicy", "approve"), with(behaviour, "timeout", "30"), "New and changed tools is “approve”"},
 		"credentials": {server + "/edit", server + "/credentials", url.Values{"authType": {"bearer"}, "authBearer": {"token"}}, url.Values{"authType": {"none"}}, "How is “bearer”"},
 	} {

@@ -119,9 +119,9 @@ func CodeMode(p CodeModeProps) templ.Component {
 					}
 				} else {
 					templ_7745c5c3_Err = ui.Facts([]ui.Fact{
-						{Label: "Code Mode", Value: onOff(p.Stored.Enabled)},
+						{Label: "Code Mode", Value: OnOff(p.Stored.Enabled)},
 						{Label: "Longest run", Value: p.Stored.Timeout + " s"},
-						{Label: "Requests to the web", Value: onOff(p.Stored.AllowFetch)},
+						{Label: "Requests to the web", Value: OnOff(p.Stored.AllowFetch)},
 					}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

@@ -23,7 +23,8 @@ func declarationsURL(slug, filter string) string {
 	return address
 }
 
-func onOff(on bool) string {
+// OnOff names the states of a switch.
+func OnOff(on bool) string {
 	if on {
 		return "On"
 	}
