@@ -31,6 +31,7 @@ type message struct {
 	method    string // empty in a response
 	id        []byte // nil in a notification
 	params    *rawjson.Object
+	meta      *rawjson.Object // params._meta
 	rawParams []byte
 }
 
@@ -71,6 +72,7 @@ func decode(raw []byte) (message, *RPCError) {
 		if m.params = o.Object("params"); m.params == nil {
 			return m, &RPCError{Code: codeInvalidParams, Message: "Invalid params: params must be an object"}
 		}
+		m.meta = m.params.Object("_meta")
 	}
 	return m, nil
 }
@@ -120,13 +122,17 @@ func withMeta(raw []byte, key string, value []byte) []byte {
 func setMeta(o *rawjson.Object, key string, value []byte) {
 	meta := o.Object("_meta")
 	if meta == nil {
-		inner := append(rawjson.AppendString([]byte{'{'}, key), ':')
-		inner = append(inner, value...)
-		o.Set("_meta", append(inner, '}'))
+		o.Set("_meta", metaOf(key, value))
 		return
 	}
 	meta.Set(key, value)
 	o.Set("_meta", meta.Bytes())
+}
+
+// metaOf returns the raw object with the one member.
+func metaOf(key string, value []byte) []byte {
+	m := append(rawjson.AppendString([]byte{'{'}, key), ':')
+	return append(append(m, value...), '}')
 }
 
 func orNull(id []byte) []byte {

@@ -20,10 +20,8 @@ func (s *Server) newCall(m *message, era Era, v *session, h http.Header, p reply
 	}
 	c.Name, _ = m.params.String("name")
 	c.Arguments = m.params.Get("arguments")
-	if meta := m.params.Object("_meta"); meta != nil {
-		if t := meta.Get("progressToken"); rawjson.Kind(t) == '"' || rawjson.IsNumber(t) {
-			c.token = t
-		}
+	if t := m.meta.Get("progressToken"); rawjson.Kind(t) == '"' || rawjson.IsNumber(t) {
+		c.token = t
 	}
 	return c
 }
@@ -141,7 +139,7 @@ func (s *Server) method(ctx context.Context, c *Call, hit *Fault, b *behaviour) 
 func (s *Server) initialize(version string) Result {
 	out := rawjson.AppendString([]byte(`{"protocolVersion":`), version)
 	out = append(s.appendSelf(out), `,"serverInfo":`...)
-	return Result{JSON: append(s.appendInfo(out), '}')}
+	return Result{JSON: append(append(out, s.info...), '}')}
 }
 
 // appendSelf appends the members capabilities and instructions.
@@ -154,11 +152,11 @@ func (s *Server) appendSelf(dst []byte) []byte {
 	return dst
 }
 
-func (s *Server) appendInfo(dst []byte) []byte {
-	dst = append(dst, `{"name":`...)
-	dst = rawjson.AppendString(dst, s.opts.Name)
-	dst = append(dst, `,"version":`...)
-	return append(rawjson.AppendString(dst, s.opts.Version), '}')
+// serverInfo returns what the server says it is, as JSON.
+func (o *Options) serverInfo() []byte {
+	info := rawjson.AppendString([]byte(`{"name":`), o.Name)
+	info = append(info, `,"version":`...)
+	return append(rawjson.AppendString(info, o.Version), '}')
 }
 
 // appendCacheable appends every member that the stateless era wants on a
@@ -169,7 +167,7 @@ func (s *Server) appendCacheable(dst []byte) []byte {
 	dst = append(dst, `,"cacheScope":`...)
 	dst = rawjson.AppendString(dst, s.opts.CacheScope)
 	dst = append(dst, `,"_meta":{"`+metaServerInfo+`":`...)
-	return append(s.appendInfo(dst), '}')
+	return append(append(dst, s.info...), '}')
 }
 
 // cacheable are the methods of the stateless era whose results carry ttlMs
@@ -198,8 +196,11 @@ func (s *Server) decorate(c *Call, raw []byte) []byte {
 			o.Set("cacheScope", rawjson.Quote(s.opts.CacheScope))
 		}
 	}
-	if o.Object("_meta").Get(metaServerInfo) == nil {
-		setMeta(o, metaServerInfo, s.appendInfo(nil))
+	switch meta := o.Get("_meta"); {
+	case meta == nil:
+		o.Set("_meta", s.infoMeta)
+	case o.Object("_meta").Get(metaServerInfo) == nil:
+		setMeta(o, metaServerInfo, s.info)
 	}
 	return o.Bytes()
 }

@@ -59,7 +59,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	if !s.sleep(r.Context(), wait) || s.breakHTTP(w, r, hit, m.id) {
 		return
 	}
-	modern := Era(r.Header.Get("Mcp-Protocol-Version")).Stateless() || m.params.Object("_meta").Get(metaVersion) != nil
+	modern := Era(r.Header.Get("Mcp-Protocol-Version")).Stateless() || m.meta.Get(metaVersion) != nil
 	switch {
 	case modern && len(s.eras.modern) > 0:
 		s.postModern(w, r, &m, hit, b)
@@ -102,7 +102,7 @@ func (s *Server) postSession(w http.ResponseWriter, r *http.Request, m *message,
 		s.serveResumable(w, r, v, m, era, hit, b)
 		return
 	}
-	ctx, done := s.life, func() {}
+	ctx, done := context.Context(s.life), func() {}
 	if v != nil {
 		ctx, done = v.begin(m.id)
 	}
@@ -254,7 +254,7 @@ func (s *Server) postBatch(w http.ResponseWriter, r *http.Request, body []byte) 
 }
 
 func (s *Server) respondInBatch(v *session, m *message, r *http.Request, p *batchReply, b *behaviour) {
-	ctx, done := s.life, func() {}
+	ctx, done := context.Context(s.life), func() {}
 	if v != nil {
 		ctx, done = v.begin(m.id)
 	}

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"mcpgateway/services/lazyctx"
 )
 
 // behaviour is what may change while the server runs; a request sees one
@@ -24,8 +26,9 @@ type behaviour struct {
 type Server struct {
 	opts     Options
 	eras     eras
-	life     context.Context // ends with Close
-	stop     context.CancelFunc
+	info     []byte           // serverInfo
+	infoMeta []byte           // the _meta that holds nothing else
+	life     *lazyctx.Context // ends with Close
 	recorder recorder
 	events   events
 	now      atomic.Pointer[behaviour]
@@ -56,7 +59,9 @@ func New(opts Options) *Server {
 	s := &Server{opts: opts.withDefaults(), sessions: map[string]*session{}, streams: map[*stream]struct{}{}}
 	s.eras = splitEras(s.opts.Eras)
 	s.recorder.max = s.opts.Record
-	s.life, s.stop = context.WithCancel(context.Background())
+	s.info = s.opts.serverInfo()
+	s.infoMeta = metaOf(metaServerInfo, s.info)
+	s.life = lazyctx.WithCancel(context.Background())
 	s.now.Store(&behaviour{answer: s.opts.Answer, page: s.opts.PageSize, tools: newToolTable(s.opts.Tools, s.opts.PageSize)})
 	return s
 }
@@ -130,7 +135,7 @@ func (s *Server) Close() {
 	s.serving = nil
 	s.mu.Unlock()
 
-	s.stop()
+	s.life.Cancel()
 	s.DropSessions()
 	s.dropHeld()
 	s.waitIdle()

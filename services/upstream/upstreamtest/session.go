@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync"
 
+	"mcpgateway/services/lazyctx"
 	"mcpgateway/services/rawjson"
 )
 
@@ -98,16 +99,16 @@ func (v *session) setVersion(version string) {
 // begin returns the context of a request with this id, which the client can
 // cancel; done must be called.
 func (v *session) begin(id []byte) (ctx context.Context, done func()) {
-	ctx, cancel := context.WithCancel(v.ctx)
+	call := lazyctx.WithCancel(v.ctx)
 	key := string(id)
 	v.mu.Lock()
-	v.calls[key] = cancel
+	v.calls[key] = call.Cancel
 	v.mu.Unlock()
-	return ctx, func() {
+	return call, func() {
 		v.mu.Lock()
 		delete(v.calls, key)
 		v.mu.Unlock()
-		cancel()
+		call.Cancel()
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"mcpgateway/services/lazyctx"
 	"mcpgateway/services/rawjson"
 )
 
@@ -26,9 +27,11 @@ func (s *Server) postModern(w http.ResponseWriter, r *http.Request, m *message, 
 	if !s.checkModern(w, r, m, version, b) {
 		return
 	}
-	ctx, stop := context.WithCancel(r.Context()) // the end of the stream is the cancellation
-	defer stop()
-	defer context.AfterFunc(s.life, stop)()
+	ctx := lazyctx.WithCancel(r.Context()) // the end of the stream is the cancellation
+	defer ctx.Cancel()
+	var watch lazyctx.Watch
+	watch.Begin(s.life, ctx.Cancel)
+	defer watch.Stop()
 	if m.method == "subscriptions/listen" && s.opts.Methods[m.method] == nil {
 		s.listen(ctx, w, m)
 		return
@@ -43,8 +46,7 @@ func (s *Server) checkModern(w http.ResponseWriter, r *http.Request, m *message,
 		writeError(w, http.StatusBadRequest, m.id, codeHeaderMismatch, "Header mismatch: "+text)
 		return false
 	}
-	meta := m.params.Object("_meta")
-	inBody, inMeta := meta.String(metaVersion)
+	inBody, inMeta := m.meta.String(metaVersion)
 	switch {
 	case version == "":
 		return mismatch("the MCP-Protocol-Version header is missing")
@@ -56,7 +58,7 @@ func (s *Server) checkModern(w http.ResponseWriter, r *http.Request, m *message,
 	case !slices.Contains(s.eras.modern, version):
 		s.refuseVersion(w, m.id, version)
 		return false
-	case rawjson.Kind(meta.Get(metaCapabilities)) != '{':
+	case rawjson.Kind(m.meta.Get(metaCapabilities)) != '{':
 		writeError(w, http.StatusBadRequest, m.id, codeInvalidParams, "Invalid params: _meta must hold "+metaCapabilities)
 		return false
 	case r.Header.Get("Mcp-Method") != m.method:
