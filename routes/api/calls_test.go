@@ -183,7 +183,7 @@ func TestMetricsAreServedToAnybody(t *testing.T) {
 		Status: 200, WantHeader: map[string]string{"Content-Type": "text/plain; version=0.0.4; charset=utf-8", "Cache-Control": "no-store"},
 		WantBody: []string{
 			`gateway_tool_calls_total{outcome="ok",project="p",server="up"} 1`, `gateway_tool_calls_total{outcome="error",project="p",server="up"} 1`,
-			`gateway_tool_calls_total{outcome="error",project="p",server="gateway"} 1`, `gateway_upstream_up{project="p",server="up"} 1`,
+			`gateway_tool_calls_total{outcome="error",project="p",server="(none)"} 1`, `gateway_upstream_up{project="p",server="up"} 1`,
 			`gateway_http_requests_total{method="POST",route="/v1/mcp/:projectSlug/request",status="200"} `, `gateway_syncs_total{result="ok"} `,
 			`gateway_open_streams{kind="mcp"} 0`, `gateway_open_streams{kind="activity"} 0`, `gateway_calls_lost_total 0`, "go_goroutines ",
 		},

@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"mcpgateway/services/activity"
 )
 
 // collector reads the metrics of the gateway when they are asked for.
@@ -85,7 +87,8 @@ func (c collector) countedCalls(out chan<- prometheus.Metric, count func(*promet
 	slugs, servers := map[string]string{other: other}, map[[2]string]bool{{other, other}: true}
 	for _, p := range projects {
 		slugs[p.ID] = p.Slug
-		servers[[2]string{p.ID, ""}] = true // the built-in tools
+		servers[[2]string{p.ID, activity.ServerBuiltin}] = true
+		servers[[2]string{p.ID, activity.ServerNone}] = true
 		for _, s := range p.Servers {
 			servers[[2]string{p.ID, s.Alias}] = true
 		}
@@ -95,11 +98,8 @@ func (c collector) countedCalls(out chan<- prometheus.Metric, count func(*promet
 	byServer := map[[2]string]*sum{}
 	for labels, h := range c.calls.all() {
 		project, server, outcome := slugs[labels.projectID], labels.server, string(labels.outcome)
-		switch {
-		case project == "":
+		if project == "" {
 			continue // it came between the two looks
-		case server == "":
-			server = builtin
 		}
 		if outcome == "" {
 			outcome = other
@@ -114,9 +114,6 @@ func (c collector) countedCalls(out chan<- prometheus.Metric, count func(*promet
 		send(out, took, s, labels[0], labels[1])
 	}
 }
-
-// builtin stands for the gateway's own tools; no server may have this alias.
-const builtin = "gateway"
 
 func group[K comparable](groups map[K]*sum, key K) *sum {
 	s := groups[key]

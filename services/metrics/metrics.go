@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 
 	"mcpgateway/models"
+	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 )
 
@@ -122,7 +123,7 @@ type countedCalls struct {
 
 // Record counts the call and hands it on.
 func (c *countedCalls) Record(call models.Call) {
-	c.series.of(callLabels{call.ProjectID, call.Server, call.Outcome}).observe(time.Duration(call.DurationUS) * time.Microsecond)
+	c.series.of(callLabels{call.ProjectID, activity.ServerOf(call), call.Outcome}).observe(time.Duration(call.DurationUS) * time.Microsecond)
 	c.next.Record(call)
 }
 

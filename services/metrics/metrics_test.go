@@ -121,18 +121,21 @@ func TestCallsAreCountedAndHandedOn(t *testing.T) {
 	w := &world{projects: []metrics.Project{{ID: "p1", Slug: "work", Servers: []metrics.Server{{Alias: "up"}}}, {ID: "p2", Slug: "other"}}}
 	m := w.metrics()
 	log := m.Calls(w)
-	call := func(project, server string, outcome models.Outcome) {
-		log.Record(models.Call{ProjectID: project, Server: server, Tool: "secret__tool", Outcome: outcome, DurationUS: 4000})
+	called := func(project, server, tool string, outcome models.Outcome) {
+		log.Record(models.Call{ProjectID: project, Server: server, Tool: tool, Outcome: outcome, DurationUS: 4000})
 	}
+	call := func(project, server string, outcome models.Outcome) { called(project, server, "secret__tool", outcome) }
 	call("p1", "up", models.CallOK)
 	call("p1", "up", models.CallOK)
 	call("p1", "up", models.CallFailed)
-	call("p1", "", models.CallToolError)
-	call("p2", "", models.CallCancelled)
+	call("p1", "", models.CallFailed)
+	called("p1", "", "gateway_tool_search", models.CallToolError)
+	called("p2", "", "gateway_tool_search", models.CallCancelled)
 	call("p1", "renamed", models.CallOK)
 	call("gone", "up", models.CallOK)
 	want := []string{
 		`tool_calls_total{outcome="cancelled",project="other",server="gateway"} 1`,
+		`tool_calls_total{outcome="error",project="work",server="(none)"} 1`,
 		`tool_calls_total{outcome="error",project="work",server="up"} 1`,
 		`tool_calls_total{outcome="ok",project="work",server="up"} 2`,
 		`tool_calls_total{outcome="tool_error",project="work",server="gateway"} 1`,
@@ -143,7 +146,7 @@ func TestCallsAreCountedAndHandedOn(t *testing.T) {
 	if took := strings.Join(text(t, m, "tool_call_duration"), "\n"); !strings.Contains(took, `count{project="work",server="up"} 3`) || !strings.Contains(took, `le="0.005"} 3`) {
 		t.Errorf("the durations are\n%s", took)
 	}
-	if len(w.recorded) != 7 || w.recorded[0].Tool != "secret__tool" {
+	if len(w.recorded) != 8 || w.recorded[0].Tool != "secret__tool" {
 		t.Errorf("handed on were %v", w.recorded)
 	}
 	if b, _ := m.Text(); strings.Contains(string(b), "secret") {
