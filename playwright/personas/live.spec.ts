@@ -161,6 +161,20 @@ test("what was filled in stands in the JSON that is typed next", async ({ page, 
   expect(waiting).toBeDefined();
 });
 
+test("what was typed as JSON stands in the form that is filled in next", async ({ page, waiting }) => {
+  expect(waiting).toBeDefined();
+  await turnIntoJSON(page);
+  const typed = page.getByRole("textbox", { name: "Arguments as JSON" });
+  const key = newKey();
+  await typed.fill(JSON.stringify({ key, elsewhere: 1 }));
+  await page.getByRole("button", { name: "Fill in a form" }).click();
+  await expect(page.getByRole("alert")).toContainText('The form has no place for "elsewhere"');
+  await expect(typed).toHaveValue(JSON.stringify({ key, elsewhere: 1 }));
+  await typed.fill(JSON.stringify({ key }));
+  await page.getByRole("button", { name: "Fill in a form" }).click();
+  await expect(page.getByRole("textbox", { name: "key" })).toHaveValue(key);
+});
+
 test("what cannot be called says why in its place", async ({ page, waiting }) => {
   expect(waiting).toBeDefined();
   await page.goto("/admin/projects/slow/tools/slow__wait?as=json");

@@ -25,7 +25,7 @@ async function watch(page: Page, origin: string): Promise<() => string[]> {
   const unloaded: { url: string; text: string }[] = [];
   const refused: string[] = [];
   page.on("response", (response) => {
-    if (response.request().isNavigationRequest() && response.status() >= 400) refused.push(response.url());
+    if (response.request().isNavigationRequest() && response.status() >= 400) refused.push(withoutFragment(response.url()));
   });
   page.on("console", (message) => {
     if (!["error", "warning"].includes(message.type())) return;
@@ -49,10 +49,15 @@ async function watch(page: Page, origin: string): Promise<() => string[]> {
     // Chromium also logs the status of the documents themselves, which tests
     // expect; it may do so before or after their address is that of the page.
     const others = unloaded.filter(({ url }) => {
-      const document = refused.indexOf(url);
+      const document = refused.indexOf(withoutFragment(url));
       if (document >= 0) refused.splice(document, 1);
       return document < 0;
     });
     return [...complaints, ...others.map(({ url, text }) => `console: ${text} ${url}`)];
   };
+}
+
+/** The console names a document as it was asked for, its answer does not. */
+function withoutFragment(url: string): string {
+  return url.replace(/#.*/, "");
 }

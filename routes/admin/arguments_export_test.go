@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcpgateway/services/rawjson"
 	"mcpgateway/views/admin"
 )
 
@@ -60,4 +61,31 @@ func problemsOf(fields []admin.ArgField) map[string]string {
 		}
 	}
 	return all
+}
+
+// FilledIn returns what the fields of the form for a schema hold when arguments
+// are put into them, by their names, and the names of those that have no place.
+func FilledIn(t *testing.T, schema, arguments string) (values map[string][]string, homeless []string) {
+	t.Helper()
+	fields, ok := argumentFields([]byte(schema))
+	if !ok {
+		t.Fatal("there is no form for the schema")
+	}
+	o, err := rawjson.ParseObject([]byte(arguments), rawjson.Strict)
+	if err != nil {
+		t.Fatal(err)
+	}
+	homeless = fillIn(fields, o)
+	values = map[string][]string{}
+	var add func([]admin.ArgField)
+	add = func(fields []admin.ArgField) {
+		for _, f := range fields {
+			if f.Values != nil {
+				values[f.Name] = f.Values
+			}
+			add(f.Children)
+		}
+	}
+	add(fields)
+	return values, homeless
 }

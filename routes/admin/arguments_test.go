@@ -8,13 +8,15 @@ import (
 	"mcpgateway/routes/admin"
 )
 
-func TestArgumentsAreReadByTheirSchema(t *testing.T) {
-	const schema = `{"type":"object","required":["title","state","ids"],"$defs":{"Level":{"enum":["low",2,null]}},"properties":{
+// varied is a schema with arguments of every kind that a form asks for.
+const varied = `{"type":"object","required":["title","state","ids"],"$defs":{"Level":{"enum":["low",2,null]}},"properties":{
 		"title":{"type":"string"},"count":{"type":"integer"},"ratio":{"type":"number"},"urgent":{"type":"boolean"},
 		"state":{"enum":["open","closed"]},"level":{"$ref":"#/$defs/Level"},"note":{"anyOf":[{"type":"string"},{"type":"null"}]},
 		"ids":{"type":"array","items":{"type":"integer"}},"a/b~c":{"type":["string","null"]},
 		"owner":{"type":"object","required":["id"],"properties":{"id":{"type":"integer"},"login":{"type":"string"}}},
 		"mixed":{"oneOf":[{"type":"string"},{"type":"number"}]},"rows":{"type":"array","items":{"type":"object"}}}}`
+
+func TestArgumentsAreReadByTheirSchema(t *testing.T) {
 	good := map[string][]string{"arg:/title": {"It fails"}, "arg:/state": {`"open"`}, "arg:/ids": {"1", "", "20000000000000000001"}}
 	for _, c := range []struct {
 		name     string
@@ -49,7 +51,7 @@ func TestArgumentsAreReadByTheirSchema(t *testing.T) {
 			for name, values := range c.typed {
 				typed[name] = values
 			}
-			got, problems := admin.ReadTyped(t, schema, typed)
+			got, problems := admin.ReadTyped(t, varied, typed)
 			if diff := cmp.Diff(c.problems, problems); diff != "" {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}
@@ -92,6 +94,47 @@ func TestBrowsersAreNamed(t *testing.T) {
 	} {
 		if got := admin.BrowserName(agent); got != want {
 			t.Errorf("%s: %s, want %s", agent, got, want)
+		}
+	}
+}
+
+func TestTypedJSONIsPutIntoTheForm(t *testing.T) {
+	const all = `{ "title": "It \u0066ails", "count": 9007199254740993, "ratio": 1.50e3, "urgent": false, "state": "op\u0065n", "level": 2, "note": "a",
+		"ids": [1, 20000000000000000001], "a/b~c": "\"", "owner": {"id": 7, "login": "ada"}, "mixed": "x", "rows": [{"a": 1}]}`
+	values, homeless := admin.FilledIn(t, varied, all)
+	want := map[string][]string{
+		"arg:/title": {"It fails"}, "arg:/count": {"9007199254740993"}, "arg:/ratio": {"1.50e3"}, "arg:/urgent": {"false"}, "arg:/state": {`"open"`},
+		"arg:/level": {"2"}, "arg:/note": {"a"}, "arg:/ids": {"1", "20000000000000000001"}, "arg:/a~1b~0c": {`"`}, "arg:/owner/id": {"7"},
+		"arg:/owner/login": {"ada"}, "arg:/mixed": {`"x"`}, "arg:/rows": {`[{"a": 1}]`},
+	}
+	if diff := cmp.Diff(want, values); diff != "" || homeless != nil {
+		t.Errorf("without a place are %v, values (-want +got):\n%s", homeless, diff)
+	}
+	for _, c := range []struct {
+		arguments string
+		homeless  []string
+	}{
+		{`{}`, nil}, // what is missing can be filled in
+		{`{"title":""}`, nil},
+		{`{"note":""}`, []string{"note"}}, // an empty field of an optional argument sends nothing
+		{`{"elsewhere":1,"title":"x"}`, []string{"elsewhere"}},
+		{`{"Title":"x"}`, []string{"Title"}},
+		{`{"count":"7"}`, []string{"count"}},
+		{`{"count":7.5}`, []string{"count"}},
+		{`{"title":7}`, []string{"title"}},
+		{`{"title":null}`, []string{"title"}},
+		{`{"title":"a\nb"}`, []string{"title"}},
+		{`{"state":"gone","level":null}`, []string{"state"}},
+		{`{"ids":[1,"2"]}`, []string{"ids"}},
+		{`{"ids":7}`, []string{"ids"}},
+		{`{"ids":[]}`, nil},
+		{`{"owner":{"id":7,"more":1}}`, []string{"owner"}},
+		{`{"owner":[]}`, []string{"owner"}},
+		{`{"owner":{}}`, []string{"owner"}},
+		{`{"rows":[{"a":null}],"mixed":null}`, nil},
+	} {
+		if _, homeless := admin.FilledIn(t, varied, c.arguments); !cmp.Equal(c.homeless, homeless) {
+			t.Errorf("%s: without a place are %v, want %v", c.arguments, homeless, c.homeless)
 		}
 	}
 }

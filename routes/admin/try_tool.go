@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -51,7 +52,7 @@ func (a *Tools) Show(c *fiber.Ctx) error {
 // tool as tools/call of a client would, and shows how that ended. A script that
 // accepts an event stream sees meanwhile what the tool says of its progress.
 // With turn=json nothing is called: what was filled in is shown as raw JSON, to
-// be typed on.
+// be typed on, and with turn=form the other way round.
 func (a *Tools) Try(c *fiber.Ctx) error {
 	project, tool, err := a.toolOf(c)
 	if err != nil {
@@ -62,6 +63,9 @@ func (a *Tools) Try(c *fiber.Ctx) error {
 		form.AsJSON, form.Typed = true, typedJSON(form.Fields, postedValues(c))
 		form.Fields = nil
 		return a.page(c, project, tool, form)
+	}
+	if posted(c, "turn") == "form" && form.AsJSON && form.Plain == "" {
+		return a.turnIntoForm(c, project, tool, form)
 	}
 	arguments, ok := readForm(c, &form)
 	live := wantsLive(c)
@@ -85,10 +89,46 @@ func (a *Tools) Try(c *fiber.Ctx) error {
 	return a.page(c, project, tool, form)
 }
 
+// turnIntoForm shows what was typed as JSON in the fields of the form, or says
+// what that has no place for.
+func (a *Tools) turnIntoForm(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, typed admin.TryProps) error {
+	if strings.TrimSpace(posted(c, "arguments")) == "" {
+		return a.page(c, project, tool, a.form(c, project, tool, false))
+	}
+	if arguments, ok := readForm(c, &typed); ok {
+		object, err := rawjson.ParseObject(arguments, rawjson.Strict)
+		if err != nil {
+			return err
+		}
+		filled := a.form(c, project, tool, false)
+		homeless := fillIn(filled.Fields, object)
+		if len(homeless) == 0 {
+			return a.page(c, project, tool, filled)
+		}
+		typed.Problem = "the form has no place for " + quotedNames(homeless) + " as typed here: go on in JSON, or change that first"
+	}
+	c.Status(fiber.StatusUnprocessableEntity)
+	return a.page(c, project, tool, typed)
+}
+
+// quotedNames returns the first names of a list, as they stand in a sentence.
+func quotedNames(names []string) string {
+	const most = 3
+	quoted := make([]string, 0, most)
+	for _, name := range names[:min(len(names), most)] {
+		quoted = append(quoted, `"`+beginning(ui.Clean(name), 64)+`"`)
+	}
+	text := strings.Join(quoted, ", ")
+	if more := len(names) - most; more > 0 {
+		text += " and " + strconv.Itoa(more) + " more"
+	}
+	return text
+}
+
 // form returns the empty Playground of a tool.
 func (a *Tools) form(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, asJSON bool) admin.TryProps {
 	at := toolPath(project.Project.Slug, tool.FullName)
-	p := admin.TryProps{URL: at + "/try", FormURL: at + "#try", AsJSON: asJSON}
+	p := admin.TryProps{URL: at + "/try", AsJSON: asJSON}
 	if person := web.PersonOf(c); person != nil {
 		p.CSRF = person.CSRF
 	}
