@@ -32,6 +32,7 @@ func readResult(result *admin.TryResult, raw []byte) {
 	if rawjson.Kind(o.Get("isError")) == 't' {
 		result.OK, result.Word = false, "Tool error"
 	}
+	result.Oddities = oddities(o)
 	blocks, _ := rawjson.Elements(o.Get("content"), rawjson.Lenient) // without content there is none to show
 	for i, block := range blocks {
 		if i == maxBlocks {
