@@ -27,6 +27,7 @@ func (a *Servers) Filters(c *fiber.Ctx) error {
 	props := views.ServerFiltersProps{Allow: server.Config.AllowedTools, Deny: server.Config.DenyTools, New: c.Query("new") != ""}
 	if args := c.Request().URI().QueryArgs(); args.Has("allow") || args.Has("deny") {
 		props.Allow, props.Deny = lines(c.Query("allow")), lines(c.Query("deny"))
+		props.Seen = c.Query(seenField) // a preview shows nothing of what is stored
 	}
 	return a.filterPage(c, p, server, props)
 }
@@ -46,6 +47,9 @@ func (a *Servers) filterPage(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.
 	props.Frame = a.pages.Frame(c, title(p, "Tools of "+server.Config.Alias), layout.SectionProjects)
 	props.Project, props.ID, props.Alias = headOf(p, a.reader, layout.TabServers), server.Config.ID, server.Config.Alias
 	props.Changed = !slices.Equal(props.Allow, server.Config.AllowedTools) || !slices.Equal(props.Deny, server.Config.DenyTools)
+	if props.Seen == "" {
+		props.Seen = seen(filtersOf(server))
+	}
 	filter := toolset.NewFilter(props.Allow, props.Deny)
 	for _, t := range p.AllTools() {
 		if t.Server != server {
@@ -63,6 +67,20 @@ func (a *Servers) filterPage(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.
 	props.Unlisted = props.Known - len(props.Tools)
 	props.LeadsToSelection = props.Unlisted == 0
 	return web.Render(c, views.ServerFilters(props))
+}
+
+// filters are the patterns of a server, as people are told of them.
+type filters struct{ Allow, Deny string }
+
+func filtersOf(server *toolset.Server) filters {
+	return filters{patterns(server.Config.AllowedTools), patterns(server.Config.DenyTools)}
+}
+
+func patterns(list []string) string {
+	if len(list) == 0 {
+		return "empty"
+	}
+	return strings.Join(list, ", ")
 }
 
 // describe returns what a tool says of itself.
@@ -118,7 +136,11 @@ func (a *Servers) saveFilters(c *fiber.Ctx, allow, deny []string) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, nil, &projects.ServerDeclaration{AllowedTools: &allow, DenyTools: &deny})
+	stored := filtersOf(server)
+	err = unlessChanged(c, stored, setting{"Allow only", stored.Allow, patterns(allow)}, setting{"Hide", stored.Deny, patterns(deny)})
+	if err == nil {
+		_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, nil, &projects.ServerDeclaration{AllowedTools: &allow, DenyTools: &deny})
+	}
 	if err != nil {
 		fields, ok := Fields(c, err)
 		if !ok {

@@ -40,10 +40,12 @@ func TestAFormThatIsBehindIsNotSavedUnseen(t *testing.T) {
 		first, late url.Values
 		says        string
 	}{
-		"settings":    {settings, settings, project("authMode", "oauth"), project("description", "new"), "Who may connect is “oauth”"},
-		"code mode":   {"/admin/projects/p/code-mode", "/admin/projects/p/code-mode", url.Values{"timeout": {"10"}}, url.Values{"enabled": {"1"}, "timeout": {"20"}}, "Code Mode is “Off”"},
-		"server":      {server + "/edit", server + "/edit", with(behaviour, "definitionPolicy", "approve"), with(behaviour, "timeout", "30"), "New and changed tools is “approve”"},
-		"credentials": {server + "/edit", server + "/credentials", url.Values{"authType": {"bearer"}, "authBearer": {"token"}}, url.Values{"authType": {"none"}}, "How is “bearer”"},
+		"settings":        {settings, settings, project("authMode", "oauth"), project("description", "new"), "Who may connect is “oauth”"},
+		"code mode":       {"/admin/projects/p/code-mode", "/admin/projects/p/code-mode", url.Values{"timeout": {"10"}}, url.Values{"enabled": {"1"}, "timeout": {"20"}}, "Code Mode is “Off”"},
+		"server":          {server + "/edit", server + "/edit", with(behaviour, "definitionPolicy", "approve"), with(behaviour, "timeout", "30"), "New and changed tools is “approve”"},
+		"choice of tools": {server + "/filters", server + "/choose", url.Values{"tool": {"current_time"}, "later": {"hide"}}, url.Values{"later": {"hide"}}, "Allow only is “current_time”"},
+		"patterns":        {server + "/filters?allow=a*", server + "/filters", url.Values{"deny": {"a*"}}, url.Values{"deny": {"b*"}}, "Hide is “a*”"},
+		"credentials":     {server + "/edit", server + "/credentials", url.Values{"authType": {"bearer"}, "authBearer": {"token"}}, url.Values{"authType": {"none"}}, "How is “bearer”"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen := func(body string) string {
