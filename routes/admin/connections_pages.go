@@ -122,7 +122,16 @@ func (a *ConnectionPages) SaveClient(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if _, err := a.store.UpdateServer(c.UserContext(), status.ServerID, nil, d); err != nil {
+	_, server, err := a.find(status)
+	if err != nil {
+		return err
+	}
+	stored := clientOf(server)
+	err = unlessChanged(c, stored, setting{"Client id", stored.ID, p.ClientID}, setting{"Scopes", stored.Scopes, strings.Join(strings.Fields(p.Scopes), " ")})
+	if err == nil {
+		_, err = a.store.UpdateServer(c.UserContext(), status.ServerID, nil, d)
+	}
+	if err != nil {
 		fields, ok := Fields(c, err)
 		if !ok {
 			return err
@@ -138,6 +147,14 @@ func (a *ConnectionPages) SaveClient(c *fiber.Ctx) error {
 		return Done(c, connectionPath(status.ServerID), "The client is removed.")
 	}
 	return Done(c, connectionPath(status.ServerID), "The client is saved. Connect the server now.")
+}
+
+// issuedClient is the client that the provider of a server issued, but for its
+// secret.
+type issuedClient struct{ ID, Scopes string }
+
+func clientOf(server *toolset.Server) issuedClient {
+	return issuedClient{server.Config.OAuthClientID, strings.Join(server.Config.OAuthScopes, " ")}
 }
 
 // page shows a connection with what is stored, but for what somebody typed.
@@ -156,8 +173,10 @@ func (a *ConnectionPages) page(c *fiber.Ctx, p views.ConnectionProps) error {
 	config := server.Config
 	p.Frame = a.pages.Frame(c, config.Alias+" · Connections", layout.SectionConnections)
 	p.Now, p.Row, p.More = a.now(), connectionRow(project, server, status), a.detail(project, status)
+	stored := clientOf(server)
+	p.Seen = seen(stored)
 	if p.Errors == nil {
-		p.ClientID, p.Scopes = config.OAuthClientID, strings.Join(config.OAuthScopes, " ")
+		p.ClientID, p.Scopes = stored.ID, stored.Scopes
 	}
 	p.HasSecret, p.ConfirmAt = config.OAuthClientSecret != "", a.need.confirmAt(c, connectionPath(config.ID))
 	return web.Render(c, views.Connection(p))

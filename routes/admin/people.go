@@ -85,6 +85,9 @@ func (a *People) Show(c *fiber.Ctx) error { return a.page(c, "", nil) }
 func (a *People) Update(c *fiber.Ctx) error {
 	id, name, role := c.Params("id"), posted(c, "name"), models.Role(posted(c, "role"))
 	person, err := a.people.Get(c.UserContext(), id)
+	if err == nil {
+		err = unlessChanged(c, detailsOf(person), setting{"Name", person.Name, name}, setting{"Role", string(person.Role), string(role)})
+	}
 	if err == nil && role != person.Role {
 		err = a.people.SetRole(c.UserContext(), id, role)
 	}
@@ -93,6 +96,14 @@ func (a *People) Update(c *fiber.Ctx) error {
 	}
 	return a.done(c, "details", err, "Saved.")
 }
+
+// personDetails are what the form of a person's page holds.
+type personDetails struct {
+	Name string
+	Role models.Role
+}
+
+func detailsOf(p access.Person) personDetails { return personDetails{p.Name, p.Role} }
 
 // SetPassword serves POST /admin/people/:id/password.
 func (a *People) SetPassword(c *fiber.Ctx) error {
@@ -157,7 +168,7 @@ func (a *People) page(c *fiber.Ctx, form string, errors map[string]string) error
 	if err != nil {
 		return err
 	}
-	p := admin.PersonProps{Now: a.now(), Row: a.row(c, person), HasOwn: person.HasPassword, Form: form, Errors: errors, ConfirmURL: a.needStepUp.confirmAt(c, a.path(c))}
+	p := admin.PersonProps{Now: a.now(), Row: a.row(c, person), HasOwn: person.HasPassword, Form: form, Errors: errors, Seen: seen(detailsOf(person)), ConfirmURL: a.needStepUp.confirmAt(c, a.path(c))}
 	if form == "details" {
 		p.Row.Name, p.Row.Role = posted(c, "name"), posted(c, "role")
 	}

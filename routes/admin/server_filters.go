@@ -73,14 +73,7 @@ func (a *Servers) filterPage(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.
 type filters struct{ Allow, Deny string }
 
 func filtersOf(server *toolset.Server) filters {
-	return filters{patterns(server.Config.AllowedTools), patterns(server.Config.DenyTools)}
-}
-
-func patterns(list []string) string {
-	if len(list) == 0 {
-		return "empty"
-	}
-	return strings.Join(list, ", ")
+	return filters{strings.Join(server.Config.AllowedTools, ", "), strings.Join(server.Config.DenyTools, ", ")}
 }
 
 // describe returns what a tool says of itself.
@@ -137,7 +130,7 @@ func (a *Servers) saveFilters(c *fiber.Ctx, allow, deny []string) error {
 		return err
 	}
 	stored := filtersOf(server)
-	err = unlessChanged(c, stored, setting{"Allow only", stored.Allow, patterns(allow)}, setting{"Hide", stored.Deny, patterns(deny)})
+	err = unlessChanged(c, stored, setting{"Allow only", stored.Allow, strings.Join(allow, ", ")}, setting{"Hide", stored.Deny, strings.Join(deny, ", ")})
 	if err == nil {
 		_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, nil, &projects.ServerDeclaration{AllowedTools: &allow, DenyTools: &deny})
 	}

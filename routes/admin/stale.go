@@ -41,7 +41,11 @@ func unlessChanged(c *fiber.Ctx, stored any, settings ...setting) error {
 	}
 	var now []string
 	for _, s := range settings {
-		if s.stored != s.entered {
+		switch {
+		case s.stored == s.entered:
+		case s.stored == "":
+			now = append(now, s.label+" is empty")
+		default:
 			now = append(now, s.label+" is “"+s.stored+"”")
 		}
 	}

@@ -7,6 +7,10 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"mcpgateway/models"
+	"mcpgateway/services/access"
+	"mcpgateway/services/secrets"
 )
 
 // A form holds everything that it shows. Saved from a page that was opened
@@ -30,6 +34,13 @@ func TestAFormThatIsBehindIsNotSavedUnseen(t *testing.T) {
 		t.Fatalf("no address in %s", edit)
 	}
 	behaviour := url.Values{"alias": {"clock"}, "url": {address}, "transport": {"auto"}, "timeout": {"60"}, "sessionMode": {"shared"}, "definitionPolicy": {"follow"}}
+	a.Apply(t, `{"projects":{"o":{"authMode":"api_key","mcpServers":{"tickets":{"url":"`+address+`","authType":"oauth"}}}}}`)
+	connection := "/admin/connections/" + a.ServerID(t, "o", "tickets")
+	grace, err := a.Services.People.Create(t.Context(), access.NewPerson{Email: "grace@example.com", Name: "Grace", Role: models.RoleAdmin, Password: secrets.NewValue("another long password")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	person := "/admin/people/" + grace.ID
 	with := func(form url.Values, name, value string) url.Values {
 		form = maps.Clone(form)
 		form.Set(name, value)
@@ -40,12 +51,14 @@ func TestAFormThatIsBehindIsNotSavedUnseen(t *testing.T) {
 		first, late url.Values
 		says        string
 	}{
-		"settings":        {settings, settings, project("authMode", "oauth"), project("description", "new"), "Who may connect is “oauth”"},
-		"code mode":       {"/admin/projects/p/code-mode", "/admin/projects/p/code-mode", url.Values{"timeout": {"10"}}, url.Values{"enabled": {"1"}, "timeout": {"20"}}, "Code Mode is “Off”"},
-		"server":          {server + "/edit", server + "/edit", with(behaviour, "definitionPolicy", "approve"), with(behaviour, "timeout", "30"), "New and changed tools is “approve”"},
-		"choice of tools": {server + "/filters", server + "/choose", url.Values{"tool": {"current_time"}, "later": {"hide"}}, url.Values{"later": {"hide"}}, "Allow only is “current_time”"},
-		"patterns":        {server + "/filters?allow=a*", server + "/filters", url.Values{"deny": {"a*"}}, url.Values{"deny": {"b*"}}, "Hide is “a*”"},
-		"credentials":     {server + "/edit", server + "/credentials", url.Values{"authType": {"bearer"}, "authBearer": {"token"}}, url.Values{"authType": {"none"}}, "How is “bearer”"},
+		"settings":               {settings, settings, project("authMode", "oauth"), project("description", "new"), "Who may connect is “oauth”"},
+		"code mode":              {"/admin/projects/p/code-mode", "/admin/projects/p/code-mode", url.Values{"timeout": {"10"}}, url.Values{"enabled": {"1"}, "timeout": {"20"}}, "Code Mode is “Off”"},
+		"server":                 {server + "/edit", server + "/edit", with(behaviour, "definitionPolicy", "approve"), with(behaviour, "timeout", "30"), "New and changed tools is “approve”"},
+		"choice of tools":        {server + "/filters", server + "/choose", url.Values{"tool": {"current_time"}, "later": {"hide"}}, url.Values{"later": {"hide"}}, "Allow only is “current_time”"},
+		"patterns":               {server + "/filters?allow=a*", server + "/filters", url.Values{"deny": {"a*"}}, url.Values{"deny": {"b*"}}, "Hide is “a*”"},
+		"person":                 {person, person, url.Values{"name": {"Grace"}, "role": {"viewer"}}, url.Values{"name": {"Grace H."}, "role": {"admin"}}, "Role is “viewer”"},
+		"client of a connection": {connection, connection + "/client", url.Values{"oauth.clientId": {"one"}, "oauth.clientSecret": {"s"}}, url.Values{"oauth.clientId": {"two"}, "oauth.clientSecret": {"s"}, "oauth.scopes": {"a"}}, "Client id is “one”"},
+		"credentials":            {server + "/edit", server + "/credentials", url.Values{"authType": {"bearer"}, "authBearer": {"token"}}, url.Values{"authType": {"none"}}, "How is “bearer”"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen := func(body string) string {
