@@ -28,6 +28,7 @@ func TestAWrongCommandLineIsExplained(t *testing.T) {
 		{[]string{"calls", "-rate", "-1"}, "-rate must be"},
 		{[]string{"calls", "-revision", "2024-11-05"}, "-revision must be"},
 		{[]string{"scale", "-tools", "-1"}, "must not be negative"},
+		{[]string{"scale", "-times", "0"}, "-times must be 1 at least"},
 		{[]string{"scale", "-d", "0s"}, "-d must be positive"},
 		{[]string{"report", "-rounds", "0"}, "must be positive"},
 		{[]string{"upstream", "-servers", "0"}, "must be 1 at least"},

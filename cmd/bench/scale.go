@@ -21,13 +21,14 @@ func scaleFlags(fs *flag.FlagSet) *scale.Plan {
 	fs.IntVar(&p.Streams, "streams", 2000, "sessions with an event stream each")
 	fs.IntVar(&p.Tools, "tools", 5000, "tools of one server")
 	fs.IntVar(&p.Rows, "rows", 100_000, "rows of the catalog")
+	fs.IntVar(&p.Times, "times", 3, "times that each size is measured, in turn; shown are medians")
 	fs.DurationVar(&p.Settle, "settle", 3*time.Second, "wait before memory is read")
 	return p
 }
 
 func checkScale(p *scale.Plan) error {
-	if p.Starts < 0 || p.Servers < 0 || p.ToolsPerServer < 1 || p.Streams < 0 || p.Tools < 0 || p.Rows < 0 || p.Settle < 0 {
-		return errors.New("numbers must not be negative, and -server-tools must be 1 at least")
+	if p.Times < 1 || p.Starts < 0 || p.Servers < 0 || p.ToolsPerServer < 1 || p.Streams < 0 || p.Tools < 0 || p.Rows < 0 || p.Settle < 0 {
+		return errors.New("numbers must not be negative, and -server-tools and -times must be 1 at least")
 	}
 	return nil
 }

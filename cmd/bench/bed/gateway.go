@@ -40,6 +40,11 @@ func NewHome(binary, folder string, env ...string) (*Home, error) {
 	return &Home{binary: binary, folder: folder, env: append(stage.BareEnvironment(folder), env...)}, nil
 }
 
+// Remove removes the folder, whose gateway has ended, with the database, which
+// may be large. What cannot be removed is left to whoever made the folder's
+// own.
+func (h *Home) Remove() { _ = os.RemoveAll(h.folder) }
+
 // command runs a command of the gateway to its end.
 func (h *Home) command(ctx context.Context, args ...string) (string, error) {
 	return stage.Must(ctx, stage.Program{

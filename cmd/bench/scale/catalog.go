@@ -17,6 +17,7 @@ func (r *runner) catalog(ctx context.Context, n int) ([]Reading, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer home.Remove()
 	file := filepath.Join(r.Folder, "catalog.json")
 	if err := WriteCatalog(file, n); err != nil {
 		return nil, err

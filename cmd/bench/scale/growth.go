@@ -34,7 +34,7 @@ type Reading struct {
 	Value float64
 }
 
-// Figure is one figure at every size.
+// Figure is one figure at every size: the median of what was read there.
 type Figure struct {
 	Name   string    `json:"name"`
 	Unit   Unit      `json:"unit"`
@@ -48,21 +48,32 @@ type Growth struct {
 	Figures []Figure `json:"figures"`
 }
 
-// Grow takes the readings at every size.
-func Grow(ctx context.Context, of string, sizes []int, progress func(string), read func(ctx context.Context, n int) ([]Reading, error)) (Growth, error) {
+// Grow takes the readings at every size in turn, so many times, and their
+// medians: on a machine that grows slower meanwhile, what is read once at each
+// size would seem to grow by that.
+func Grow(ctx context.Context, of string, sizes []int, times int, progress func(string), read func(ctx context.Context, n int) ([]Reading, error)) (Growth, error) {
 	g := Growth{Of: of, Sizes: sizes}
-	for _, n := range sizes {
-		what := report.Count(n) + " " + of
-		progress(what)
-		readings, err := read(ctx, n)
-		if err != nil {
-			return g, fmt.Errorf("%s: %w", what, err)
-		}
-		for i, r := range readings {
-			if i == len(g.Figures) {
-				g.Figures = append(g.Figures, Figure{Name: r.Name, Unit: r.Unit})
+	var all [][][]float64 // by figure and size
+	for range times {
+		for at, n := range sizes {
+			what := report.Count(n) + " " + of
+			progress(what)
+			readings, err := read(ctx, n)
+			if err != nil {
+				return g, fmt.Errorf("%s: %w", what, err)
 			}
-			g.Figures[i].Values = append(g.Figures[i].Values, r.Value)
+			for i, r := range readings {
+				if i == len(all) {
+					g.Figures = append(g.Figures, Figure{Name: r.Name, Unit: r.Unit})
+					all = append(all, make([][]float64, len(sizes)))
+				}
+				all[i][at] = append(all[i][at], r.Value)
+			}
+		}
+	}
+	for i := range all {
+		for _, values := range all[i] {
+			g.Figures[i].Values = append(g.Figures[i].Values, report.Median(values...))
 		}
 	}
 	return g, nil

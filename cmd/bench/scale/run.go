@@ -22,6 +22,7 @@ type Plan struct {
 	Duration       time.Duration `json:"duration"` // of one run
 	Settle         time.Duration `json:"settle"`   // before memory is read
 	Starts         int           `json:"starts"`
+	Times          int           `json:"times"` // that each size is measured
 }
 
 // Report is what was measured.
@@ -68,7 +69,7 @@ func Run(ctx context.Context, b bed.Programs, p Plan, progress func(string)) (*R
 		if g.size == 0 {
 			continue
 		}
-		growth, err := Grow(ctx, g.of, Sizes(g.size), progress, g.read)
+		growth, err := Grow(ctx, g.of, Sizes(g.size), p.Times, progress, g.read)
 		if err != nil {
 			return nil, err
 		}
