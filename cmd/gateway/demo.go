@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"mcpgateway/models"
 	"mcpgateway/services"
@@ -66,7 +69,8 @@ func (d *demo) Load(ctx context.Context) (slug string, err error) {
 
 // Start starts the servers and points the demo project at them. The project is
 // created once; later starts only renew the addresses of servers that are the
-// demo's, so that what an admin changed stays. It returns CONFLICT when the
+// demo's, so that what an admin changed stays. While another process with the
+// same database runs them, they are left to it. It returns CONFLICT when the
 // project has none of them.
 func (d *demo) Start(ctx context.Context) error {
 	d.mu.Lock()
@@ -86,7 +90,13 @@ func (d *demo) Start(ctx context.Context) error {
 	if len(own) == 0 {
 		return fault.Conflict("the project %q has none of the demo's servers: delete it to get the demo", demoSlug)
 	}
-	return d.serve(ctx, &projects.ProjectDeclaration{}, func(name string) bool { return slices.Contains(own, name) })
+	if slices.ContainsFunc(own, func(row models.Server) bool { return answers(ctx, row.URL) }) {
+		d.log.Info("the demo's servers run in another process with this database")
+		return nil
+	}
+	return d.serve(ctx, &projects.ProjectDeclaration{}, func(name string) bool {
+		return slices.ContainsFunc(own, func(row models.Server) bool { return row.Alias == name })
+	})
 }
 
 // Resume starts the servers again if the project has one that an earlier
@@ -105,9 +115,9 @@ func (d *demo) Resume(ctx context.Context) error {
 	return d.Start(ctx)
 }
 
-// own returns the aliases of the demo project's servers that are the demo's.
-// It returns NOT_FOUND without the project.
-func (d *demo) own(ctx context.Context) ([]string, error) {
+// own returns the demo project's servers that are the demo's. It returns
+// NOT_FOUND without the project.
+func (d *demo) own(ctx context.Context) ([]models.Server, error) {
 	project, err := d.services.Projects.Project(ctx, demoSlug)
 	if err != nil {
 		return nil, err
@@ -116,13 +126,33 @@ func (d *demo) own(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var own []string
+	var own []models.Server
 	for _, row := range rows {
 		if u, err := url.Parse(row.URL); err == nil && u.Hostname() == "127.0.0.1" && u.Path == demoPath(row.Alias) {
-			own = append(own, row.Alias)
+			own = append(own, row)
 		}
 	}
 	return own, nil
+}
+
+// answers reports whether an MCP server on this machine answers at the address.
+func answers(ctx context.Context, address string) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader("{}"))
+	if err != nil {
+		return false
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, text/event-stream")
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(request)
+	if err != nil {
+		return false
+	}
+	defer response.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(response.Body, 1024)) // of one that breaks off it is too little
+	return strings.Contains(string(body), `"jsonrpc"`)
 }
 
 // serve starts the wanted servers and applies the project with them.

@@ -76,6 +76,25 @@ func TestTheDemoComesWithTheFirstAdministratorAndStays(t *testing.T) {
 	end(t, s)
 }
 
+// A process that is started beside another one, on the same database, leaves the
+// demo's servers to it.
+func TestTheDemoStaysWithTheProcessThatRunsIt(t *testing.T) {
+	environ := surroundings(t)
+	first := startServing(t, environ, "--demo")
+	second := startServing(t, environ)
+	third := startServing(t, environ, "--demo")
+	for _, s := range []*serving{third, second} {
+		if got, err := s.post(t, "demo", demoCall); err != nil || !strings.Contains(got, `"structuredContent"`) {
+			t.Errorf("beside the first the demo answered %s, %v", got, err)
+		}
+		end(t, s)
+	}
+	if got, err := first.post(t, "demo", demoCall); err != nil || !strings.Contains(got, `"structuredContent"`) {
+		t.Errorf("behind the others the demo answered %s, %v", got, err)
+	}
+	end(t, first)
+}
+
 // end ends a gateway and waits until it has ended.
 func end(t *testing.T, s *serving) {
 	t.Helper()
