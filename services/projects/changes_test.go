@@ -151,7 +151,7 @@ func TestProjectChangesAreChecked(t *testing.T) {
 		_, err = s.CreateProject(t.Context(), "new", project(t, `{"mcpServers":{"a":{},"b":{"url":"https://blocked.example"}}}`))
 		wantProblem(t, err, "required", "mcpServers.a.url", "mcpServers.b.url")
 		// Declarations that no parser made obey the same rules.
-		long, low := strings.Repeat("x", projects.MaxName+1), int64(projects.MinTimeoutMS-1)
+		long, low := strings.Repeat("x", projects.MaxName+1), int64(projects.MinRunTimeoutMS-1)
 		_, err = s.UpdateProject(t.Context(), "work", &projects.ProjectDeclaration{Name: &long, CodeModeTimeoutMS: &low, Servers: map[string]*projects.ServerDeclaration{"a__b": {}, "n": nil}})
 		wantProblem(t, err, "at most 100 characters", "name", "codeMode.timeout", "mcpServers.a__b", "mcpServers.n")
 		if d := cmp.Diff(before, s.everything(t)); d != "" {

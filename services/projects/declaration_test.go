@@ -51,7 +51,7 @@ func TestDeclarationFieldsAreBounded(t *testing.T) {
 	}{
 		{p + "name", inProject, -1, 100, chars, ""},
 		{p + "description", inProject, -1, 2000, chars, ""},
-		{p + "codeMode.timeout", inProject, 100, 600_000, strconv.Itoa, ""},
+		{p + "codeMode.timeout", inProject, 1_000, 300_000, strconv.Itoa, ""},
 		{p + "rateLimit.perSecond", inProject, 0, 1_000_000, strconv.Itoa, ""},
 		{p + "rateLimit.burst", inProject, 0, 1_000_000, strconv.Itoa, ""},
 		{p + "disabledTools", inProject, -1, 10_000, list, ""},

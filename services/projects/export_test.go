@@ -202,7 +202,7 @@ func drawProject(t *rapid.T) map[string]any {
 	if rapid.Bool().Draw(t, "with codeMode") {
 		mode := map[string]any{}
 		maybe(t, mode, "enabled", rapid.Bool())
-		maybe(t, mode, "timeout", rapid.IntRange(100, 600_000))
+		maybe(t, mode, "timeout", rapid.IntRange(projects.MinRunTimeoutMS, projects.MaxRunTimeoutMS))
 		maybe(t, mode, "allowFetch", rapid.Bool())
 		o["codeMode"] = mode
 	}

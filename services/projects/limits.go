@@ -16,6 +16,8 @@ const (
 	MaxDisabledTools   = 10_000
 	MinTimeoutMS       = 100
 	MaxTimeoutMS       = 600_000
+	MinRunTimeoutMS    = 1_000 // of Code Mode
+	MaxRunTimeoutMS    = 300_000
 	MaxRatePerSecond   = 1_000_000
 	MinToolNameLimit   = 32
 	MaxToolNameLimit   = 256
