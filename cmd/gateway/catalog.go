@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 
-	"mcpgateway/services/activity"
 	"mcpgateway/services/catalog"
 )
 
@@ -26,15 +25,18 @@ func catalogImport(ctx context.Context, std streams, args []string) error {
 	if err := parse(fs, args); err != nil {
 		return err
 	}
-	if (*file == "") == (*from == "") {
-		return usagef("use either --file or --from")
+	switch {
+	case *file == "" && *from == "":
+		return usagef("say what to import: --file or --from")
+	case *file != "" && *from != "":
+		return usagef("--file and --from exclude each other")
 	}
 	s, err := open(ctx, std)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	ctx = activity.WithActor(ctx, activity.Actor{Kind: activity.ActorCLI})
+	ctx = operator(ctx)
 	store := s.CatalogStore
 	if err := store.LoadDefaults(ctx); err != nil {
 		return err

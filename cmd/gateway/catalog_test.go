@@ -48,7 +48,7 @@ func TestCatalogImport(t *testing.T) {
 		{[]string{"catalog"}, 2, "import"},
 		{[]string{"catalog", "export"}, 2, "import"},
 		{[]string{"catalog", "import"}, 2, "--file or --from"},
-		{[]string{"catalog", "import", "--file", "a", "--from", "b"}, 2, "--file or --from"},
+		{[]string{"catalog", "import", "--file", "a", "--from", "b"}, 2, "exclude each other"},
 		{[]string{"catalog", "import", "--file", filepath.Join(t.TempDir(), "none")}, 1, "no such file"},
 		{[]string{"catalog", "import", "--from", "http://169.254.169.254/"}, 1, "url"},
 	} {
@@ -56,6 +56,12 @@ func TestCatalogImport(t *testing.T) {
 		if code != tc.code || !strings.Contains(errs, tc.says) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%v: exit %d: %s", tc.args, code, errs)
 		}
+	}
+	if code, _, errs := commandLine(t, environ, "\ufeff"+twoRows, "catalog", "import", "--dry-run", "--file", "-"); code != 0 {
+		t.Errorf("a file with a byte-order mark: exit %d: %s", code, errs)
+	}
+	if code, _, errs := commandLine(t, environ, `{"version":1,"item":[]}`, "catalog", "import", "--file", "-"); code != 1 || !strings.Contains(errs, "items") {
+		t.Errorf("a file without rows: exit %d: %s", code, errs)
 	}
 	if code, _, errs := commandLine(t, environ, `{"version":1,"items":[{}]}`, "catalog", "import", "--file", "-"); code != 1 || !strings.Contains(errs, "items[0]") {
 		t.Errorf("a bad file: exit %d: %s", code, errs)

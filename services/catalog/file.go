@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,11 +29,15 @@ func readFile(raw []byte) (*batch, error) {
 		Version int               `json:"version"`
 		Items   []json.RawMessage `json:"items"`
 	}
-	if err := json.Unmarshal(raw, &file); err != nil {
+	// Some editors put a byte-order mark before the text (RFC 8259, section 8.1).
+	if err := json.Unmarshal(bytes.TrimPrefix(raw, []byte("\ufeff")), &file); err != nil {
 		return nil, fault.Validation(map[string]string{"(file)": `it is not a catalog file such as {"version":1,"items":[…]}: ` + clean(misread(err).Error(), maxTitle)})
 	}
 	if file.Version != formatVersion {
 		return nil, fault.Validation(map[string]string{"version": fmt.Sprintf("must be %d", formatVersion)})
+	}
+	if file.Items == nil {
+		return nil, fault.Validation(map[string]string{"items": "is missing: it is the list of rows"})
 	}
 	if len(file.Items) > MaxRows {
 		return nil, tooMany()

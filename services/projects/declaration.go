@@ -1,6 +1,7 @@
 package projects
 
 import (
+	"bytes"
 	"fmt"
 
 	"mcpgateway/models"
@@ -53,6 +54,10 @@ type ServerDeclaration struct {
 // bareProject is the project that a bare mcpServers file describes.
 const bareProject = "default"
 
+// byteOrderMark is what some editors put before the text of a file, and a reader
+// may ignore (RFC 8259, section 8.1).
+var byteOrderMark = []byte("\ufeff")
+
 // ParseDeclaration reads a declarative file, or the bare `{"mcpServers": …}`
 // that MCP clients use, which becomes the project "default". It reports all
 // mistakes at once as VALIDATION_FAILED, each under its path.
@@ -60,6 +65,7 @@ func ParseDeclaration(raw []byte) (*Declaration, error) {
 	if len(raw) > MaxDeclarationSize {
 		return nil, fault.New(fault.KindTooLarge, fault.CodePayloadTooLarge, "the declaration is larger than %d bytes", MaxDeclarationSize)
 	}
+	raw = bytes.TrimPrefix(raw, byteOrderMark)
 	if err := rawjson.CheckDepth(raw, maxDepth); err != nil {
 		return nil, fault.Validation(map[string]string{"(file)": err.Error()})
 	}
@@ -111,7 +117,7 @@ func (r *reader) projectFields(p *ProjectDeclaration) fieldReaders {
 		"codeMode": func(path string, v []byte) {
 			r.object(path, v, fieldReaders{
 				"enabled":    r.boolean(&p.CodeModeEnabled),
-				"timeout":    r.integer(&p.CodeModeTimeoutMS, MinTimeoutMS, MaxTimeoutMS),
+				"timeout":    r.integer(&p.CodeModeTimeoutMS, MinRunTimeoutMS, MaxRunTimeoutMS),
 				"allowFetch": r.boolean(&p.CodeModeFetch),
 			})
 		},
