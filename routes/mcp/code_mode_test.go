@@ -161,6 +161,7 @@ func TestPolicyParity(t *testing.T) {
 func TestCodeArgumentsAreChecked(t *testing.T) {
 	app := codeApp(t, "")
 	for arguments, want := range map[string]int{
+		`{"name":"gateway_executeTool"}`: -32002, `{"name":"gateway_listTools"}`: -32002, `{"name":"gateway_searchMcpForTask","arguments":{"task":"time"}}`: -32002,
 		`{}`: -32602, `{"code":"return 1","name":"clock__current_time"}`: -32602, `{"code":7}`: -32602, `{"code":""}`: -32602,
 		`{"code":"return 1","timeout":0}`: -32602, `{"code":"return 1","timeout":10001}`: -32602, `{"code":"return 1","timeout":"1"}`: -32602,
 		`{"code":"return 1","typecheck":"maybe"}`: -32602, `{"code":"return 1","dryRun":1}`: -32602,

@@ -91,5 +91,8 @@ func (g *Gateway) executeTool(ctx context.Context, project *toolset.Snapshot, cl
 	if err != nil {
 		return nil, err
 	}
+	if tool == ToolSearch || tool == ToolExecute || tool == ToolList {
+		return nil, fault.New(fault.KindNotFound, fault.CodeToolNotFound, "%s is a tool of the gateway itself and not called by another one: call it directly, by tools/call", tool)
+	}
 	return g.callUpstreamTool(ctx, project, client, tool, params, trace)
 }
