@@ -47,6 +47,8 @@ var ErrDSN = errors.New("unusable database address")
 // sqlite:PATH or postgres://…, and an error wrapping ErrDSN for any other.
 func Dialect(dsn string) (string, error) {
 	switch {
+	case dsn == "sqlite::memory:":
+		return "", fmt.Errorf("%w: a database in memory would be another one for every connection: give it a file", ErrDSN)
 	case strings.HasPrefix(dsn, "sqlite:") && len(dsn) > len("sqlite:"):
 		return "sqlite", nil
 	case strings.HasPrefix(dsn, "postgres://"), strings.HasPrefix(dsn, "postgresql://"):

@@ -27,6 +27,7 @@ func TestDialectOfAnAddress(t *testing.T) {
 		{dsn: "postgresql://db/gateway", want: "postgres"},
 		{dsn: "postgres:///gateway?host=/run", want: "postgres"},
 		{dsn: "sqlite:", bad: true},
+		{dsn: "sqlite::memory:", bad: true},
 		{dsn: "", bad: true},
 		{dsn: "mysql://db", bad: true},
 		{dsn: "gateway.db", bad: true},

@@ -19,7 +19,7 @@ func audit(ctx context.Context, std streams, args []string) error {
 	if err := parse(flags(std, "audit verify"), args[1:]); err != nil {
 		return err
 	}
-	s, err := open(ctx, std)
+	s, err := openExisting(ctx, std)
 	if err != nil {
 		return err
 	}

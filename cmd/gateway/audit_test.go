@@ -44,6 +44,7 @@ func TestAuditOfCommands(t *testing.T) {
 		}
 		return out, errs
 	}
+	command(0, "migrate", "up")
 	if out, _ := command(0, "audit", "verify"); out != "the audit log is empty\n" {
 		t.Errorf("printed %q", out)
 	}

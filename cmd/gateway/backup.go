@@ -19,7 +19,7 @@ func backup(ctx context.Context, std streams, args []string) error {
 	if *out == "" {
 		return usagef("-o is required")
 	}
-	c, err := configure(std, "")
+	c, err := configureExisting(std)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ func export(ctx context.Context, std streams, args []string) error {
 	if err := parse(fs, args); err != nil {
 		return err
 	}
-	s, err := open(ctx, std)
+	s, err := openExisting(ctx, std)
 	if err != nil {
 		return err
 	}

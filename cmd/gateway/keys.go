@@ -33,7 +33,7 @@ func onProject(ctx context.Context, std streams, fs *flag.FlagSet, args []string
 	if *slug == "" {
 		return usagef("--project is required")
 	}
-	s, err := open(ctx, std)
+	s, err := openExisting(ctx, std)
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,11 @@ func run(ctx context.Context, std streams, args []string) int {
 		}
 		return 0
 	}
-	c, known := commands()[args[0]]
+	name := args[0]
+	if name == "--version" || name == "-v" {
+		name = "version"
+	}
+	c, known := commands()[name]
 	if !known {
 		fmt.Fprintf(std.err, "gateway: there is no command %q; `gateway help` lists them\n", args[0])
 		return exitUsage

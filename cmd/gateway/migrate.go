@@ -6,13 +6,18 @@ import (
 
 	"mcpgateway/migrations"
 	"mcpgateway/models"
+	"mcpgateway/services/config"
 )
 
 func migrate(ctx context.Context, std streams, args []string) error {
 	if len(args) != 1 || args[0] != "up" && args[0] != "status" {
 		return usagef("say up or status")
 	}
-	c, err := configure(std, "")
+	configured := configureExisting
+	if args[0] == "up" {
+		configured = func(std streams) (*config.Config, error) { return configure(std, "") }
+	}
+	c, err := configured(std)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ func rekey(ctx context.Context, std streams, args []string) error {
 	if err := parse(flags(std, "rekey"), args); err != nil {
 		return err
 	}
-	s, err := open(ctx, std)
+	s, err := openExisting(ctx, std)
 	if err != nil {
 		return err
 	}

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"os"
@@ -26,12 +28,38 @@ func configure(std streams, addr string) (*config.Config, error) {
 	return c, nil
 }
 
-// open returns the services for a command that administers the database.
+// configureExisting is configure for commands to which a database that is not
+// there can only be a mistyped one: they would create it, find nothing in it and
+// call that success.
+func configureExisting(std streams) (*config.Config, error) {
+	if file := config.DatabaseFile(std.environ); file != "" {
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("there is no database %s: GATEWAY_DATABASE_URL names the one to use, and `gateway serve` creates it", file)
+		}
+	}
+	return configure(std, "")
+}
+
+// openExisting is open for such commands.
+func openExisting(ctx context.Context, std streams) (*services.Services, error) {
+	c, err := configureExisting(std)
+	if err != nil {
+		return nil, err
+	}
+	return openWith(ctx, std, c)
+}
+
+// open returns the services for a command that administers the database, which
+// is created when there is none.
 func open(ctx context.Context, std streams) (*services.Services, error) {
 	c, err := configure(std, "")
 	if err != nil {
 		return nil, err
 	}
+	return openWith(ctx, std, c)
+}
+
+func openWith(ctx context.Context, std streams, c *config.Config) (*services.Services, error) {
 	return services.New(ctx, c, version, newLog(std.err, isTerminal(std.err), c))
 }
 

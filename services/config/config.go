@@ -140,6 +140,18 @@ func Load(environ []string, addr string) (*Config, error) {
 	return c, nil
 }
 
+// DatabaseFile returns the path of the SQLite database that the environment
+// names; "" for any other, and for an environment that Load refuses. It creates
+// nothing, which Load does.
+func DatabaseFile(environ []string) string {
+	vars, _ := (&reader{}).variables(environ)
+	path, _ := strings.CutPrefix(vars.DatabaseURL, "sqlite:")
+	if path == vars.DatabaseURL {
+		return ""
+	}
+	return path
+}
+
 type reader struct{ mistakes []error }
 
 func (r *reader) mistake(format string, args ...any) {

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A mistyped address of the database must not look like an empty gateway, all
+// the less to what copies and verifies it every night.
+func TestCommandsForADatabaseThatIsThereCreateNone(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "data")
+	environ := []string{"GATEWAY_DATABASE_URL=sqlite:" + filepath.Join(folder, "gatewy.db"), "GATEWAY_LOG_FORMAT=json"}
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	for _, args := range [][]string{
+		{"backup", "-o", copied}, {"audit", "verify"}, {"export"}, {"rekey"}, {"migrate", "status"},
+		{"keys", "list", "--project", "p"}, {"keys", "create", "--project", "p", "--name", "n"},
+	} {
+		code, out, errs := commandLine(t, environ, "", args...)
+		if code != exitFailed || out != "" || !strings.Contains(errs, "there is no database "+filepath.Join(folder, "gatewy.db")) {
+			t.Errorf("%v: exit %d, printed %q and %q", args, code, out, errs)
+		}
+	}
+	for _, path := range []string{folder, copied} {
+		if _, err := os.Stat(path); !os.IsNotExist(err) {
+			t.Errorf("%s was made: %v", path, err)
+		}
+	}
+	if code, _, errs := commandLine(t, environ, "", "migrate", "up"); code != 0 {
+		t.Errorf("migrate up: exit %d, %s", code, errs)
+	}
+	if code, out, errs := commandLine(t, environ, "", "audit", "verify"); code != 0 || out != "the audit log is empty\n" {
+		t.Errorf("audit verify of a new database: exit %d, printed %q and %q", code, out, errs)
+	}
+}
+
+func TestTheVersionIsPrintedForItsFlagToo(t *testing.T) {
+	_, want, _ := commandLine(t, nil, "", "version")
+	for _, flag := range []string{"--version", "-v"} {
+		if code, out, errs := commandLine(t, nil, "", flag); code != 0 || out != want || want == "" {
+			t.Errorf("%s: exit %d, printed %q and %q, want %q", flag, code, out, errs, want)
+		}
+	}
+}
