@@ -14,6 +14,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services"
+	"mcpgateway/services/egress"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/upstream/upstreamtest"
@@ -90,7 +91,7 @@ func (d *demo) Start(ctx context.Context) error {
 	if len(own) == 0 {
 		return fault.Conflict("the project %q has none of the demo's servers: delete it to get the demo", demoSlug)
 	}
-	if slices.ContainsFunc(own, func(row models.Server) bool { return answers(ctx, row.URL) }) {
+	if slices.ContainsFunc(own, func(row models.Server) bool { return d.answers(ctx, row.URL) }) {
 		d.log.Info("the demo's servers run in another process with this database")
 		return nil
 	}
@@ -135,8 +136,10 @@ func (d *demo) own(ctx context.Context) ([]models.Server, error) {
 	return own, nil
 }
 
-// answers reports whether an MCP server on this machine answers at the address.
-func answers(ctx context.Context, address string) bool {
+// answers reports whether an MCP server answers at the address of a demo server.
+func (d *demo) answers(ctx context.Context, address string) bool {
+	clients := egress.NewClients(egress.NewGuard(d.services.Config.EgressAllow))
+	defer clients.Close()
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader("{}"))
@@ -145,8 +148,7 @@ func answers(ctx context.Context, address string) bool {
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json, text/event-stream")
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	response, err := client.Do(request)
+	response, err := clients.MCP().Do(request)
 	if err != nil {
 		return false
 	}
