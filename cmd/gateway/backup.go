@@ -19,7 +19,10 @@ func backup(ctx context.Context, std streams, args []string) error {
 	if *out == "" {
 		return usagef("-o is required")
 	}
-	c, err := configureExisting(std)
+	if err := databaseExists(std); err != nil {
+		return err
+	}
+	c, err := configure(std, "")
 	if err != nil {
 		return err
 	}

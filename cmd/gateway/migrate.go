@@ -6,18 +6,18 @@ import (
 
 	"mcpgateway/migrations"
 	"mcpgateway/models"
-	"mcpgateway/services/config"
 )
 
 func migrate(ctx context.Context, std streams, args []string) error {
 	if len(args) != 1 || args[0] != "up" && args[0] != "status" {
 		return usagef("say up or status")
 	}
-	configured := configureExisting
-	if args[0] == "up" {
-		configured = func(std streams) (*config.Config, error) { return configure(std, "") }
+	if args[0] == "status" {
+		if err := databaseExists(std); err != nil {
+			return err
+		}
 	}
-	c, err := configured(std)
+	c, err := configure(std, "")
 	if err != nil {
 		return err
 	}

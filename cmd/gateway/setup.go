@@ -28,25 +28,26 @@ func configure(std streams, addr string) (*config.Config, error) {
 	return c, nil
 }
 
-// configureExisting is configure for commands to which a database that is not
-// there can only be a mistyped one: they would create it, find nothing in it and
-// call that success.
-func configureExisting(std streams) (*config.Config, error) {
-	if file := config.DatabaseFile(std.environ); file != "" {
-		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("there is no database %s: GATEWAY_DATABASE_URL names the one to use, and `gateway serve` creates it", file)
-		}
+// databaseExists returns an error when there is no database, for commands to
+// which it can only be a mistyped one: they would create it, find nothing in it
+// and call that success. It comes before configure, which makes a key file.
+func databaseExists(std streams) error {
+	file := config.DatabaseFile(std.environ)
+	if file == "" {
+		return nil
 	}
-	return configure(std, "")
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no database %s: GATEWAY_DATABASE_URL names the one to use, and `gateway serve` creates it", file)
+	}
+	return nil // what else is wrong is told by who opens it
 }
 
 // openExisting is open for such commands.
 func openExisting(ctx context.Context, std streams) (*services.Services, error) {
-	c, err := configureExisting(std)
-	if err != nil {
+	if err := databaseExists(std); err != nil {
 		return nil, err
 	}
-	return openWith(ctx, std, c)
+	return open(ctx, std)
 }
 
 // open returns the services for a command that administers the database, which
@@ -56,10 +57,6 @@ func open(ctx context.Context, std streams) (*services.Services, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openWith(ctx, std, c)
-}
-
-func openWith(ctx context.Context, std streams, c *config.Config) (*services.Services, error) {
 	return services.New(ctx, c, version, newLog(std.err, isTerminal(std.err), c))
 }
 
