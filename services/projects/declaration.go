@@ -54,10 +54,6 @@ type ServerDeclaration struct {
 // bareProject is the project that a bare mcpServers file describes.
 const bareProject = "default"
 
-// byteOrderMark is what some editors put before the text of a file, and a reader
-// may ignore (RFC 8259, section 8.1).
-var byteOrderMark = []byte("\ufeff")
-
 // ParseDeclaration reads a declarative file, or the bare `{"mcpServers": …}`
 // that MCP clients use, which becomes the project "default". It reports all
 // mistakes at once as VALIDATION_FAILED, each under its path.
@@ -65,7 +61,7 @@ func ParseDeclaration(raw []byte) (*Declaration, error) {
 	if len(raw) > MaxDeclarationSize {
 		return nil, fault.New(fault.KindTooLarge, fault.CodePayloadTooLarge, "the declaration is larger than %d bytes", MaxDeclarationSize)
 	}
-	raw = bytes.TrimPrefix(raw, byteOrderMark)
+	raw = bytes.TrimPrefix(raw, []byte("\ufeff")) // some editors put a byte-order mark before the text (RFC 8259, section 8.1)
 	if err := rawjson.CheckDepth(raw, maxDepth); err != nil {
 		return nil, fault.Validation(map[string]string{"(file)": err.Error()})
 	}
