@@ -1,7 +1,9 @@
 package main
 
 import (
+	"os"
 	"os/user"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -57,8 +59,13 @@ func TestAuditOfCommands(t *testing.T) {
 	}
 	command(0, "keys", "rotate", "--project", "work", "--id", key.ID, "--grace", "1h")
 	command(0, "keys", "revoke", "--project", "work", "--id", key.ID)
+	file := filepath.Join(t.TempDir(), "rows.json")
+	if err := os.WriteFile(file, []byte(twoRows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command(0, "catalog", "import", "--file", file)
 	out, _ := command(0, "audit", "verify")
-	if !regexp.MustCompile(`^4 rows, all as they were written; the last is [0-9a-f]{64}\n$`).MatchString(out) {
+	if !regexp.MustCompile(`^5 rows, all as they were written; the last is [0-9a-f]{64}\n$`).MatchString(out) {
 		t.Errorf("printed %q", out)
 	}
 	me, err := user.Current()
@@ -76,7 +83,7 @@ func TestAuditOfCommands(t *testing.T) {
 			t.Errorf("%s was done by %s %s", row.Action, row.ActorKind, row.ActorName)
 		}
 	}
-	if actions != "project.created key.created key.rotated key.revoked " {
+	if actions != "project.created key.created key.rotated key.revoked catalog.imported " {
 		t.Errorf("recorded %s", actions)
 	}
 	if err := db.Exec("UPDATE audit_entries SET object = 'other' WHERE seq = 2").Error; err != nil {
