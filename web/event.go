@@ -23,12 +23,14 @@ type Event struct {
 	Tool      string
 	Upstream  string
 
-	start time.Time
-	end   time.Time
-	trace traceContext
-	own   string // the id of the trace that begins with the request
-	code  fault.Code
-	err   error
+	start    time.Time
+	end      time.Time
+	trace    traceContext
+	own      string  // the id of the trace that begins with the request
+	proxies  proxies // trusted to give the client's address
+	clientIP string  // once ClientIP was called
+	code     fault.Code
+	err      error
 
 	holds atomic.Int32 // of those that still learn something, the middleware included
 	line  requestLine
@@ -124,7 +126,7 @@ func withoutKeys(s string) string {
 
 // logRequests writes one line per request, with its client's address, and has it
 // counted and recorded; counter and spans may be nil.
-func logRequests(log *requestLog, address func(*fiber.Ctx) string, counter RequestCounter, spans Spans) fiber.Handler {
+func logRequests(log *requestLog, trusted proxies, counter RequestCounter, spans Spans) fiber.Handler {
 	write := func(e *Event) {
 		log.write(e)
 		if spans != nil {
@@ -134,6 +136,7 @@ func logRequests(log *requestLog, address func(*fiber.Ctx) string, counter Reque
 	ids := newRequestIDs()
 	return func(c *fiber.Ctx) error {
 		e := beginEvent(c, ids.next(), beganAt(c))
+		e.proxies = trusted
 		if spans != nil {
 			e.sample(spans)
 		}
@@ -144,7 +147,7 @@ func logRequests(log *requestLog, address func(*fiber.Ctx) string, counter Reque
 				return err
 			}
 		}
-		e.line = requestLine{ctx: c.UserContext(), method: c.Method(), path: c.Path(), ip: address(c), status: c.Response().StatusCode()}
+		e.line = requestLine{ctx: c.UserContext(), method: c.Method(), path: c.Path(), ip: ClientIP(c), status: c.Response().StatusCode()}
 		e.end, e.write = time.Now(), write
 		if counter != nil {
 			counter.Request(e.line.method, e.Route, e.line.status, e.end.Sub(e.start))

@@ -6,7 +6,7 @@ import "time"
 const MaxAddresses = maxAddresses
 
 // Take takes a token of an address.
-func (l *AddressLimit) Take(address string) time.Duration { return l.take(address) }
+func (l *AddressLimit) Take(address string) time.Duration { return l.take(parseAddress(address)) }
 
 // Kept returns how many addresses the limit remembers.
 func (l *AddressLimit) Kept() int {

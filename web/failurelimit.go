@@ -139,7 +139,7 @@ func (l *FailureLimit) extend(until time.Time) {
 // lock returns the network of the request's address, and the locked shard that
 // remembers it, which the caller unlocks.
 func (l *FailureLimit) lock(c *fiber.Ctx) (*failureShard, netip.Prefix) {
-	key := networkOf(parseAddress(c.IP()))
+	key := networkOf(parseAddress(ClientIP(c)))
 	shard := &l.shards[maphash.Comparable(l.seed, key)%failureShards]
 	shard.mu.Lock()
 	return shard, key

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
 	"strconv"
 	"sync"
@@ -116,11 +117,12 @@ func TestWrongCredentialsAtOnceAreNoWayAround(t *testing.T) {
 func TestAFailureLimitRemembersABoundedNumberOfAddresses(t *testing.T) {
 	clock := &ticker{now: time.Unix(1_700_000_000, 0)}
 	limit := web.NewFailureLimit(clock.Now)
-	app := fiber.New(fiber.Config{ProxyHeader: fiber.HeaderXForwardedFor})
+	app := fiber.New()
 	request := func(address string, do func(c *fiber.Ctx) error) error {
-		c := app.AcquireCtx(new(fasthttp.RequestCtx))
+		var ctx fasthttp.RequestCtx
+		ctx.Init(&fasthttp.Request{}, &net.TCPAddr{IP: net.ParseIP(address)}, nil)
+		c := app.AcquireCtx(&ctx)
 		defer app.ReleaseCtx(c)
-		c.Request().Header.Set(fiber.HeaderXForwardedFor, address)
 		return do(c)
 	}
 	for n := range web.MaxAddresses + 1000 {

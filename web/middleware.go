@@ -54,7 +54,7 @@ func unreadable(answer fiber.ErrorHandler, https bool, log *requestLog) fiber.Er
 		setSecureHeaders(c, https)
 		event.name(c)
 		err = answer(c, err)
-		event.line = requestLine{ctx: c.UserContext(), method: c.Method(), path: c.Path(), ip: c.IP(), status: c.Response().StatusCode()}
+		event.line = requestLine{ctx: c.UserContext(), method: c.Method(), path: c.Path(), ip: ClientIP(c), status: c.Response().StatusCode()}
 		event.end = time.Now()
 		log.write(event)
 		return err

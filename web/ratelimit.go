@@ -17,9 +17,10 @@ const (
 )
 
 // AddressLimit is a token bucket for every client address, for what anybody
-// may ask. Loopback addresses are exempt; of IPv6 a whole /64 counts as one
-// address, because that is what one customer gets. It holds per process and
-// remembers a bounded number of addresses. It is safe for concurrent use.
+// may ask. Programs on this machine that call without a proxy are exempt; of
+// IPv6 a whole /64 counts as one address, because that is what one customer
+// gets. It holds per process and remembers a bounded number of addresses. It is
+// safe for concurrent use.
 type AddressLimit struct {
 	interval time.Duration // in which a token comes back
 	burst    int
@@ -39,7 +40,10 @@ func NewAddressLimit(perSecond, burst int, now func() time.Time) *AddressLimit {
 // Handler refuses requests of an address that has none left with RATE_LIMITED
 // and the time after which there is one again.
 func (l *AddressLimit) Handler(c *fiber.Ctx) error {
-	if wait := l.take(c.IP()); wait > 0 {
+	if isLocal(c) {
+		return c.Next()
+	}
+	if wait := l.take(parseAddress(ClientIP(c))); wait > 0 {
 		f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "too many requests from this address; wait before the next one")
 		f.RetryAfter = wait
 		return f
@@ -48,11 +52,7 @@ func (l *AddressLimit) Handler(c *fiber.Ctx) error {
 }
 
 // take takes a token of the address and returns 0, or returns how long to wait.
-func (l *AddressLimit) take(address string) time.Duration {
-	addr := parseAddress(address)
-	if addr.IsLoopback() {
-		return 0
-	}
+func (l *AddressLimit) take(addr netip.Addr) time.Duration {
 	key := networkOf(addr)
 	now := l.now()
 	l.mu.Lock()

@@ -24,7 +24,7 @@ const maxHeaders = 16 << 10
 type Options struct {
 	Names          *Names
 	HTTPS          bool           // the public URL is https
-	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
+	TrustedProxies []netip.Prefix // whose X-Forwarded-* and Forwarded headers are believed
 	Log            *slog.Logger   // its handler may be a LineWriter
 	ErrorPage      ErrorPage
 	Requests       RequestCounter // nil counts nothing
@@ -35,9 +35,9 @@ type Options struct {
 // New returns a server without routes: it limits, logs, recovers, sets
 // security headers and answers every returned error.
 func New(o Options) *fiber.App {
-	proxies := make([]string, len(o.TrustedProxies))
+	schemeProxies := make([]string, len(o.TrustedProxies))
 	for i, p := range o.TrustedProxies {
-		proxies[i] = p.String()
+		schemeProxies[i] = p.String()
 	}
 	log := newRequestLog(o.Log)
 	config := fiber.Config{
@@ -55,17 +55,12 @@ func New(o Options) *fiber.App {
 		// Bodies are JSON; nothing else is parsed before it is refused.
 		DisablePreParseMultipartForm: true,
 		ErrorHandler:                 unreadable(errorHandler(o.ErrorPage), o.HTTPS, log),
-		EnableTrustedProxyCheck:      true,
-		TrustedProxies:               proxies,
-	}
-	address := peerIP
-	if len(proxies) > 0 {
-		address = (*fiber.Ctx).IP
-		config.ProxyHeader = fiber.HeaderXForwardedFor
-		config.EnableIPValidation = true
+		// For the scheme of a request only; ClientIP finds its address.
+		EnableTrustedProxyCheck: true,
+		TrustedProxies:          schemeProxies,
 	}
 	app := fiber.New(config)
-	app.Use(logRequests(log, address, o.Requests, o.Spans), letGo(o.Draining), recoverPanics, secureHeaders(o.HTTPS), refuseTwoLengths, checkHosts(o.Names))
+	app.Use(logRequests(log, o.TrustedProxies, o.Requests, o.Spans), letGo(o.Draining), recoverPanics, secureHeaders(o.HTTPS), refuseTwoLengths, checkHosts(o.Names))
 	server := app.Server()
 	server.Handler = refuseUnknownMethods(app, server.Handler)
 	return app

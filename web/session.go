@@ -147,7 +147,7 @@ func PersonOf(c *fiber.Ctx) *Person {
 // for itself: the cookie beside it is not looked at, so that the two are never
 // combined.
 func (g *Guards) know(c *fiber.Ctx) error {
-	actor := Actor{Kind: "client", IP: c.IP(), RequestID: EventOf(c).RequestID}
+	actor := Actor{Kind: "client", IP: ClientIP(c), RequestID: EventOf(c).RequestID}
 	switch header := c.Get(fiber.HeaderAuthorization); {
 	case header != "":
 		if !isAPI(c) {

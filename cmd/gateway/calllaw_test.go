@@ -32,8 +32,9 @@ func outboundTypes() map[string][]string {
 }
 
 // sourceBreaches returns one line for each call in a file of room that the
-// house forbids: outbound clients outside services/egress, and Fiber's Body
-// and BodyParser, which inflate a compressed body past the size limit.
+// house forbids: outbound clients outside services/egress, Fiber's Body and
+// BodyParser, which inflate a compressed body past the size limit, and Fiber's
+// IP and IPs.
 func sourceBreaches(room, name string, source []byte) ([]string, error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, name, source, parser.SkipObjectResolution)
@@ -65,6 +66,9 @@ func sourceBreaches(room, name string, source []byte) ([]string, error) {
 			}
 			if method.Sel.Name == "BodyParser" || method.Sel.Name == "Body" && len(call.Args) == 0 {
 				report(call, method.Sel.Name+"() inflates compressed bodies past the limit; use BodyRaw")
+			}
+			if (method.Sel.Name == "IP" || method.Sel.Name == "IPs") && len(call.Args) == 0 {
+				report(call, method.Sel.Name+"() ignores trusted proxies; use web.ClientIP")
 			}
 			return true
 		})
@@ -181,6 +185,8 @@ func TestTheCallLawFindsBreaches(t *testing.T) {
 		{"an inflating body", "routes/mcp", usesFiber + `func f(c *fiber.Ctx) []byte { return c.Body() }`, 1},
 		{"an inflating body in the shell", "web", usesFiber + `func f(ctx *fiber.Ctx) []byte { return ctx.Body() }`, 1},
 		{"an inflating parser", "routes/admin", usesFiber + `func f(c *fiber.Ctx) error { return c.BodyParser(nil) }`, 1},
+		{"the peer's address", "routes/admin", usesFiber + `func f(c *fiber.Ctx) string { return c.IP() }`, 1},
+		{"forwarded addresses", "web", usesFiber + `func f(c *fiber.Ctx) []string { return c.IPs() }`, 1},
 		{"the raw body", "routes/mcp", usesFiber + `func f(c *fiber.Ctx) []byte { return c.BodyRaw() }`, 0},
 		{"a response's body field", "routes/mcp", usesHTTP + `func f(r *http.Response) any { return r.Body }`, 0},
 		{"a body elsewhere", "services/upstream", usesFasthttp + `func f(r *fh.Response) []byte { return r.Body() }`, 0},

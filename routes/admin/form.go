@@ -24,5 +24,5 @@ const maxUserAgent = 300
 // limits of attempts.
 func browserOf(c *fiber.Ctx, guards *web.Guards) access.Browser {
 	agent := c.Get(fiber.HeaderUserAgent)
-	return access.Browser{IP: c.IP(), UserAgent: agent[:min(len(agent), maxUserAgent)], Cookie: guards.SessionCookie(c)}
+	return access.Browser{IP: web.ClientIP(c), UserAgent: agent[:min(len(agent), maxUserAgent)], Cookie: guards.SessionCookie(c)}
 }

@@ -171,7 +171,7 @@ const anonymous = "anonymous"
 // address of a client that is nobody in particular.
 func streamOwner(c *fiber.Ctx, principal access.Principal) string {
 	if principal.ID() == anonymous {
-		return "address " + c.IP()
+		return "address " + web.ClientIP(c)
 	}
 	return principal.ProjectID() + " " + principal.ID()
 }

@@ -65,6 +65,6 @@ func clientForm(c *fiber.Ctx) (url.Values, error) {
 // actAsClient makes what follows be recorded as the doing of an MCP client.
 func actAsClient(c *fiber.Ctx, id string) {
 	c.SetUserContext(activity.WithActor(c.UserContext(), activity.Actor{
-		Kind: activity.ActorClient, ID: id, IP: c.IP(), RequestID: web.EventOf(c).RequestID,
+		Kind: activity.ActorClient, ID: id, IP: web.ClientIP(c), RequestID: web.EventOf(c).RequestID,
 	}))
 }

@@ -44,7 +44,7 @@ func (r *Register) Create(c *fiber.Ctx) error {
 		return err
 	}
 	actAsClient(c, "")
-	made, err := r.server.Register(c.UserContext(), body, c.IP())
+	made, err := r.server.Register(c.UserContext(), body, web.ClientIP(c))
 	if err != nil {
 		return answerError(c, err)
 	}
