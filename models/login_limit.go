@@ -2,10 +2,9 @@ package models
 
 import "time"
 
-// LoginLimit counts the recent attempts to sign in to one account or from one
-// address, over all replicas.
+// LoginLimit counts the recent attempts to sign in over all replicas.
 type LoginLimit struct {
-	Subject   string `gorm:"primaryKey"` // "account:" and a hash of the e-mail address, or "address:" and a network
+	Subject   string `gorm:"primaryKey"` // kind and value, such as "address:" and a network; e-mail addresses are hashed
 	StartedAt time.Time
 	Attempts  int64 // since StartedAt
 }

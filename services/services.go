@@ -149,7 +149,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.ProjectAuth = access.NewProjectAuth(s.keyIndex, s.tokenIndex, feed.Fresh, c.MaxStaleness, now)
 	s.OAuth = oauthserver.New(oauthserver.Options{DB: db, Issuer: c.PublicURL, Audit: s.Audit, Feed: feed, Sealer: c.Keys, Documents: s.clients.MCP().Transport, Now: now})
 	s.CallLimits = access.NewCallLimits(now)
-	s.People = access.NewPeople(db, s.Audit, feed, access.NewPasswords(), now)
+	s.People = access.NewPeople(db, s.Audit, feed, c.Keys, access.NewPasswords(), now)
 	if sso := c.SingleSignOn; sso.Configured() {
 		provider := oidc.NewProvider(oidc.Options{
 			Issuer: sso.Issuer, ClientID: sso.ClientID, ClientSecret: sso.ClientSecret, RedirectURL: c.PublicURL.String() + "/login/callback",

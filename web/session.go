@@ -21,6 +21,7 @@ const (
 // How long a browser keeps the cookies; the server ends sessions sooner.
 const (
 	sessionCookieAge = 7 * 24 * time.Hour
+	deviceCookieAge  = 180 * 24 * time.Hour
 	flowCookieAge    = 10 * time.Minute
 )
 
@@ -270,6 +271,15 @@ func (g *Guards) ClearSession(c *fiber.Ctx) { g.setCookie(c, g.sessionName(), ""
 // SessionCookie returns the value of the session's cookie, or "".
 func (g *Guards) SessionCookie(c *fiber.Ctx) string { return c.Cookies(g.sessionName()) }
 
+// SetDevice gives the browser the cookie by which it is known at the next
+// sign-in.
+func (g *Guards) SetDevice(c *fiber.Ctx, value string) {
+	g.setCookie(c, g.deviceName(), value, deviceCookieAge)
+}
+
+// DeviceCookie returns the value of the cookie that SetDevice set, or "".
+func (g *Guards) DeviceCookie(c *fiber.Ctx) string { return c.Cookies(g.deviceName()) }
+
 // SetFlow gives the browser the cookie that binds a sign-in by the identity
 // provider to it.
 func (g *Guards) SetFlow(c *fiber.Ctx, value string) {
@@ -287,6 +297,8 @@ func (g *Guards) TakeFlow(c *fiber.Ctx) string {
 // The prefix keeps other hosts of the domain from setting the cookie; browsers
 // take it with https only (RFC 6265bis, section 4.1.3.2).
 func (g *Guards) sessionName() string { return g.prefix() + "sid" }
+
+func (g *Guards) deviceName() string { return g.prefix() + "device" }
 
 func (g *Guards) flowName() string { return g.prefix() + "sso" }
 

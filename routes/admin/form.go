@@ -24,5 +24,11 @@ const maxUserAgent = 300
 // limits of attempts.
 func browserOf(c *fiber.Ctx, guards *web.Guards) access.Browser {
 	agent := c.Get(fiber.HeaderUserAgent)
-	return access.Browser{IP: web.ClientIP(c), UserAgent: agent[:min(len(agent), maxUserAgent)], Cookie: guards.SessionCookie(c)}
+	return access.Browser{IP: web.ClientIP(c), UserAgent: agent[:min(len(agent), maxUserAgent)], Cookie: guards.SessionCookie(c), Device: guards.DeviceCookie(c)}
+}
+
+// setSignedIn gives the browser the cookies of a session that has just begun.
+func setSignedIn(c *fiber.Ctx, guards *web.Guards, in access.SignedIn) {
+	guards.SetSession(c, in.Cookie.Reveal())
+	guards.SetDevice(c, in.Device.Reveal())
 }

@@ -70,7 +70,7 @@ func (l *Login) SignIn(c *fiber.Ctx) error {
 		}
 		return l.form(c, admin.LoginProps{Next: next, Email: email, Errors: errors})
 	}
-	l.guards.SetSession(c, in.Cookie.Reveal())
+	setSignedIn(c, l.guards, in)
 	return c.Redirect(next, fiber.StatusSeeOther)
 }
 

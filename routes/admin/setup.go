@@ -66,7 +66,7 @@ func (s *Setup) Create(c *fiber.Ctx) error {
 		}
 		return s.form(c, p)
 	}
-	s.guards.SetSession(c, in.Cookie.Reveal())
+	setSignedIn(c, s.guards, in)
 	if !p.Demo {
 		return Done(c, homePath, welcome)
 	}

@@ -59,7 +59,7 @@ func (s *SingleSignOn) Finish(c *fiber.Ctx) error {
 	if err != nil {
 		return s.failed(c, homePath, err)
 	}
-	s.guards.SetSession(c, in.Cookie.Reveal())
+	setSignedIn(c, s.guards, in)
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	return c.Redirect(web.LocalPath(next, homePath), fiber.StatusSeeOther)
 }

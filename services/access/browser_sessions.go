@@ -40,6 +40,7 @@ type Browser struct {
 	IP        string
 	UserAgent string
 	Cookie    string // of the session that the browser has already; empty without one
+	Device    string // cookie of a browser in which somebody signed in before; empty without one
 }
 
 // SessionInfo is a live browser session.
@@ -59,6 +60,7 @@ type SessionInfo struct {
 // not stored and cannot be had again.
 type SignedIn struct {
 	Cookie  secrets.Value
+	Device  secrets.Value // cookie by which the browser is known later; zero when the session was renewed
 	Session SessionInfo
 }
 
@@ -219,7 +221,11 @@ func (p *People) begin(tx *gorm.DB, user models.User, from Browser, authenticate
 	if err != nil {
 		return SignedIn{}, err
 	}
-	return SignedIn{Cookie: cookie, Session: sessionInfo(row, user, cookie.Reveal())}, nil
+	device, err := p.issueDevice(from.Device, user.Email)
+	if err != nil {
+		return SignedIn{}, err
+	}
+	return SignedIn{Cookie: cookie, Device: device, Session: sessionInfo(row, user, cookie.Reveal())}, nil
 }
 
 // renew gives a session another cookie value and notes that its person just

@@ -91,15 +91,6 @@ func TestSession(t *testing.T) {
 			want(t, second(w.people.StepUp(t.Context(), secrets.NewValue(password), access.Browser{IP: address, Cookie: old})), fault.CodeUnauthorized)
 		})
 	})
-	t.Run("guessing at the step is limited", func(t *testing.T) {
-		w := joinPeople(t, modelstest.SQLite(t), newClock())
-		w.add(t, email, models.RoleAdmin)
-		from := access.Browser{IP: address, Cookie: w.signIn(t, email)}
-		for range access.MaxLoginsPerAccount {
-			want(t, second(w.people.StepUp(t.Context(), secrets.NewValue("wrong"), from)), fault.CodeValidationFailed)
-		}
-		want(t, second(w.people.StepUp(t.Context(), secrets.NewValue(password), from)), fault.CodeRateLimited)
-	})
 	t.Run("a person has so many at most", func(t *testing.T) {
 		eachPeople(t, func(t *testing.T, w *peopleWorld) {
 			ada := w.add(t, email, models.RoleAdmin)

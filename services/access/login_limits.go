@@ -13,19 +13,66 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// How often somebody may try to sign in. The counts hold over all replicas; a
-// success gives the attempt back.
+// Maximum attempts to sign in within LoginWindow. The counts hold over all
+// replicas, and a success gives its attempt back. The account's own maximum is
+// high, so that failures from few addresses do not lock its person out.
 const (
-	MaxLoginsPerAccount = 10 // in LoginWindow
-	MaxLoginsPerAddress = 30 // in LoginWindow
-	LoginWindow         = 15 * time.Minute
+	LoginWindow = 15 * time.Minute
+
+	MaxLoginsPerAddress  = 30  // to any account
+	MaxLoginsPerPair     = 10  // to one account from one address
+	MaxLoginsPerAccount  = 100 // to one account from all addresses
+	MaxLoginsPerDevice   = 10  // to one account in a browser that signed in to it before
+	MaxStepUpsPerSession = 10
 )
+
+// tooManyAttempts is the reason in the audit log.
+const tooManyAttempts = "too many attempts"
+
+// loginLimit is one of the counts that an attempt falls under.
+type loginLimit struct {
+	subject string
+	max     int64
+	// restarts is whether a success deletes the count, rather than take itself
+	// back out of it.
+	restarts bool
+}
+
+// loginLimits returns the limits of an attempt to sign in. The account's is the
+// last, so that attempts which the others reject do not count for it. A browser
+// that signed in to the account before has a separate limit.
+func (p *People) loginLimits(email string, from Browser) []loginLimit {
+	if d, known := p.knownDevice(from.Device, email); known {
+		return []loginLimit{{subject: "device:" + d.ID, max: MaxLoginsPerDevice, restarts: true}}
+	}
+	return []loginLimit{
+		addressLimit(from.IP),
+		{subject: pairSubject(email, from.IP), max: MaxLoginsPerPair, restarts: true},
+		{subject: accountSubject(email), max: MaxLoginsPerAccount},
+	}
+}
+
+func addressLimit(ip string) loginLimit {
+	return loginLimit{subject: addressSubject(ip), max: MaxLoginsPerAddress}
+}
+
+// stepUpLimit returns the limit of wrong passwords in a session, which no
+// attempt elsewhere counts for.
+func stepUpLimit(sessionID string) loginLimit {
+	return loginLimit{subject: "session:" + sessionID, max: MaxStepUpsPerSession, restarts: true}
+}
 
 // accountSubject names an account in the limits. It is a hash, because people
 // type passwords into the wrong field.
 func accountSubject(email string) string {
 	sum := sha256.Sum256([]byte(foldEmail(email)))
 	return "account:" + hex.EncodeToString(sum[:])
+}
+
+// pairSubject names an account and a network in the limits.
+func pairSubject(email, ip string) string {
+	sum := sha256.Sum256([]byte(accountSubject(email) + " " + addressSubject(ip)))
+	return "pair:" + hex.EncodeToString(sum[:])
 }
 
 // addressSubject names the network of an address in the limits: for IPv6 the
@@ -43,10 +90,22 @@ func addressSubject(ip string) string {
 	return "address:" + addr.String()
 }
 
+// countLogins counts an attempt under each limit, in order, until one is
+// exceeded. It returns RATE_LIMITED then, and whether this was the first attempt
+// beyond it.
+func (p *People) countLogins(ctx context.Context, limits ...loginLimit) (first bool, err error) {
+	for _, limit := range limits {
+		if first, err := p.countLogin(ctx, limit); err != nil {
+			return first, err
+		}
+	}
+	return false, nil
+}
+
 // countLogin counts an attempt before it is made, so that attempts at the
 // same moment cannot pass together. It returns RATE_LIMITED with the time to
 // wait when one too many was made, and whether this is the first of those.
-func (p *People) countLogin(ctx context.Context, subject string, limit int64) (first bool, err error) {
+func (p *People) countLogin(ctx context.Context, limit loginLimit) (first bool, err error) {
 	now := p.now()
 	over := now.Add(-LoginWindow)
 	var row models.LoginLimit
@@ -54,27 +113,31 @@ func (p *People) countLogin(ctx context.Context, subject string, limit int64) (f
 		ON CONFLICT (subject) DO UPDATE SET
 			attempts = CASE WHEN login_limits.started_at <= ? THEN 1 ELSE login_limits.attempts + 1 END,
 			started_at = CASE WHEN login_limits.started_at <= ? THEN excluded.started_at ELSE login_limits.started_at END
-		RETURNING subject, started_at, attempts`, subject, now, over, over).Scan(&row).Error
+		RETURNING subject, started_at, attempts`, limit.subject, now, over, over).Scan(&row).Error
 	if err != nil {
 		return false, fault.Internal(err)
 	}
-	if row.Attempts <= limit {
+	if row.Attempts <= limit.max {
 		return false, nil
 	}
 	f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "too many attempts to sign in: wait a while and try again")
 	f.RetryAfter = max(row.StartedAt.Add(LoginWindow).Sub(now), time.Second)
-	return row.Attempts == limit+1, f
+	return row.Attempts == limit.max+1, f
 }
 
-// forgiveLogin takes a success back out of the counts: the account begins
-// anew, and the address gets its attempt back.
-func forgiveLogin(tx *gorm.DB, email, ip string) error {
-	if err := tx.Delete(&models.LoginLimit{}, "subject = ?", accountSubject(email)).Error; err != nil {
-		return err
+// forgiveLogins takes a success back out of the counts.
+func forgiveLogins(tx *gorm.DB, limits ...loginLimit) error {
+	for _, limit := range limits {
+		rows := tx.Model(&models.LoginLimit{}).Where("subject = ?", limit.subject)
+		var err error
+		if limit.restarts {
+			err = rows.Delete(&models.LoginLimit{}).Error
+		} else {
+			err = rows.Where("attempts > 0").Update("attempts", gorm.Expr("attempts - 1")).Error
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return forgiveAddress(tx, ip)
-}
-
-func forgiveAddress(tx *gorm.DB, ip string) error {
-	return tx.Model(&models.LoginLimit{}).Where("subject = ? AND attempts > 0", addressSubject(ip)).Update("attempts", gorm.Expr("attempts - 1")).Error
+	return nil
 }

@@ -2,7 +2,6 @@ package access_test
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -25,22 +24,31 @@ func (w *peopleWorld) failing(t *testing.T, n int, email, ip string) {
 	}
 }
 
+// failAll makes n failing attempts on the account from as many addresses as
+// needed.
+func (w *peopleWorld) failAll(t *testing.T, n int) {
+	t.Helper()
+	for i := range n {
+		w.failing(t, 1, email, fmt.Sprintf("203.0.113.%d", i/access.MaxLoginsPerPair))
+	}
+}
+
 func TestLoginLimit(t *testing.T) {
-	t.Run("the eleventh attempt on an account is refused on every replica", func(t *testing.T) {
+	t.Run("eleventh attempt on an account from an address", func(t *testing.T) {
 		modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 			c := newClock()
 			one, two := joinPeople(t, dsn, c), joinPeople(t, dsn, c)
 			one.add(t, email, models.RoleAdmin)
-			one.failing(t, 5, email, "192.0.2.1")
-			two.failing(t, 5, "ADA@example.COM", "192.0.2.2")
+			one.failing(t, 5, email, address)
+			two.failing(t, 5, "ADA@example.COM", address)
 			for _, w := range []*peopleWorld{one, two} {
 				hashes := w.hashes.Load()
-				f := want(t, w.try(t, email, password, "192.0.2.3"), fault.CodeRateLimited)
+				f := want(t, w.try(t, email, password, address), fault.CodeRateLimited)
 				if f.RetryAfter <= 0 || f.RetryAfter > access.LoginWindow {
 					t.Errorf("try again after %s", f.RetryAfter)
 				}
 				if w.hashes.Load() != hashes {
-					t.Error("a refused attempt costs a hash")
+					t.Error("a rejected attempt costs a hash")
 				}
 			}
 			failures := 0
@@ -49,24 +57,58 @@ func TestLoginLimit(t *testing.T) {
 					failures++
 				}
 			}
-			if failures != access.MaxLoginsPerAccount+1 {
+			if failures != access.MaxLoginsPerPair+1 {
 				t.Errorf("%d failures are recorded, want each inside the limit and one beyond it", failures)
 			}
 			c.Advance(access.LoginWindow - time.Millisecond)
-			want(t, two.try(t, email, password, "192.0.2.4"), fault.CodeRateLimited)
+			want(t, two.try(t, email, password, address), fault.CodeRateLimited)
 			c.Advance(time.Millisecond)
-			if err := two.try(t, email, password, "192.0.2.4"); err != nil {
+			if err := two.try(t, email, password, address); err != nil {
 				t.Errorf("after the window: %v", err)
 			}
 		})
 	})
-	t.Run("a success begins anew", func(t *testing.T) {
+	t.Run("another address", func(t *testing.T) {
 		eachPeople(t, func(t *testing.T, w *peopleWorld) {
 			w.add(t, email, models.RoleAdmin)
-			w.failing(t, access.MaxLoginsPerAccount-1, email, "192.0.2.1")
+			w.failing(t, access.MaxLoginsPerPair, email, "203.0.113.1")
+			want(t, w.try(t, email, password, "203.0.113.1"), fault.CodeRateLimited)
+			if err := w.try(t, email, password, address); err != nil {
+				t.Errorf("the person is locked out elsewhere: %v", err)
+			}
+		})
+	})
+	t.Run("attempts on an account from all addresses", func(t *testing.T) {
+		eachPeople(t, func(t *testing.T, w *peopleWorld) {
+			w.add(t, email, models.RoleAdmin)
+			w.failAll(t, access.MaxLoginsPerAccount-1)
+			w.failing(t, 1, email, "203.0.113.254")
+			want(t, w.try(t, email, password, address), fault.CodeRateLimited)
+			want(t, w.try(t, email, password, address), fault.CodeRateLimited)
+			w.Advance(access.LoginWindow)
+			if err := w.try(t, email, password, address); err != nil {
+				t.Errorf("after the window: %v", err)
+			}
+		})
+	})
+	t.Run("rejected attempts do not count for the account", func(t *testing.T) {
+		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		w.add(t, email, models.RoleAdmin)
+		w.failing(t, access.MaxLoginsPerPair, email, "203.0.113.1")
+		for range access.MaxLoginsPerAccount {
+			want(t, w.try(t, email, "wrong password", "203.0.113.1"), fault.CodeRateLimited)
+		}
+		if err := w.try(t, email, password, address); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("a success restarts the count of its address", func(t *testing.T) {
+		eachPeople(t, func(t *testing.T, w *peopleWorld) {
+			w.add(t, email, models.RoleAdmin)
+			w.failing(t, access.MaxLoginsPerPair-1, email, address)
 			w.signIn(t, email)
-			w.failing(t, access.MaxLoginsPerAccount, email, "192.0.2.2")
-			want(t, w.try(t, email, password, "192.0.2.3"), fault.CodeRateLimited)
+			w.failing(t, access.MaxLoginsPerPair, email, address)
+			want(t, w.try(t, email, password, address), fault.CodeRateLimited)
 		})
 	})
 	t.Run("the thirty-first attempt from an address is refused", func(t *testing.T) {
@@ -107,7 +149,7 @@ func TestLoginLimit(t *testing.T) {
 			var wg sync.WaitGroup
 			for i := range errs {
 				wg.Go(func() {
-					_, errs[i] = worlds[i%2].people.SignIn(t.Context(), email, secrets.NewValue("wrong password"), access.Browser{IP: fmt.Sprintf("192.0.2.%d", i+1)})
+					_, errs[i] = worlds[i%2].people.SignIn(t.Context(), email, secrets.NewValue("wrong password"), access.Browser{IP: address})
 				})
 			}
 			wg.Wait()
@@ -119,7 +161,7 @@ func TestLoginLimit(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if limited != len(errs)-access.MaxLoginsPerAccount {
+			if limited != len(errs)-access.MaxLoginsPerPair {
 				t.Errorf("%d of %d attempts were refused", limited, len(errs))
 			}
 		})
@@ -131,7 +173,7 @@ func TestLoginLimit(t *testing.T) {
 		if err := w.db.Model(&models.LoginLimit{}).Order("subject").Pluck("subject", &subjects).Error; err != nil {
 			t.Fatal(err)
 		}
-		if len(subjects) != 2 || len(subjects[0]) != len("account:")+64 || !slices.Contains(subjects, "address:"+address) {
+		if len(subjects) != 3 || len(subjects[0]) != len("account:")+64 || subjects[1] != "address:"+address || len(subjects[2]) != len("pair:")+64 {
 			t.Errorf("counted by %q", subjects)
 		}
 		if last := w.lastAudit(t); last.Object != "unknown account" {

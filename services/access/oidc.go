@@ -157,7 +157,8 @@ func (s *SingleSignOn) Finish(ctx context.Context, cookie string, answer SSOAnsw
 	if subtle.ConstantTimeCompare([]byte(answer.State), []byte(q.State)) != 1 {
 		return SignedIn{}, "", spoiled()
 	}
-	if _, err := s.people.countLogin(ctx, addressSubject(from.IP), MaxLoginsPerAddress); err != nil {
+	limit := addressLimit(from.IP)
+	if _, err := s.people.countLogins(ctx, limit); err != nil {
 		return SignedIn{}, "", err
 	}
 	if err := s.spend(ctx, q.State, f.Started.Add(SingleSignOnLifetime)); err != nil {
@@ -179,11 +180,11 @@ func (s *SingleSignOn) Finish(ctx context.Context, cookie string, answer SSOAnsw
 	if err != nil {
 		return SignedIn{}, "", errors.Join(err, s.refused(ctx, "nobody invited the person"))
 	}
-	in, err := s.people.enter(ctx, user, from, proved, "single sign-on", func(_ *gorm.DB, row models.User) error {
+	in, err := s.people.enter(ctx, user, from, proved, "single sign-on", func(tx *gorm.DB, row models.User) error {
 		if row.OIDCIssuer != identity.Issuer || row.OIDCSubject != identity.Subject {
 			return uninvited()
 		}
-		return nil
+		return forgiveLogins(tx, limit)
 	})
 	return in, f.Next, err
 }

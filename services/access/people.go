@@ -30,14 +30,15 @@ type People struct {
 	db        *gorm.DB
 	audit     Auditor
 	feed      Publisher
+	sealer    TokenSealer
 	passwords *Passwords
 	now       func() time.Time
 }
 
 // NewPeople returns the people of the database. Changes are recorded in audit
-// and announced on feed.
-func NewPeople(db *gorm.DB, audit Auditor, feed Publisher, passwords *Passwords, now func() time.Time) *People {
-	return &People{db: db, audit: audit, feed: feed, passwords: passwords, now: now}
+// and announced on feed; sealer seals the cookies of known browsers.
+func NewPeople(db *gorm.DB, audit Auditor, feed Publisher, sealer TokenSealer, passwords *Passwords, now func() time.Time) *People {
+	return &People{db: db, audit: audit, feed: feed, sealer: sealer, passwords: passwords, now: now}
 }
 
 // Person is somebody who may sign in, or might if they were not disabled.

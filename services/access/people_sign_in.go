@@ -21,7 +21,8 @@ import (
 // many people sign in at once.
 func (p *People) SignIn(ctx context.Context, email string, password secrets.Value, from Browser) (SignedIn, error) {
 	ctx = fromClient(ctx, from)
-	user, err := p.attempt(ctx, email, from)
+	limits := p.loginLimits(email, from)
+	user, err := p.attempt(ctx, email, limits)
 	if err != nil {
 		return SignedIn{}, err
 	}
@@ -45,6 +46,9 @@ func (p *People) SignIn(ctx context.Context, email string, password secrets.Valu
 		if now.PasswordHash != user.PasswordHash {
 			return wrongCredentials() // it was changed while it was checked
 		}
+		if err := forgiveLogins(tx, limits...); err != nil {
+			return err
+		}
 		if renewed != "" {
 			return tx.Model(&models.User{}).Where("id = ?", user.ID).Update("password_hash", renewed).Error
 		}
@@ -54,11 +58,8 @@ func (p *People) SignIn(ctx context.Context, email string, password secrets.Valu
 
 // attempt counts an attempt to sign in and returns the account's row, or an
 // empty one when there is none.
-func (p *People) attempt(ctx context.Context, email string, from Browser) (models.User, error) {
-	if _, err := p.countLogin(ctx, addressSubject(from.IP), MaxLoginsPerAddress); err != nil {
-		return models.User{}, err
-	}
-	first, limited := p.countLogin(ctx, accountSubject(email), MaxLoginsPerAccount)
+func (p *People) attempt(ctx context.Context, email string, limits []loginLimit) (models.User, error) {
+	first, limited := p.countLogins(ctx, limits...)
 	if limited != nil && !first {
 		return models.User{}, limited
 	}
@@ -68,8 +69,8 @@ func (p *People) attempt(ctx context.Context, email string, from Browser) (model
 		return models.User{}, fault.Internal(err)
 	}
 	if limited != nil {
-		// The log tells once that an account is being tried.
-		if err := p.recordFailure(ctx, &user, "too many attempts"); err != nil {
+		// Recorded once for each limit, for an administrator to notice.
+		if err := p.recordFailure(ctx, &user, tooManyAttempts); err != nil {
 			return models.User{}, err
 		}
 	}
@@ -97,9 +98,6 @@ func (p *People) enter(ctx context.Context, user models.User, from Browser, auth
 		}
 		row.LastLoginAt = &now
 		if in, err = p.begin(tx, row, from, authenticatedAt); err != nil {
-			return err
-		}
-		if err := forgiveLogin(tx, row.Email, from.IP); err != nil {
 			return err
 		}
 		return p.audit.Record(actingAs(tx, &row, from.IP), entry("login.succeeded", &row, "method", method))
@@ -135,12 +133,18 @@ func (p *People) StepUp(ctx context.Context, password secrets.Value, from Browse
 // fault.
 func (p *People) proved(ctx context.Context, password secrets.Value, field string, from Browser, before func() error, also func(tx *gorm.DB, user *models.User, sessionID string) error) (SignedIn, error) {
 	ctx = fromClient(ctx, from)
-	_, user, err := p.liveSession(p.db.WithContext(ctx), from.Cookie)
+	session, user, err := p.liveSession(p.db.WithContext(ctx), from.Cookie)
 	if err != nil {
 		return SignedIn{}, fault.From(err)
 	}
-	if _, err := p.attempt(ctx, user.Email, from); err != nil {
-		return SignedIn{}, err
+	limit := stepUpLimit(session.ID)
+	if first, limited := p.countLogins(ctx, limit); limited != nil {
+		if first {
+			if err := p.recordFailure(ctx, &user, tooManyAttempts); err != nil {
+				return SignedIn{}, err
+			}
+		}
+		return SignedIn{}, limited
 	}
 	ok, _, err := p.passwords.Matches(ctx, user.PasswordHash, password)
 	if err != nil {
@@ -171,7 +175,7 @@ func (p *People) proved(ctx context.Context, password secrets.Value, field strin
 		if in, err = p.renew(tx, row, current); err != nil {
 			return err
 		}
-		if err := forgiveLogin(tx, current.Email, from.IP); err != nil {
+		if err := forgiveLogins(tx, limit); err != nil {
 			return err
 		}
 		return also(actingAs(tx, &current, from.IP), &current, row.ID)

@@ -230,9 +230,9 @@ func TestSweepKeepsWhatStillCounts(t *testing.T) {
 			advance time.Duration
 			left    [3]int64
 		}{
-			{access.SingleSignOnLifetime - time.Millisecond, [3]int64{1, 2, 1}},
-			{time.Millisecond, [3]int64{1, 2, 0}},
-			{access.LoginWindow - access.SingleSignOnLifetime - time.Millisecond, [3]int64{1, 2, 0}},
+			{access.SingleSignOnLifetime - time.Millisecond, [3]int64{1, 3, 1}},
+			{time.Millisecond, [3]int64{1, 3, 0}},
+			{access.LoginWindow - access.SingleSignOnLifetime - time.Millisecond, [3]int64{1, 3, 0}},
 			{time.Millisecond, [3]int64{1, 0, 0}},
 			{access.SetupLifetime - access.LoginWindow - time.Millisecond, [3]int64{1, 0, 0}},
 			{time.Millisecond, [3]int64{0, 0, 0}},

@@ -44,7 +44,11 @@ func joinPeople(t *testing.T, dsn string, c *clock) *peopleWorld {
 		sum := sha256.Sum256(append(salt, password...))
 		return sum[:length]
 	})
-	w.people = access.NewPeople(w.db, activity.NewAudit(w.db, c.Now), feed, passwords, c.Now)
+	ring, err := secrets.ParseKeyRing("k1:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.people = access.NewPeople(w.db, activity.NewAudit(w.db, c.Now), feed, ring, passwords, c.Now)
 	return w
 }
 

@@ -94,7 +94,8 @@ func (p *People) Setup(ctx context.Context, form SetupForm, from Browser) (Signe
 	if !open {
 		return SignedIn{}, setupIsOver()
 	}
-	if _, err := p.countLogin(ctx, addressSubject(from.IP), MaxLoginsPerAddress); err != nil {
+	limit := addressLimit(from.IP)
+	if _, err := p.countLogins(ctx, limit); err != nil {
 		return SignedIn{}, err
 	}
 	if err := p.checkSetupToken(p.db.WithContext(ctx), form.Token); err != nil {
@@ -125,7 +126,7 @@ func (p *People) Setup(ctx context.Context, form SetupForm, from Browser) (Signe
 		if in, err = p.begin(tx, user, from, p.now()); err != nil {
 			return err
 		}
-		if err := forgiveAddress(tx, from.IP); err != nil {
+		if err := forgiveLogins(tx, limit); err != nil {
 			return err
 		}
 		return p.audit.Record(actingAs(tx, &user, from.IP), entry("setup", &user))

@@ -1,0 +1,114 @@
+package routes_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mcpgateway/models"
+	"mcpgateway/routes/routestest"
+	"mcpgateway/services/access"
+	"mcpgateway/services/secrets"
+)
+
+// signInForm is an attempt to sign in through a proxy at the server's peer,
+// which appends the address of its own peer to what the browser sent.
+type signInForm struct {
+	email, password string
+	sent            string // X-Forwarded-For of the browser
+	from            string // its address
+	device          string
+}
+
+// post returns the status, and the cookies by name.
+func (f signInForm) post(t *testing.T, a *routestest.App) (int, map[string]*http.Cookie) {
+	t.Helper()
+	form := url.Values{"email": {f.email}, "password": {f.password}}
+	r := httptest.NewRequest(http.MethodPost, "/login", strings.NewReader(form.Encode()))
+	r.Host = "127.0.0.1:8080"
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	r.Header.Set("X-Forwarded-For", strings.TrimPrefix(f.sent+", "+f.from, ", "))
+	if f.device != "" {
+		r.AddCookie(&http.Cookie{Name: "device", Value: f.device})
+	}
+	answer, err := a.Test(r, -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	cookies := map[string]*http.Cookie{}
+	for _, c := range answer.Cookies() {
+		cookies[c.Name] = c
+	}
+	return answer.StatusCode, cookies
+}
+
+// withPeople returns an application behind a trusted proxy with accounts that
+// share a password.
+func withPeople(t *testing.T, emails ...string) *routestest.App {
+	t.Helper()
+	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), "GATEWAY_TRUSTED_PROXIES=0.0.0.0/32")
+	for _, email := range emails {
+		if _, err := a.Services.People.Create(t.Context(), access.NewPerson{Email: email, Role: models.RoleAdmin, Password: secrets.NewValue(password)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return a
+}
+
+func TestForgedAddressesBuyNoGuesses(t *testing.T) {
+	const attempts = 45
+	a := withPeople(t, "ada@example.com")
+	judged := 0
+	for n := range attempts {
+		// A password for each of many accounts, each with another forged address.
+		status, _ := signInForm{email: fmt.Sprintf("person%d@example.com", n), password: "wrong", sent: fmt.Sprintf("203.0.113.%d", n), from: "192.0.2.1"}.post(t, a)
+		if status == http.StatusUnprocessableEntity {
+			judged++
+		}
+	}
+	t.Logf("%d of %d guesses were judged", judged, attempts)
+	if judged != access.MaxLoginsPerAddress {
+		t.Errorf("%d of %d guesses were judged, want %d", judged, attempts, access.MaxLoginsPerAddress)
+	}
+	if status, _ := (signInForm{email: "ada@example.com", password: password, from: "203.0.113.1"}).post(t, a); status != http.StatusSeeOther {
+		t.Errorf("the owner of a forged address is locked out: %d", status)
+	}
+}
+
+func TestWrongPasswordsElsewhereLockNobodyOut(t *testing.T) {
+	a := withPeople(t, "ada@example.com")
+	ada := signInForm{email: "ada@example.com", password: password, from: "192.0.2.1"}
+	status, cookies := ada.post(t, a)
+	if status != http.StatusSeeOther {
+		t.Fatal(status)
+	}
+	device := cookies["device"]
+	if device == nil || !device.HttpOnly || device.SameSite != http.SameSiteLaxMode || device.Path != "/" || device.MaxAge != int(access.DeviceLifetime.Seconds()) || device.Secure {
+		t.Fatalf("the device cookie is %+v", device)
+	}
+	for n := range access.MaxLoginsPerPair + 1 {
+		status, _ = signInForm{email: "ada@example.com", password: "wrong", from: "198.51.100.1"}.post(t, a)
+		if want := map[bool]int{false: http.StatusUnprocessableEntity, true: http.StatusTooManyRequests}[n == access.MaxLoginsPerPair]; status != want {
+			t.Fatalf("attempt %d: %d, want %d", n+1, status, want)
+		}
+	}
+	if status, _ = ada.post(t, a); status != http.StatusSeeOther {
+		t.Errorf("from another address: %d", status)
+	}
+	for n := range access.MaxLoginsPerAccount {
+		signInForm{email: "ada@example.com", password: "wrong", from: fmt.Sprintf("198.51.100.%d", 2+n/access.MaxLoginsPerPair)}.post(t, a)
+	}
+	if status, _ = ada.post(t, a); status != http.StatusTooManyRequests {
+		t.Errorf("beyond the account's limit: %d", status)
+	}
+	ada.device = device.Value
+	if status, _ = ada.post(t, a); status != http.StatusSeeOther {
+		t.Errorf("in the browser that signed in before: %d", status)
+	}
+}

@@ -1,0 +1,59 @@
+package access
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"time"
+
+	"mcpgateway/services/secrets"
+)
+
+// DeviceLifetime is how long a browser counts as known after its last sign-in.
+const DeviceLifetime = 180 * 24 * time.Hour
+
+const (
+	devicePurpose = "gateway device v1"
+	deviceSize    = 16  // random bytes that identify a device
+	maxDevice     = 512 // bytes of a device cookie
+)
+
+// device is a browser in which a person has signed in. The browser keeps it as
+// a sealed cookie. It admits to nothing: attempts to sign in to that account
+// from that browser are counted apart, so that failures elsewhere do not lock
+// the person out of it.
+type device struct {
+	ID       string `json:"id"`
+	Account  string `json:"account"`   // subject of the account's limit
+	IssuedAt int64  `json:"issued_at"` // Unix seconds
+}
+
+// knownDevice returns the device of a cookie that was issued for the account.
+func (p *People) knownDevice(cookie, email string) (d device, known bool) {
+	if cookie == "" || len(cookie) > maxDevice {
+		return device{}, false
+	}
+	plain, err := p.sealer.OpenToken(devicePurpose, cookie)
+	if err != nil || json.Unmarshal(plain, &d) != nil || d.Account != accountSubject(email) {
+		return device{}, false
+	}
+	age := p.now().Sub(time.Unix(d.IssuedAt, 0))
+	return d, age < DeviceLifetime
+}
+
+// issueDevice returns the cookie of a browser in which the account's person has
+// just signed in. A device that is known already keeps its ID.
+func (p *People) issueDevice(cookie, email string) (secrets.Value, error) {
+	d, known := p.knownDevice(cookie, email)
+	if !known {
+		id := make([]byte, deviceSize)
+		rand.Read(id) // never fails
+		d = device{ID: base64.RawURLEncoding.EncodeToString(id), Account: accountSubject(email)}
+	}
+	d.IssuedAt = p.now().Unix()
+	plain, err := json.Marshal(d)
+	if err != nil {
+		return secrets.Value{}, err
+	}
+	return secrets.NewValue(p.sealer.SealToken(devicePurpose, plain)), nil
+}
