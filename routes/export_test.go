@@ -18,10 +18,9 @@ type Row struct{ Method, Path, Guard string }
 // Table returns the whole table.
 func Table(s *services.Services) []Row {
 	names := web.NewNames(s.Config.PublicURL, nil, nil, true)
-	failures := web.NewFailureLimit(time.Now)
-	guards, _ := newGuards(s, failures)
+	guards, _ := newGuards(s)
 	var rows []Row
-	for _, r := range table(s, names, guards, failures, layout.NewAssets(static.URL)) {
+	for _, r := range table(s, names, guards, layout.NewAssets(static.URL)) {
 		rows = append(rows, Row{r.method, r.path, string(r.guard)})
 	}
 	return rows
@@ -38,7 +37,7 @@ func NewWithLimit(s *services.Services, log *slog.Logger, limit time.Duration) *
 
 // Kinds returns the kinds of guards that exist.
 func Kinds(s *services.Services) map[string]bool {
-	_, before := newGuards(s, web.NewFailureLimit(time.Now))
+	_, before := newGuards(s)
 	kinds := map[string]bool{}
 	for kind := range before {
 		kinds[string(kind)] = true

@@ -36,6 +36,12 @@ const (
 	publicBurst     = 100
 )
 
+// How often one address may present wrong keys before it is told to stop.
+const (
+	wrongKeysPerSecond = 1
+	wrongKeysBurst     = 100
+)
+
 // Paths where people sign in and prove again who they are.
 const (
 	loginPath  = "/login"
@@ -44,9 +50,9 @@ const (
 
 // newGuards returns the guards and the handlers that stand before a route of
 // each kind.
-func newGuards(s *services.Services, failures *web.FailureLimit) (*web.Guards, map[guard][]fiber.Handler) {
+func newGuards(s *services.Services) (*web.Guards, map[guard][]fiber.Handler) {
 	g := web.NewGuards(web.GuardOptions{
-		Sessions: sessions{s.People}, Token: access.NewAdminToken(s.Config.AdminToken), Failures: failures, PublicURL: s.Config.PublicURL,
+		Sessions: sessions{s.People}, Token: access.NewAdminToken(s.Config.AdminToken), Failures: web.NewFailureLimit(time.Now), PublicURL: s.Config.PublicURL,
 		NeedStepUp: s.People.NeedStepUp, Act: act, Denied: s.Denials.Record, LoginPath: loginPath, StepUpPath: stepUpPath,
 	})
 	perAddress := web.NewAddressLimit(publicPerSecond, publicBurst, time.Now).Handler

@@ -50,9 +50,8 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 		Names: names, HTTPS: c.PublicURL.Scheme == "https", TrustedProxies: c.TrustedProxies, Log: log,
 		ErrorPage: ui.ErrorPage(assets), Requests: s.Metrics, Draining: s.Draining, Spans: spansOf(s.Tracer),
 	})
-	failures := web.NewFailureLimit(time.Now)
-	guards, before := newGuards(s, failures)
-	for _, r := range table(s, names, guards, failures, assets) {
+	guards, before := newGuards(s)
+	for _, r := range table(s, names, guards, assets) {
 		chain, declared := before[r.guard]
 		if !declared {
 			chain = []fiber.Handler{closed} // nobody may use a route that does not say who may
@@ -70,10 +69,10 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 	return app
 }
 
-func table(s *services.Services, names *web.Names, guards *web.Guards, failures *web.FailureLimit, assets layout.Assets) []route {
+func table(s *services.Services, names *web.Names, guards *web.Guards, assets layout.Assets) []route {
 	endpoint := mcp.NewEndpoint(mcp.Options{
 		Projects: s.Directory, Auth: s.ProjectAuth, Gateway: s.Gateway, Sessions: mcp.NewSessions(s.Config.Keys, s.EndedSessions, time.Now),
-		Names: names, Failures: web.NewFailureLimit(time.Now), Limits: s.CallLimits, Subscriptions: s.Subscriptions, MaxStreams: s.Config.MaxStreams, PublicURL: s.Config.PublicURL.String(),
+		Names: names, Failures: web.NewFailureLimit(time.Now), WrongKeys: web.NewAddressLimit(wrongKeysPerSecond, wrongKeysBurst, time.Now), Limits: s.CallLimits, Subscriptions: s.Subscriptions, MaxStreams: s.Config.MaxStreams, PublicURL: s.Config.PublicURL.String(),
 	})
 	health := api.NewHealth(s.Ready)
 	registry, templates, registryV01 := api.NewRegistry(s.Catalog), api.NewTemplates(s.Catalog), api.NewRegistryV01(s.Catalog)
@@ -88,7 +87,7 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, failures 
 	people := api.NewPeople(s.People)
 	metadata := oauth.NewMetadata(s.Config.PublicURL, s.Directory)
 	authorize := oauth.NewAuthorize(s.OAuth, s.Directory, assets, loginPath)
-	token, register, grants := oauth.NewToken(s.OAuth, failures), oauth.NewRegister(s.OAuth), oauth.NewGrants(s.OAuth, assets, time.Now)
+	token, register, grants := oauth.NewToken(s.OAuth, web.NewFailureLimit(time.Now)), oauth.NewRegister(s.OAuth), oauth.NewGrants(s.OAuth, assets, time.Now)
 	frames := adminpages.NewPages(assets, adminpages.Banners(s.Waiting))
 	activity := adminpages.NewActivity(adminpages.ActivityOptions{
 		Pages: frames, Guards: guards, Directory: s.Directory, Health: s.Syncer, Calls: s.Calls, Keys: s.Keys, People: s.People, Cursors: page.NewCursors(s.Config.Keys),

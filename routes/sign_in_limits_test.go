@@ -16,7 +16,7 @@ import (
 )
 
 // signInForm is an attempt to sign in through a proxy at the server's peer,
-// which appends the address of its own peer to what the browser sent.
+// which appends the browser's address to what it sent.
 type signInForm struct {
 	email, password string
 	sent            string // X-Forwarded-For of the browser
@@ -81,7 +81,7 @@ func TestForgedAddressesBuyNoGuesses(t *testing.T) {
 	}
 }
 
-func TestWrongPasswordsElsewhereLockNobodyOut(t *testing.T) {
+func TestWrongPasswordsElsewhereLockNoOneOut(t *testing.T) {
 	a := withPeople(t, "ada@example.com")
 	ada := signInForm{email: "ada@example.com", password: password, from: "192.0.2.1"}
 	status, cookies := ada.post(t, a)

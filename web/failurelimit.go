@@ -12,8 +12,8 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// How many wrong credentials one address may present (contract, "Limits"),
-// and how many addresses are remembered for it in all.
+// How many wrong credentials one address may present for one subject (contract,
+// "Limits"), and how many of these pairs are remembered in all.
 const (
 	MaxAuthFailures   = 10
 	AuthFailureWindow = time.Minute
@@ -22,15 +22,15 @@ const (
 	addressesPerFailure = maxAddresses / failureShards
 )
 
-// FailureLimit stops addresses that present wrong credentials again and again:
-// after MaxAuthFailures within AuthFailureWindow it refuses whatever they
-// present until the oldest of these failures is that long ago. What it refuses
-// is not judged, so a right credential is refused as a wrong one is, and
-// guessing teaches nothing. Loopback addresses are no exception; of IPv6 a
-// whole /64 counts as one address. It holds per process and remembers a
-// bounded number of addresses, the ones that failed last. It is safe for
-// concurrent use, and while no address is stopped a check costs one atomic
-// read.
+// FailureLimit counts wrong credentials for one purpose, by address and by a
+// subject such as the client they are for: the empty subject where there is
+// none. After MaxAuthFailures within AuthFailureWindow it rejects more until the
+// oldest of these failures is that long ago. A caller that calls Check first
+// rejects right credentials too; one that calls only Failed lets them pass.
+// Loopback addresses are no exception; of IPv6 a whole /64 counts as one
+// address. It holds per process and remembers a bounded number of pairs, the
+// ones that failed last. It is safe for concurrent use, and while no pair is
+// stopped a check costs one atomic read.
 type FailureLimit struct {
 	now    func() time.Time
 	seed   maphash.Seed
@@ -40,7 +40,13 @@ type FailureLimit struct {
 
 type failureShard struct {
 	mu   sync.Mutex
-	last map[netip.Prefix]*failures
+	last map[failureKey]*failures
+}
+
+// failureKey is a network, and the hash of a subject.
+type failureKey struct {
+	network netip.Prefix
+	subject uint64
 }
 
 // failures are the moments of the last failures of one address, in a ring.
@@ -78,19 +84,19 @@ func (f *failures) latest() time.Time {
 func NewFailureLimit(now func() time.Time) *FailureLimit {
 	l := &FailureLimit{now: now, seed: maphash.MakeSeed()}
 	for i := range l.shards {
-		l.shards[i].last = map[netip.Prefix]*failures{}
+		l.shards[i].last = map[failureKey]*failures{}
 	}
 	return l
 }
 
 // Check returns RATE_LIMITED, with the time to wait, when the address of the
-// request is stopped. It is asked before a credential is judged.
-func (l *FailureLimit) Check(c *fiber.Ctx) error {
+// request is stopped for the subject. Call it before a credential is verified.
+func (l *FailureLimit) Check(c *fiber.Ctx, subject string) error {
 	now := l.now()
 	if now.UnixNano() >= l.until.Load() {
 		return nil
 	}
-	shard, key := l.lock(c)
+	shard, key := l.lock(c, subject)
 	defer shard.mu.Unlock()
 	f := shard.last[key]
 	if f == nil {
@@ -102,9 +108,9 @@ func (l *FailureLimit) Check(c *fiber.Ctx) error {
 // Failed notes that a credential of the request was judged and is wrong. It
 // returns RATE_LIMITED when the address was stopped while that was judged, so
 // that attempts made at once are told no more than those made one by one.
-func (l *FailureLimit) Failed(c *fiber.Ctx) error {
+func (l *FailureLimit) Failed(c *fiber.Ctx, subject string) error {
 	now := l.now()
-	shard, key := l.lock(c)
+	shard, key := l.lock(c, subject)
 	defer shard.mu.Unlock()
 	f := shard.last[key]
 	if f == nil {
@@ -136,10 +142,10 @@ func (l *FailureLimit) extend(until time.Time) {
 	}
 }
 
-// lock returns the network of the request's address, and the locked shard that
-// remembers it, which the caller unlocks.
-func (l *FailureLimit) lock(c *fiber.Ctx) (*failureShard, netip.Prefix) {
-	key := networkOf(parseAddress(ClientIP(c)))
+// lock returns the key of the request's address and a subject, and the locked
+// shard that remembers it, which the caller unlocks.
+func (l *FailureLimit) lock(c *fiber.Ctx, subject string) (*failureShard, failureKey) {
+	key := failureKey{networkOf(parseAddress(ClientIP(c))), maphash.String(l.seed, subject)}
 	shard := &l.shards[maphash.Comparable(l.seed, key)%failureShards]
 	shard.mu.Lock()
 	return shard, key
@@ -148,7 +154,7 @@ func (l *FailureLimit) lock(c *fiber.Ctx) (*failureShard, netip.Prefix) {
 // makeRoom forgets the addresses whose failures are too old to count, and the
 // one that failed the longest ago when there is none.
 func (s *failureShard) makeRoom(now time.Time) {
-	var oldest netip.Prefix
+	var oldest failureKey
 	var at time.Time
 	for key, f := range s.last {
 		latest := f.latest()

@@ -31,14 +31,14 @@ func newGate(t *testing.T, now func() time.Time) *gate {
 	g := &gate{FailureLimit: web.NewFailureLimit(now)}
 	g.app, _ = newApp(t, func(o *web.Options) { o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")} })
 	g.app.Get("/", func(c *fiber.Ctx) error {
-		if err := g.Check(c); err != nil {
+		if err := g.Check(c, ""); err != nil {
 			return err
 		}
 		g.judged.Add(1)
 		if c.Get("Secret") == "right" {
 			return c.SendString("in")
 		}
-		if err := g.Failed(c); err != nil {
+		if err := g.Failed(c, ""); err != nil {
 			return err
 		}
 		return fault.Unauthorized()
@@ -91,6 +91,30 @@ func TestWrongCredentialsStopAnAddress(t *testing.T) {
 	expect("loopback is no exception", "127.0.0.1", "right", 429, "60")
 }
 
+func TestWrongCredentialsCountBySubject(t *testing.T) {
+	clock := &ticker{now: time.Unix(1_700_000_000, 0)}
+	limit, other := web.NewFailureLimit(clock.Now), web.NewFailureLimit(clock.Now)
+	app, _ := newApp(t)
+	app.Get("/:subject", func(c *fiber.Ctx) error { return limit.Failed(c, c.Params("subject")) })
+	app.Get("/check/:subject", func(c *fiber.Ctx) error { return limit.Check(c, c.Params("subject")) })
+	app.Get("/other/:subject", func(c *fiber.Ctx) error { return other.Check(c, c.Params("subject")) })
+	expect := func(path string, status int) {
+		t.Helper()
+		if answer := webtest.Send(t, app, webtest.Case{Path: path}); answer.Status != status {
+			t.Errorf("%s: %d, want %d", path, answer.Status, status)
+		}
+	}
+	for range web.MaxAuthFailures {
+		expect("/check/a", 200)
+		expect("/a", 200)
+	}
+	expect("/check/a", 429)
+	expect("/a", 429)
+	expect("/check/b", 200)
+	expect("/b", 200)
+	expect("/other/a", 200)
+}
+
 func TestWrongCredentialsAtOnceAreNoWayAround(t *testing.T) {
 	clock := &ticker{now: time.Unix(1_700_000_000, 0)}
 	g := newGate(t, clock.Now)
@@ -118,12 +142,12 @@ func TestAFailureLimitRemembersABoundedNumberOfAddresses(t *testing.T) {
 	clock := &ticker{now: time.Unix(1_700_000_000, 0)}
 	limit := web.NewFailureLimit(clock.Now)
 	app := fiber.New()
-	request := func(address string, do func(c *fiber.Ctx) error) error {
+	request := func(address string, do func(c *fiber.Ctx, subject string) error) error {
 		var ctx fasthttp.RequestCtx
 		ctx.Init(&fasthttp.Request{}, &net.TCPAddr{IP: net.ParseIP(address)}, nil)
 		c := app.AcquireCtx(&ctx)
 		defer app.ReleaseCtx(c)
-		return do(c)
+		return do(c, "client")
 	}
 	for n := range web.MaxAddresses + 1000 {
 		address := netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}).String()
@@ -150,7 +174,7 @@ func TestACheckOfFailuresCostsNothing(t *testing.T) {
 	c := app.AcquireCtx(new(fasthttp.RequestCtx))
 	defer app.ReleaseCtx(c)
 	if n := testing.AllocsPerRun(100, func() {
-		if err := limit.Check(c); err != nil {
+		if err := limit.Check(c, ""); err != nil {
 			t.Error(err)
 		}
 	}); n != 0 {

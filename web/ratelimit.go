@@ -43,13 +43,17 @@ func (l *AddressLimit) Handler(c *fiber.Ctx) error {
 	if isLocal(c) {
 		return c.Next()
 	}
-	if wait := l.take(parseAddress(ClientIP(c))); wait > 0 {
+	if wait := l.Spend(c); wait > 0 {
 		f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "too many requests from this address; wait before the next one")
 		f.RetryAfter = wait
 		return f
 	}
 	return c.Next()
 }
+
+// Spend takes a token of the address of a request and returns 0, or the time to
+// wait for one. It exempts no address.
+func (l *AddressLimit) Spend(c *fiber.Ctx) time.Duration { return l.take(parseAddress(ClientIP(c))) }
 
 // take takes a token of the address and returns 0, or returns how long to wait.
 func (l *AddressLimit) take(addr netip.Addr) time.Duration {

@@ -153,11 +153,11 @@ func TestGuardsSendPeopleToSignInAndBack(t *testing.T) {
 }
 
 func TestABearerHeaderMakesTheCookieIgnored(t *testing.T) {
-	for _, authorization := range []string{"Bearer wrong", "Basic x", "Bearer", "Bearer " + adminToken + "x"} {
+	for _, authorization := range []string{"Bearer wrong", "Bearer", "bearer x", "Bearer " + adminToken + "x"} {
 		header := map[string]string{"Cookie": "__Host-sid=admin", "Authorization": authorization}
 		webtest.Run(t, guarded(t), []webtest.Case{
 			{Name: authorization, Path: "/api/admin", Header: header, Status: 401},
-			{Name: authorization + " on a page", Path: "/admin", Header: header, Status: 303},
+			{Name: authorization + " on a page", Path: "/admin", Header: header, Status: 200, WantBody: []string{"admin as user admin-id"}},
 		})
 	}
 	// The token is enough without what keeps browsers from being misused, and
@@ -166,6 +166,22 @@ func TestABearerHeaderMakesTheCookieIgnored(t *testing.T) {
 		Name: "the token", Method: "POST", Path: "/api/admin", Header: map[string]string{"Cookie": "__Host-sid=viewer", "Authorization": "Bearer " + adminToken, "Sec-Fetch-Site": "cross-site"},
 		Status: 200, WantBody: []string{"nobody as token "},
 	}})
+}
+
+func TestCookieCountsBesideProxyCredentials(t *testing.T) {
+	for _, authorization := range []string{"Basic dXNlcjpwYXNz", "Basic x", "Negotiate YII=", "Digest username=x", "x"} {
+		header := func(cookie string) map[string]string {
+			return map[string]string{"Cookie": cookie, "Authorization": authorization, "Sec-Fetch-Site": "same-origin"}
+		}
+		webtest.Run(t, guarded(t), []webtest.Case{
+			{Name: authorization, Path: "/api/admin", Header: header("__Host-sid=admin"), Status: 200, WantBody: []string{"admin as user admin-id"}},
+			{Name: authorization + " on a page", Path: "/admin", Header: header("__Host-sid=admin"), Status: 200, WantBody: []string{"admin as user admin-id"}},
+			{Name: authorization + " without the form's token", Method: "POST", Path: "/api/admin", Header: header("__Host-sid=admin"), Status: 403},
+			{Name: authorization + " of a viewer", Path: "/api/admin", Header: header("__Host-sid=viewer"), Status: 403},
+			{Name: authorization + " without a session", Path: "/api/admin", Header: header(""), Status: 401},
+			{Name: authorization + " without a session on a page", Path: "/admin", Header: header(""), Status: 303},
+		})
+	}
 }
 
 func TestChangesAreMadeInTheNameOfWhoeverAsks(t *testing.T) {

@@ -27,7 +27,7 @@ func browserOf(c *fiber.Ctx, guards *web.Guards) access.Browser {
 	return access.Browser{IP: web.ClientIP(c), UserAgent: agent[:min(len(agent), maxUserAgent)], Cookie: guards.SessionCookie(c), Device: guards.DeviceCookie(c)}
 }
 
-// setSignedIn gives the browser the cookies of a session that has just begun.
+// setSignedIn sets the cookies of a session that has just begun.
 func setSignedIn(c *fiber.Ctx, guards *web.Guards, in access.SignedIn) {
 	guards.SetSession(c, in.Cookie.Reveal())
 	guards.SetDevice(c, in.Device.Reveal())

@@ -1,7 +1,9 @@
 package api_test
 
 import (
+	"encoding/base64"
 	"strconv"
+	"strings"
 	"testing"
 
 	"mcpgateway/routes/routestest"
@@ -37,62 +39,106 @@ func TestRateLimit(t *testing.T) {
 	call := webtest.Case{Path: "/v1/mcp/key/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up__echo","arguments":{"text":"hi"}}}`}
 	ask := func(slug string) webtest.Case { return webtest.Case{Path: "/v1/mcp/" + slug + "/request", Body: list} }
 	projects := webtest.Case{Method: "GET", Path: "/api/projects"}
-	grant := webtest.Case{Path: "/oauth/token", Body: "grant_type=refresh_token&client_id=x&refresh_token=gwrt_wrong"}
+	grant := func(client string) webtest.Case {
+		return webtest.Case{Path: "/oauth/token", Body: "grant_type=refresh_token&refresh_token=gwrt_wrong&client_id=" + client}
+	}
 	form := []string{"Content-Type", "application/x-www-form-urlencoded"}
 
-	t.Run("wrong credentials", func(t *testing.T) {
-		for address, place := range map[string]struct {
-			wrong, right func(address string) webtest.Answer
-			good         int
-		}{
-			"198.51.100.3": {
-				func(at string) webtest.Answer { return send(at, projects, "Authorization", "Bearer wrong") },
-				func(at string) webtest.Answer {
-					return send(at, projects, "Authorization", "Bearer "+routestest.AdminToken)
-				}, 200,
-			},
-			"198.51.100.4": {
-				func(at string) webtest.Answer { return send(at, grant, form...) },
-				func(at string) webtest.Answer { return send(at, grant, form...) }, 401,
-			},
+	asProgram := []string{"Authorization", "Bearer " + routestest.AdminToken}
+	t.Run("wrong administration tokens", func(t *testing.T) {
+		const address = "198.51.100.3"
+		for n := 1; n <= web.MaxAuthFailures; n++ {
+			if answer := send(address, projects, "Authorization", "Bearer wrong"); answer.Status != 401 {
+				t.Fatalf("failure %d is answered %d: %s", n, answer.Status, answer.Body)
+			}
+		}
+		refused(t, send(address, projects, "Authorization", "Bearer wrong"))
+		for place, answer := range map[string]webtest.Answer{
+			"the right token":        send(address, projects, asProgram...),
+			"the right token, again": send(address, projects, asProgram...),
+			"a key":                  send(address, ask("key"), "Authorization", "Bearer "+key),
+			"an open project":        send(address, ask("pub"), "Authorization", "Bearer wrong"),
 		} {
-			for n := 1; n <= web.MaxAuthFailures; n++ {
-				if answer := place.wrong(address); answer.Status != 401 {
-					t.Fatalf("%s: failure %d is answered %d: %s", address, n, answer.Status, answer.Body)
-				}
+			if answer.Status != 200 {
+				t.Errorf("%s: %d %s", place, answer.Status, answer.Body)
 			}
-			refused(t, place.wrong(address))
-			refused(t, place.right(address))
-			if answer := place.right("198.51.100.99"); answer.Status != place.good {
-				t.Errorf("%s: at another address: %d %s", address, answer.Status, answer.Body)
+		}
+		refused(t, send(address, projects, "Authorization", "Bearer wrong"))
+		for place, answer := range map[string]webtest.Answer{
+			"another address":       send("198.51.100.99", projects, "Authorization", "Bearer wrong"),
+			"nothing presented":     send(address, projects),
+			"a client":              send(address, grant("x"), form...),
+			"a key that is wrong":   send(address, ask("key"), "Authorization", "Bearer wrong"),
+			"a proxy's credentials": send(address, projects, "Authorization", "Basic x"),
+		} {
+			if answer.Status != 401 {
+				t.Errorf("%s: %d %s", place, answer.Status, answer.Body)
 			}
-			refused(t, send(address, projects, "Authorization", "Bearer "+routestest.AdminToken))
-			// Who presents nothing has nothing to guess with.
-			if answer := send(address, ask("key")); answer.Status != 401 {
-				t.Errorf("%s: without a key: %d", address, answer.Status)
+		}
+	})
+	t.Run("wrong grants of a client", func(t *testing.T) {
+		const address = "198.51.100.4"
+		for n := 1; n <= web.MaxAuthFailures; n++ {
+			if answer := send(address, grant("x"), form...); answer.Status != 401 {
+				t.Fatalf("failure %d is answered %d: %s", n, answer.Status, answer.Body)
 			}
-			if answer := send(address, ask("pub"), "Authorization", "Bearer wrong"); answer.Status != 200 {
-				t.Errorf("%s: where no key is asked for: %d", address, answer.Status)
+		}
+		refused(t, send(address, grant("x"), form...))
+		refused(t, send(address, grant(""), append(form, "Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("x:secret")))...))
+		refused(t, send(address, webtest.Case{Path: "/oauth/revoke", Body: "client_id=x&token=y"}, form...))
+		for place, answer := range map[string]webtest.Answer{
+			"another client":  send(address, grant("y"), form...),
+			"another address": send("198.51.100.99", grant("x"), form...),
+		} {
+			if answer.Status != 401 {
+				t.Errorf("%s: %d %s", place, answer.Status, answer.Body)
 			}
+		}
+		if answer := send(address, projects, asProgram...); answer.Status != 200 {
+			t.Errorf("the administration: %d %s", answer.Status, answer.Body)
 		}
 	})
 	t.Run("wrong keys", func(t *testing.T) {
 		const address = "198.51.100.20"
-		for n := 1; n <= web.MaxAuthFailures; n++ {
-			if answer := send(address, ask("key"), "Authorization", "Bearer wrong"); answer.Status != 401 {
-				t.Fatalf("failure %d is answered %d: %s", n, answer.Status, answer.Body)
+		wrong := func() webtest.Answer { return send(address, ask("key"), "Authorization", "Bearer wrong") }
+		first := wrong()
+		for n := 2; n <= web.MaxAuthFailures; n++ {
+			if answer := wrong(); answer.Status != 401 || answer.Header.Get("Retry-After") != "" {
+				t.Fatalf("failure %d is answered %d: %v", n, answer.Status, answer.Header)
 			}
 		}
-		refused(t, send(address, ask("key"), "Authorization", "Bearer wrong"))
+		n := web.MaxAuthFailures + 1
+		for ; n <= 100; n++ {
+			answer := wrong()
+			seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
+			if answer.Status != 401 || err != nil || seconds < 1 || seconds > 60 || answer.Header.Get("WWW-Authenticate") == "" {
+				t.Fatalf("failure %d is answered %d: %v", n, answer.Status, answer.Header)
+			}
+			if routestest.Normalise(answer.Body) != routestest.Normalise(first.Body) {
+				t.Fatalf("failure %d is answered %s, the first %s", n, answer.Body, first.Body)
+			}
+		}
+		var answer webtest.Answer
+		for ; answer.Status != 429; n++ {
+			if answer = wrong(); n > 10_000 {
+				t.Fatal("an address may present wrong keys without end")
+			}
+		}
+		refused(t, answer)
+		if !strings.Contains(answer.Body, "from this address") {
+			t.Errorf("the limit of the address is answered %s", answer.Body)
+		}
 		// Others behind the same address are not to suffer from it.
-		if answer := send(address, ask("key"), "Authorization", "Bearer "+key); answer.Status != 200 {
-			t.Errorf("a right key: %d %s", answer.Status, answer.Body)
+		for place, answer := range map[string]webtest.Answer{
+			"a right key":        send(address, ask("key"), "Authorization", "Bearer "+key),
+			"the administration": send(address, projects, asProgram...),
+		} {
+			if answer.Status != 200 {
+				t.Errorf("%s: %d %s", place, answer.Status, answer.Body)
+			}
 		}
-		if answer := send(address, projects, "Authorization", "Bearer "+routestest.AdminToken); answer.Status != 200 {
-			t.Errorf("the administration: %d %s", answer.Status, answer.Body)
-		}
-		if answer := send("198.51.100.21", ask("key"), "Authorization", "Bearer wrong"); answer.Status != 401 {
-			t.Errorf("another address: %d %s", answer.Status, answer.Body)
+		if answer := send("198.51.100.21", ask("key"), "Authorization", "Bearer wrong"); answer.Status != 401 || answer.Header.Get("Retry-After") != "" {
+			t.Errorf("another address: %d %v", answer.Status, answer.Header)
 		}
 	})
 	t.Run("tokens that expired", func(t *testing.T) {

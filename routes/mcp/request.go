@@ -61,7 +61,8 @@ type Options struct {
 	Gateway       Handler
 	Sessions      *Sessions
 	Names         *web.Names
-	Failures      *web.FailureLimit // of wrong keys
+	Failures      *web.FailureLimit // of wrong keys, whose answer then has Retry-After
+	WrongKeys     *web.AddressLimit // of wrong keys, beyond which an address gets 429
 	Limits        Limiter
 	Subscriptions Subscriptions
 	MaxStreams    int    // open at once, of all clients
@@ -139,11 +140,12 @@ func (e *Endpoint) locate(c *fiber.Ctx) (*toolset.Snapshot, error) {
 	return project, nil
 }
 
-// authenticate proves the caller. An address that presents wrong keys again and
-// again is answered RATE_LIMITED. Right ones pass all the same, because many
-// clients share an address and keys cannot be guessed; and tokens are not
-// counted, because clients learn from the refusal of one that expired to renew
-// it.
+// authenticate proves the caller. A wrong key is UNAUTHORIZED, however often it
+// is presented, because clients take that to ask for another one; after a few
+// of an address the fault says when to retry, and an address that goes on is
+// RATE_LIMITED. Right keys pass all the same, because many clients share an
+// address and keys cannot be guessed. Tokens are not counted: clients renew one
+// that expired after it is rejected.
 func (e *Endpoint) authenticate(c *fiber.Ctx, project *toolset.Snapshot) (access.Principal, error) {
 	presented := web.Header(c, keptAuthorization)
 	principal, err := e.Auth.Authenticate(c.UserContext(), &project.Project, presented)
@@ -155,13 +157,31 @@ func (e *Endpoint) authenticate(c *fiber.Ctx, project *toolset.Snapshot) (access
 	}
 	if fault.Is(err, fault.CodeUnauthorized) {
 		if presented != "" && project.Project.AuthMode == models.AuthAPIKey {
-			if limited := e.Failures.Failed(c); limited != nil {
-				return access.Principal{}, limited
+			if err = e.countWrongKey(c, err); !fault.Is(err, fault.CodeUnauthorized) {
+				return access.Principal{}, err
 			}
 		}
 		e.challenge(c, project)
 	}
 	return access.Principal{}, err
+}
+
+// countWrongKey counts a wrong key and returns the fault to answer it with:
+// unauthorized, with a time to wait when the address presented several, or
+// RATE_LIMITED for an address that presented very many.
+func (e *Endpoint) countWrongKey(c *fiber.Ctx, unauthorized error) error {
+	if wait := e.WrongKeys.Spend(c); wait > 0 {
+		f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "Too many wrong keys came from this address. Check the key in use and wait before the next request.")
+		f.RetryAfter = wait
+		return f
+	}
+	limited := e.Failures.Failed(c, "")
+	if limited == nil {
+		return unauthorized
+	}
+	f := *fault.From(unauthorized)
+	f.RetryAfter = fault.From(limited).RetryAfter
+	return &f
 }
 
 func notAllowed(c *fiber.Ctx, methods, format string, args ...any) error {

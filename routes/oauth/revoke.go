@@ -1,6 +1,10 @@
 package oauth
 
-import "github.com/gofiber/fiber/v2"
+import (
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/oauthserver"
+)
 
 // Revoke serves POST /oauth/revoke (RFC 7009): 200 without a body, whether
 // there was anything to revoke or not.
@@ -12,11 +16,13 @@ func (t *Token) Revoke(c *fiber.Ctx) error {
 	if err != nil {
 		return answerError(c, err)
 	}
-	if err := t.failures.Check(c); err != nil {
+	authorization := c.Get(fiber.HeaderAuthorization)
+	client := oauthserver.ClientID(form, authorization)
+	if err := t.failures.Check(c, client); err != nil {
 		return err
 	}
-	if err := t.server.Revoke(c.UserContext(), form, c.Get(fiber.HeaderAuthorization)); err != nil {
-		return t.refuse(c, err)
+	if err := t.server.Revoke(c.UserContext(), form, authorization); err != nil {
+		return t.refuse(c, client, err)
 	}
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	c.Status(fiber.StatusOK)

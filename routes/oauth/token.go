@@ -24,7 +24,7 @@ type Token struct {
 }
 
 // NewToken returns the handlers. failures counts wrong secrets, codes and
-// refresh tokens.
+// refresh tokens by the client that presents them.
 func NewToken(server TokenServer, failures *web.FailureLimit) *Token {
 	return &Token{server: server, failures: failures}
 }
@@ -47,12 +47,14 @@ func (t *Token) Issue(c *fiber.Ctx) error {
 	if err != nil {
 		return answerError(c, err)
 	}
-	if err := t.failures.Check(c); err != nil {
+	authorization := c.Get(fiber.HeaderAuthorization)
+	client := oauthserver.ClientID(form, authorization)
+	if err := t.failures.Check(c, client); err != nil {
 		return err
 	}
-	tokens, err := t.server.Token(c.UserContext(), form, c.Get(fiber.HeaderAuthorization))
+	tokens, err := t.server.Token(c.UserContext(), form, authorization)
 	if err != nil {
-		return t.refuse(c, err)
+		return t.refuse(c, client, err)
 	}
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	c.Set(fiber.HeaderPragma, "no-cache")
@@ -64,10 +66,10 @@ func (t *Token) Issue(c *fiber.Ctx) error {
 
 // refuse answers a client whose request was judged, and counts what it
 // presented when that was wrong.
-func (t *Token) refuse(c *fiber.Ctx, err error) error {
+func (t *Token) refuse(c *fiber.Ctx, client string, err error) error {
 	var refusal *oauthserver.Refusal
 	if errors.As(err, &refusal) && (refusal.Code == oauthserver.InvalidClient || refusal.Code == oauthserver.InvalidGrant) {
-		if limited := t.failures.Failed(c); limited != nil {
+		if limited := t.failures.Failed(c, client); limited != nil {
 			return limited
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// DeviceLifetime is how long a browser counts as known after its last sign-in.
+// DeviceLifetime bounds the time since the last sign-in in a known browser.
 const DeviceLifetime = 180 * 24 * time.Hour
 
 const (

@@ -33,8 +33,8 @@ const tooManyAttempts = "too many attempts"
 type loginLimit struct {
 	subject string
 	max     int64
-	// restarts is whether a success deletes the count, rather than take itself
-	// back out of it.
+	// A success deletes a count that restarts, and takes itself back out of
+	// the others.
 	restarts bool
 }
 

@@ -29,6 +29,16 @@ func storedClient(tx *gorm.DB, id string) (client models.OAuthClient, ok bool, e
 // document rather than one that registration gave it.
 func isDocumentID(id string) bool { return strings.HasPrefix(id, "https://") }
 
+// ClientID returns the id of the client that a request to the token or
+// revocation endpoint is of, in its body or its Basic header, before anything
+// proves it. It is empty for a request without one.
+func ClientID(form url.Values, authorization string) string {
+	if id, _, ok := basicCredentials(authorization); ok {
+		return id
+	}
+	return form.Get("client_id")
+}
+
 // authenticateClient returns the client that makes a request to the token or
 // revocation endpoint (RFC 6749, section 2.3). It returns invalid_client for
 // an unknown client and for one that does not prove itself as it registered,
