@@ -247,6 +247,7 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 		{get, "/kit", kit.Page, open},
 		{get, "/kit/live", kit.Live, open},
 		{get, "/admin", projectPages.List, viewer},
+		{get, "/admin/projects", projectPages.List, viewer},
 		{get, "/admin/projects/new", projectPages.New, viewer},
 		{post, "/admin/projects", projectPages.Create, admin},
 		{get, "/admin/projects/:projectSlug", connect.Show, viewer},
