@@ -21,6 +21,22 @@ const (
 	evil = "https://evil.example"
 )
 
+func TestEndpointPathsAreExact(t *testing.T) {
+	a := onSQLite(t)
+	a.project(t, "pub", "none", "")
+	for _, path := range []string{"/v1/mcp/pub/request/", "/v1/mcp/pub/request//", "/v1/mcp/pub/sse/", "/v1/mcp/pub/requests", "/v1/mcp/pub/", "/v1/mcp/pub/Request"} {
+		for _, method := range []string{"POST", "GET", "DELETE", "OPTIONS"} {
+			answer := webtest.Send(t, a.App.App, webtest.Case{Method: method, Path: path, Body: list})
+			if answer.Status != 404 || !strings.Contains(answer.Body, `"code":"NOT_FOUND"`) {
+				t.Errorf("%s %s: %d %s", method, path, answer.Status, answer.Body)
+			}
+		}
+	}
+	if answer := webtest.Send(t, a.App.App, webtest.Case{Path: "/v1/mcp/pub/request?x=/", Body: list}); answer.Status != 200 {
+		t.Errorf("the endpoint itself: %d %s", answer.Status, answer.Body)
+	}
+}
+
 func TestOrderOfTheChecks(t *testing.T) {
 	a := onSQLite(t)
 	a.project(t, "pub", "none", "")

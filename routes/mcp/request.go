@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -122,8 +123,13 @@ func (e *Endpoint) Request(c *fiber.Ctx) error {
 	}
 }
 
-// locate makes the checks that need no credentials.
+// locate makes the checks that need no credentials. The path must end in the
+// endpoint's name (specification), while Fiber's routes also match a slash
+// after it.
 func (e *Endpoint) locate(c *fiber.Ctx) (*toolset.Snapshot, error) {
+	if strings.HasSuffix(c.Path(), "/") {
+		return nil, fiber.ErrNotFound
+	}
 	slug := c.Params("projectSlug")
 	project, err := e.Projects.Project(slug)
 	if err != nil {
