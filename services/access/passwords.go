@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"golang.org/x/crypto/argon2"
 
@@ -16,17 +15,13 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// The cost of a password hash (OWASP, "Password Storage", argon2id) and how
-// many are computed at once: each takes its memory while it runs.
+// The cost of a password hash (OWASP, "Password Storage", argon2id).
 const (
 	hashMemory  = 19 * 1024 // KiB
 	hashTime    = 2
 	hashThreads = 1
 	hashLength  = 32 // bytes
 	saltLength  = 16 // bytes
-
-	MaxHashesAtOnce = 2
-	maxHashWait     = 10 * time.Second
 )
 
 // Bounds of a stored hash, so that a changed row cannot cost the process its
@@ -41,27 +36,27 @@ const (
 // derivation computes a hash; argon2.IDKey is one.
 type derivation func(password, salt []byte, time, memory uint32, threads uint8, length uint32) []byte
 
-// Passwords computes and checks password hashes, at most MaxHashesAtOnce at
-// the same time.
+// Passwords computes and checks password hashes, at most MaxSignInHashes and
+// MaxSignedInHashes at the same time.
 type Passwords struct {
-	slots  chan struct{}
-	derive derivation
+	signIn, signedIn *hashSlots
+	derive           derivation
 }
 
 // NewPasswords returns the hashing of passwords by argon2id (RFC 9106).
 func NewPasswords() *Passwords { return newPasswords(argon2.IDKey) }
 
 func newPasswords(derive derivation) *Passwords {
-	return &Passwords{slots: make(chan struct{}, MaxHashesAtOnce), derive: derive}
+	return &Passwords{signIn: newHashSlots(MaxSignInHashes), signedIn: newHashSlots(MaxSignedInHashes), derive: derive}
 }
 
 // Hash returns the password's hash as a PHC string. It returns UNAVAILABLE
 // when too many hashes are waited for, and the context's error.
-func (p *Passwords) Hash(ctx context.Context, password secrets.Value) (string, error) {
+func (p *Passwords) Hash(ctx context.Context, queue HashQueue, password secrets.Value) (string, error) {
 	salt := make([]byte, saltLength)
 	rand.Read(salt) // never fails
 	parameters := hashParameters{memory: hashMemory, time: hashTime, threads: hashThreads, salt: salt, sum: make([]byte, hashLength)}
-	sum, err := p.compute(ctx, password, parameters)
+	sum, err := p.compute(ctx, queue, password, parameters)
 	if err != nil {
 		return "", err
 	}
@@ -73,14 +68,14 @@ func (p *Passwords) Hash(ctx context.Context, password secrets.Value) (string, e
 // computed anew because it was made at another cost. For an empty hash, which
 // no password has, it takes as long as for any other. It returns the errors of
 // Hash, and INTERNAL for a hash that cannot be read.
-func (p *Passwords) Matches(ctx context.Context, hash string, password secrets.Value) (ok, outdated bool, err error) {
+func (p *Passwords) Matches(ctx context.Context, queue HashQueue, hash string, password secrets.Value) (ok, outdated bool, err error) {
 	parameters := hashParameters{memory: hashMemory, time: hashTime, threads: hashThreads, salt: make([]byte, saltLength), sum: make([]byte, hashLength)}
 	if hash != "" {
 		if parameters, err = parseHash(hash); err != nil {
 			return false, false, fault.Internal(err)
 		}
 	}
-	sum, err := p.compute(ctx, password, parameters)
+	sum, err := p.compute(ctx, queue, password, parameters)
 	if err != nil {
 		return false, false, err
 	}
@@ -88,19 +83,16 @@ func (p *Passwords) Matches(ctx context.Context, hash string, password secrets.V
 	return ok, ok && !parameters.current(), nil
 }
 
-func (p *Passwords) compute(ctx context.Context, password secrets.Value, h hashParameters) ([]byte, error) {
-	wait := time.NewTimer(maxHashWait)
-	defer wait.Stop()
-	select {
-	case p.slots <- struct{}{}:
-		defer func() { <-p.slots }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-wait.C:
-		f := fault.New(fault.KindUnavailable, fault.CodeUnavailable, "too many people sign in at this moment: try again in a few seconds")
-		f.RetryAfter = maxHashWait
-		return nil, f
+func (p *Passwords) compute(ctx context.Context, queue HashQueue, password secrets.Value, h hashParameters) ([]byte, error) {
+	slots := p.signIn
+	if queue.signedIn {
+		slots = p.signedIn
 	}
+	release, err := slots.acquire(ctx, queue.key)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	return p.derive([]byte(password.Reveal()), h.salt, h.time, h.memory, h.threads, uint32(len(h.sum))), nil
 }
 

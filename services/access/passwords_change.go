@@ -6,6 +6,7 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
+	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 )
@@ -16,7 +17,7 @@ import (
 // old (field "old") or an unusable new one (field "password") and RATE_LIMITED
 // after too many wrong ones.
 func (p *People) ChangePassword(ctx context.Context, old, password secrets.Value, from Browser) (SignedIn, error) {
-	_, user, err := p.liveSession(p.db.WithContext(ctx), from.Cookie)
+	session, user, err := p.liveSession(p.db.WithContext(ctx), from.Cookie)
 	if err != nil {
 		return SignedIn{}, fault.From(err)
 	}
@@ -29,7 +30,7 @@ func (p *People) ChangePassword(ctx context.Context, old, password secrets.Value
 	}
 	var hash string
 	return p.proved(ctx, old, "old", from, func() (err error) {
-		hash, err = p.passwords.Hash(ctx, password)
+		hash, err = p.passwords.Hash(ctx, SignedInQueue(session.ID), password)
 		return err
 	}, func(tx *gorm.DB, user *models.User, sessionID string) error {
 		if err := tx.Model(&models.User{}).Where("id = ?", user.ID).Update("password_hash", hash).Error; err != nil {
@@ -53,7 +54,7 @@ func (p *People) ResetPassword(ctx context.Context, id string, password secrets.
 	if problem := passwordProblem(password, person.Email); problem != "" {
 		return fault.Validation(map[string]string{"password": problem})
 	}
-	hash, err := p.passwords.Hash(ctx, password)
+	hash, err := p.passwords.Hash(ctx, SignedInQueue(activity.ActorOf(ctx).ID), password)
 	if err != nil {
 		return fault.From(err)
 	}

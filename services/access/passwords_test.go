@@ -1,16 +1,11 @@
 package access_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"mcpgateway/models"
@@ -22,29 +17,29 @@ import (
 
 func TestPasswordHashesAreArgon2id(t *testing.T) {
 	p := access.NewPasswords()
-	hash, err := p.Hash(t.Context(), secrets.NewValue(password))
+	hash, err := p.Hash(t.Context(), access.NetworkQueue(address), secrets.NewValue(password))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") || len(hash) > 120 {
 		t.Errorf("the hash is %s", hash)
 	}
-	again, err := p.Hash(t.Context(), secrets.NewValue(password))
+	again, err := p.Hash(t.Context(), access.NetworkQueue(address), secrets.NewValue(password))
 	if err != nil || again == hash {
 		t.Errorf("two hashes of one password are alike (%v)", err)
 	}
 	for text, right := range map[string]bool{password: true, password + " ": false, "": false} {
-		if ok, outdated, err := p.Matches(t.Context(), hash, secrets.NewValue(text)); ok != right || outdated || err != nil {
+		if ok, outdated, err := p.Matches(t.Context(), access.NetworkQueue(address), hash, secrets.NewValue(text)); ok != right || outdated || err != nil {
 			t.Errorf("%q matches: %v, %v, %v", text, ok, outdated, err)
 		}
 	}
-	if ok, _, err := p.Matches(t.Context(), "", secrets.Value{}); ok || err != nil {
+	if ok, _, err := p.Matches(t.Context(), access.NetworkQueue(address), "", secrets.Value{}); ok || err != nil {
 		t.Errorf("nothing matches no hash: %v, %v", ok, err)
 	}
 	// RFC 9106 has no vector without a key, so this one is of the reference
 	// command: echo -n password | argon2 somesalt -id -t 2 -m 16 -p 1 -l 32.
 	known := "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc"
-	if ok, outdated, err := p.Matches(t.Context(), known, secrets.NewValue("password")); !ok || !outdated || err != nil {
+	if ok, outdated, err := p.Matches(t.Context(), access.NetworkQueue(address), known, secrets.NewValue("password")); !ok || !outdated || err != nil {
 		t.Errorf("the reference's hash: %v, %v, %v", ok, outdated, err)
 	}
 }
@@ -57,55 +52,14 @@ func TestStoredHashesThatCannotBeReadAreRefused(t *testing.T) {
 		"$argon2id$v=19$m=19456,t=2,p=0$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA", "$argon2id$v=19$m=19456,t=2,p=17$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA", "$argon2id$v=19$m=19456,t=2,p=1$$AAAAAAAAAAAAAAAAAAAAAA",
 		"$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHQ$", "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHQ$AAAA", "$argon2id$v=19$m=19456,t=2,p=1$!$AAAAAAAAAAAAAAAAAAAAAA",
 	} {
-		ok, _, err := p.Matches(t.Context(), hash, secrets.NewValue("x"))
+		ok, _, err := p.Matches(t.Context(), access.NetworkQueue(address), hash, secrets.NewValue("x"))
 		if f := want(t, err, fault.CodeInternal); ok || strings.Contains(f.Error(), "argon2") {
 			t.Errorf("%s: %v, %v", hash, ok, f)
 		}
 	}
-	if ok, _, err := p.Matches(t.Context(), "$argon2id$v=19$m=262144,t=16,p=16$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA", secrets.NewValue("x")); !ok || err != nil {
+	if ok, _, err := p.Matches(t.Context(), access.NetworkQueue(address), "$argon2id$v=19$m=262144,t=16,p=16$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA", secrets.NewValue("x")); !ok || err != nil {
 		t.Errorf("at the bounds: %v, %v", ok, err)
 	}
-}
-
-func TestFewHashesAreComputedAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var running, most atomic.Int64
-		hold := make(chan struct{})
-		p := access.NewPasswordsBy(func(_, _ []byte, _, _ uint32, _ uint8, length uint32) []byte {
-			most.Store(max(most.Load(), running.Add(1)))
-			<-hold
-			running.Add(-1)
-			return make([]byte, length)
-		})
-		var wg sync.WaitGroup
-		for range access.MaxHashesAtOnce {
-			wg.Go(func() {
-				if _, err := p.Hash(t.Context(), secrets.NewValue("x")); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		synctest.Wait()
-		if running.Load() != access.MaxHashesAtOnce {
-			t.Errorf("%d hashes run", running.Load())
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := p.Hash(ctx, secrets.NewValue("x")); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("whoever waits too long gets %v", err)
-		}
-		if f := want(t, second(p.Hash(t.Context(), secrets.NewValue("x"))), fault.CodeUnavailable); f.RetryAfter <= 0 {
-			t.Error("nobody says when to try again")
-		}
-		if most.Load() != access.MaxHashesAtOnce {
-			t.Errorf("%d hashes ran at once", most.Load())
-		}
-		close(hold)
-		wg.Wait()
-		if _, err := p.Hash(t.Context(), secrets.NewValue("x")); err != nil {
-			t.Errorf("once there is room again: %v", err)
-		}
-	})
 }
 
 func TestPasswordRules(t *testing.T) {
@@ -214,7 +168,7 @@ func TestLoginTiming(t *testing.T) {
 	})
 	t.Run("hashes of nobody take as long as those of somebody", func(t *testing.T) {
 		p := access.NewPasswords()
-		hash, err := p.Hash(t.Context(), secrets.NewValue(password))
+		hash, err := p.Hash(t.Context(), access.NetworkQueue(address), secrets.NewValue(password))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,7 +184,7 @@ func TestLoginTiming(t *testing.T) {
 			var took []time.Duration
 			for range 5 {
 				begun := cpuTime()
-				if _, _, err := p.Matches(t.Context(), stored, secrets.NewValue("wrong password")); err != nil {
+				if _, _, err := p.Matches(t.Context(), access.NetworkQueue(address), stored, secrets.NewValue("wrong password")); err != nil {
 					t.Fatal(err)
 				}
 				took = append(took, cpuTime()-begun)

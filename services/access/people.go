@@ -73,7 +73,7 @@ type NewPerson struct {
 // unusable fields and CONFLICT when the e-mail address is taken or there are
 // too many people. Adding an administrator ends the setup for good.
 func (p *People) Create(ctx context.Context, n NewPerson) (Person, error) {
-	row, err := p.newUser(ctx, n)
+	row, err := p.newUser(ctx, n, SignedInQueue(activity.ActorOf(ctx).ID))
 	if err != nil {
 		return Person{}, err
 	}
@@ -98,7 +98,7 @@ func (p *People) Create(ctx context.Context, n NewPerson) (Person, error) {
 }
 
 // newUser returns the checked row of a new person, with the password hashed.
-func (p *People) newUser(ctx context.Context, n NewPerson) (models.User, error) {
+func (p *People) newUser(ctx context.Context, n NewPerson, queue HashQueue) (models.User, error) {
 	n.Email, n.Name = strings.TrimSpace(n.Email), strings.TrimSpace(n.Name)
 	fields := map[string]string{}
 	note(fields, "email", emailProblem(n.Email))
@@ -115,7 +115,7 @@ func (p *People) newUser(ctx context.Context, n NewPerson) (models.User, error) 
 	}
 	row := models.User{ID: uuid.Must(uuid.NewV7()).String(), Email: n.Email, EmailFold: foldEmail(n.Email), Name: n.Name, Role: n.Role, CreatedAt: p.now()}
 	if !n.Password.IsZero() {
-		hash, err := p.passwords.Hash(ctx, n.Password)
+		hash, err := p.passwords.Hash(ctx, queue, n.Password)
 		if err != nil {
 			return models.User{}, err
 		}

@@ -26,7 +26,8 @@ func (p *People) SignIn(ctx context.Context, email string, password secrets.Valu
 	if err != nil {
 		return SignedIn{}, err
 	}
-	ok, outdated, err := p.passwords.Matches(ctx, user.PasswordHash, password)
+	queue := NetworkQueue(from.IP)
+	ok, outdated, err := p.passwords.Matches(ctx, queue, user.PasswordHash, password)
 	if err != nil {
 		return SignedIn{}, fault.From(err)
 	}
@@ -38,7 +39,7 @@ func (p *People) SignIn(ctx context.Context, email string, password secrets.Valu
 	}
 	var renewed string
 	if outdated {
-		if renewed, err = p.passwords.Hash(ctx, password); err != nil {
+		if renewed, err = p.passwords.Hash(ctx, queue, password); err != nil {
 			return SignedIn{}, fault.From(err)
 		}
 	}
@@ -146,7 +147,7 @@ func (p *People) proved(ctx context.Context, password secrets.Value, field strin
 		}
 		return SignedIn{}, limited
 	}
-	ok, _, err := p.passwords.Matches(ctx, user.PasswordHash, password)
+	ok, _, err := p.passwords.Matches(ctx, SignedInQueue(session.ID), user.PasswordHash, password)
 	if err != nil {
 		return SignedIn{}, fault.From(err)
 	}

@@ -104,7 +104,7 @@ func (p *People) Setup(ctx context.Context, form SetupForm, from Browser) (Signe
 	if form.Password.IsZero() {
 		return SignedIn{}, fault.Validation(map[string]string{"password": passwordProblem(form.Password, form.Email)})
 	}
-	user, err := p.newUser(ctx, NewPerson{Email: form.Email, Name: form.Name, Role: models.RoleAdmin, Password: form.Password})
+	user, err := p.newUser(ctx, NewPerson{Email: form.Email, Name: form.Name, Role: models.RoleAdmin, Password: form.Password}, NetworkQueue(from.IP))
 	if err != nil {
 		return SignedIn{}, err
 	}
