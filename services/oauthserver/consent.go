@@ -111,10 +111,14 @@ func (s *Server) newCode(ctx context.Context, r *request, redirect redirectURI) 
 		if err := touch(tx, client.ID, now); err != nil {
 			return err
 		}
+		var entries []activity.Entry
+		if client.LastUsedAt == nil && client.Kind == models.ClientRegistered {
+			entries = append(entries, clientEntry("client.registered", &client))
+		}
 		entry := clientEntry("oauth.consented", &client)
 		entry.Project = project.Slug
 		entry.Detail["redirect"], entry.Detail["scopes"], entry.Detail["grant"] = row.RedirectName, row.Scopes, row.GrantID
-		return s.audit.RecordAll(tx, []activity.Entry{entry})
+		return s.audit.RecordAll(tx, append(entries, entry))
 	})
 	var refusal *Refusal
 	switch {

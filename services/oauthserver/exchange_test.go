@@ -39,7 +39,7 @@ func TestCodeReplay(t *testing.T) {
 		if _, err = w.exchange(t.Context(), client, code); err == nil {
 			t.Error("a third use succeeded")
 		}
-		if d := cmp.Diff([]string{"oauth.consented", "oauth.consented", "oauth.code_replayed"}, w.actions(t)); d != "" {
+		if d := cmp.Diff([]string{"client.registered", "oauth.consented", "oauth.consented", "oauth.code_replayed"}, w.actions(t)); d != "" {
 			t.Errorf("audit (-want +got):\n%s", d)
 		}
 		// Parallel uses: one wins, and what it won is dead.

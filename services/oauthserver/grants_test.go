@@ -43,7 +43,7 @@ func TestGrantsAreListedAndWithdrawn(t *testing.T) {
 		if grants, err = w.Grants(t.Context(), "bob"); err != nil || len(grants) != 0 {
 			t.Errorf("%+v, %v", grants, err)
 		}
-		if d := cmp.Diff([]string{"oauth.consented", "oauth.consented", "oauth.grant_revoked"}, w.actions(t)); d != "" {
+		if d := cmp.Diff([]string{"client.registered", "oauth.consented", "oauth.consented", "oauth.grant_revoked"}, w.actions(t)); d != "" {
 			t.Errorf("audit (-want +got):\n%s", d)
 		}
 	})

@@ -35,17 +35,23 @@ func (s *Server) count(ctx context.Context, subject string, limit int64) error {
 	return f
 }
 
-// network names the network of an address: for IPv6 the /64, which is what one
-// customer gets.
-func network(ip string) string {
+// networkLimit is how many registrations a network may make within an hour.
+type networkLimit struct {
+	name  string
+	limit int64
+}
+
+// registrationNetworks returns the networks of an address, the narrowest first.
+// One customer has a /64 of IPv6 at least, and many have a /56 or a /48.
+func registrationNetworks(ip string) []networkLimit {
 	addr, err := netip.ParseAddr(ip)
 	if err != nil {
-		return "unknown"
+		return []networkLimit{{"unknown", RegistrationsPerHour}}
 	}
-	if addr = addr.Unmap().WithZone(""); addr.Is6() {
-		if p, err := addr.Prefix(64); err == nil {
-			return p.String()
-		}
+	addr = addr.Unmap().WithZone("")
+	if !addr.Is6() {
+		return []networkLimit{{addr.String(), RegistrationsPerHour}}
 	}
-	return addr.String()
+	prefix := func(bits int) string { return netip.PrefixFrom(addr, bits).Masked().String() }
+	return []networkLimit{{prefix(64), RegistrationsPerHour}, {prefix(56), RegistrationsPer56}, {prefix(48), RegistrationsPer48}}
 }

@@ -20,8 +20,11 @@ const (
 	MaxClientName        = 100  // characters; longer names are cut
 	MaxUnusedClients     = 10_000
 	UnusedClientLife     = 24 * time.Hour      // of a client that nobody gave access
+	UnusedClientGrace    = 15 * time.Minute    // in which such a client never gives way to another
 	IdleClientLife       = 90 * 24 * time.Hour // of a client since it last got a token
-	RegistrationsPerHour = 10                  // for each address
+	RegistrationsPerHour = 10                  // for each address, and each /64 of IPv6
+	RegistrationsPer56   = 40                  // within an hour, for each /56 of IPv6
+	RegistrationsPer48   = 160                 // within an hour, for each /48 of IPv6
 )
 
 // Bounds of client metadata documents.

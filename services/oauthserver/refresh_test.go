@@ -63,7 +63,7 @@ func TestRotate(t *testing.T) {
 			_, err := w.refresh(t.Context(), client, t2.Refresh.Reveal())
 			refused(t, err, oauthserver.InvalidGrant)
 		}
-		if d := cmp.Diff([]string{"oauth.consented", "oauth.refresh_replayed"}, w.actions(t)); d != "" {
+		if d := cmp.Diff([]string{"client.registered", "oauth.consented", "oauth.refresh_replayed"}, w.actions(t)); d != "" {
 			t.Errorf("audit (-want +got):\n%s", d)
 		}
 	})

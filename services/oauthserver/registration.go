@@ -2,6 +2,7 @@ package oauthserver
 
 import (
 	"context"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -18,15 +19,18 @@ type Registration struct {
 }
 
 // Register registers the client with the metadata, a JSON object (RFC 7591,
-// section 3), for a caller at the address ip, and records client.registered.
-// Clients are public unless they ask for a secret. Unusable redirect URIs are
-// dropped. It returns refusals with invalid_redirect_uri when none is left and
-// with invalid_client_metadata for other metadata that cannot be used,
-// RATE_LIMITED, and UNAVAILABLE while too many clients wait for their first
-// use.
+// section 3), for a caller at the address ip. The audit log gets its
+// client.registered at the first consent, because anyone can register. Clients
+// are public unless they ask for a secret. Unusable redirect URIs are dropped.
+// When too many clients wait for their first use, it deletes the oldest ones. It
+// returns refusals with invalid_redirect_uri when no URI is left and with
+// invalid_client_metadata for other metadata that cannot be used, RATE_LIMITED,
+// and UNAVAILABLE when all unused clients are recent.
 func (s *Server) Register(ctx context.Context, body []byte, ip string) (Registration, error) {
-	if err := s.count(ctx, "register:"+network(ip), RegistrationsPerHour); err != nil {
-		return Registration{}, err
+	for _, network := range registrationNetworks(ip) {
+		if err := s.count(ctx, "register:"+network.name, network.limit); err != nil {
+			return Registration{}, err
+		}
 	}
 	if len(body) > MaxRegistration {
 		return Registration{}, refuse(InvalidClientMetadata, "the metadata is larger than 8 KiB")
@@ -55,22 +59,41 @@ func (s *Server) Register(ctx context.Context, body []byte, ip string) (Registra
 		return Registration{}, refuse(InvalidClientMetadata, "token_endpoint_auth_method must be none, client_secret_basic or client_secret_post")
 	}
 	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		var unused int64
-		if err := tx.Model(&models.OAuthClient{}).Where("last_used_at IS NULL").Count(&unused).Error; err != nil {
+		if err := s.evictUnused(tx); err != nil {
 			return err
 		}
-		if unused >= MaxUnusedClients {
-			return fault.New(fault.KindUnavailable, fault.CodeUnavailable, "too many clients registered and were not used: try again tomorrow")
-		}
-		if err := tx.Create(&r.Client).Error; err != nil {
-			return err
-		}
-		return s.audit.RecordAll(tx, []activity.Entry{clientEntry("client.registered", &r.Client)})
+		return tx.Create(&r.Client).Error
 	})
 	if err != nil {
 		return Registration{}, fault.From(err)
 	}
 	return r, nil
+}
+
+// evictUnused makes room for one more unused client: it deletes the oldest ones
+// beyond the limit that are older than UnusedClientGrace. It returns UNAVAILABLE
+// when there are too few of these.
+func (s *Server) evictUnused(tx *gorm.DB) error {
+	var unused int64
+	if err := tx.Model(&models.OAuthClient{}).Where("last_used_at IS NULL").Count(&unused).Error; err != nil {
+		return err
+	}
+	excess := unused - MaxUnusedClients + 1
+	if excess <= 0 {
+		return nil
+	}
+	oldest := tx.Model(&models.OAuthClient{}).Select("id").Where("last_used_at IS NULL AND created_at < ?", s.now().Add(-UnusedClientGrace)).
+		Order("created_at, id").Limit(int(excess))
+	result := tx.Where("last_used_at IS NULL AND id IN (?)", oldest).Delete(&models.OAuthClient{})
+	if result.Error != nil {
+		return result.Error
+	}
+	if result.RowsAffected < excess {
+		f := fault.New(fault.KindUnavailable, fault.CodeUnavailable, "Too many clients registered within the last minutes. Retry in a few minutes.")
+		f.RetryAfter = time.Minute
+		return f
+	}
+	return nil
 }
 
 // clientEntry returns what the audit log says of a client.

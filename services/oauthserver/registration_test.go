@@ -214,7 +214,7 @@ func TestClientGC(t *testing.T) {
 		}
 		_, err = w.refresh(t.Context(), used, tokens.Refresh.Reveal())
 		refused(t, err, oauthserver.InvalidClient)
-		if d := cmp.Diff([]string{"client.registered", "oauth.consented", "client.purged", "client.purged"}, w.actions(t)); d != "" {
+		if d := cmp.Diff([]string{"client.registered", "oauth.consented", "client.purged"}, w.actions(t)); d != "" {
 			t.Errorf("audit (-want +got):\n%s", d)
 		}
 	})
@@ -234,7 +234,7 @@ func TestClientGCTakesAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	var n int64
-	if err := w.db.Model(&models.OAuthClient{}).Count(&n).Error; err != nil || n != 0 || len(w.actions(t)) != len(rows) {
+	if err := w.db.Model(&models.OAuthClient{}).Count(&n).Error; err != nil || n != 0 || len(w.actions(t)) != 0 {
 		t.Errorf("%d clients are left and %d rows were written, %v", n, len(w.actions(t)), err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // Sweep deletes what has ended: codes, tokens, grants, counts, and clients that
-// nobody gave access for a day or that got no token for 90 days, each recorded
-// as client.purged. It is called every hour, by the replica that owns the sweep.
+// nobody gave access for a day or that got no token for 90 days, of which the
+// latter are recorded as client.purged. It is called every hour, by the replica that owns the sweep.
 func (s *Server) Sweep(ctx context.Context) error {
 	now := s.now()
 	for _, expired := range []struct {
@@ -51,12 +51,19 @@ func (s *Server) purgeClients(ctx context.Context) (int, error) {
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		ids, entries := make([]string, len(rows)), make([]activity.Entry, len(rows))
+		ids := make([]string, len(rows))
+		var entries []activity.Entry
 		for i := range rows {
-			ids[i], entries[i] = rows[i].ID, clientEntry("client.purged", &rows[i])
+			ids[i] = rows[i].ID
+			if rows[i].LastUsedAt != nil { // the audit log never named the others
+				entries = append(entries, clientEntry("client.purged", &rows[i]))
+			}
 		}
 		if err := tx.Delete(&models.OAuthClient{}, "id IN ?", ids).Error; err != nil {
 			return err
+		}
+		if len(entries) == 0 {
+			return nil
 		}
 		return s.audit.RecordAll(tx, entries)
 	})
