@@ -118,7 +118,7 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 	projectSettings := adminpages.NewProjectSettings(frames, s.Directory, s.Syncer, s.Projects, s.People, s.Keys)
 	files := adminpages.NewImportExport(frames, s.Projects, ring, needStepUp)
 	catalogPages, catalogUse := adminpages.NewCatalog(frames, s.CatalogStore), adminpages.NewCatalogUse(frames, s.Directory, s.Catalog, s.Projects, s.Syncer)
-	connections := adminpages.NewConnections(s.Connections)
+	connections := adminpages.NewConnections(frames, s.Connections)
 	connectionPages := adminpages.NewConnectionPages(frames, s.Directory, s.Connections, s.Projects, s.Audit, s.Config.PublicURL, needStepUp, time.Now)
 	connectionAPI := api.NewConnections(s.Connections, s.Config.PublicURL, adminpages.StartConnectionPath)
 	callback, clientDocument := oauth.NewCallback(s.Connections, connections), oauth.NewClientDocument(s.ClientDocument)

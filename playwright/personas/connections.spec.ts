@@ -153,7 +153,9 @@ test("who declines at the provider is told so, and nothing is connected", async 
   try {
     await alone(browser, async (gateway, page) => {
       const [id] = await addServers(gateway, "dev", { notes: upstream.url });
-      await page.goto(`/admin/connections/${id}/start`, { waitUntil: "domcontentloaded" });
+      await page.goto(`/admin/connections/${id}/start`);
+      await page.getByRole("link", { name: "Continue" }).click({ noWaitAfter: true });
+      await page.waitForURL((url) => url.origin !== gateway.url, { waitUntil: "domcontentloaded" });
       await page.getByRole("link", { name: /cancel/i }).click();
       await expect(page).toHaveURL(`/admin/connections/${id}`);
       await expect(page.getByRole("status")).toContainText("access_denied");
@@ -199,7 +201,11 @@ test.describe("the pages", () => {
     if (ids.length > 0) return;
     ids = await addServers(gateway, "looks", { calendar: upstream.url, "issue-tracker": "http://127.0.0.1:9/mcp", notes: `${upstream.url}?of=notes` });
     const page = await pageOf(browser, gateway, people.admin);
-    for (const id of ids.slice(0, 2)) await page.goto(`/admin/connections/${id}/start`);
+    for (const id of ids.slice(0, 2)) {
+      await page.goto(`/admin/connections/${id}/start`);
+      await page.getByRole("link", { name: "Continue" }).click();
+      await page.waitForURL(`/admin/connections/${id}`);
+    }
     await page.context().close();
   });
 

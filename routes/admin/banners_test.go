@@ -7,6 +7,7 @@ import (
 
 	"mcpgateway/routes/admin"
 	"mcpgateway/services/fault"
+	"mcpgateway/views/layout"
 	"mcpgateway/web"
 	"mcpgateway/web/webtest"
 )
@@ -40,7 +41,7 @@ func TestABannerCountsTheServersThatWait(t *testing.T) {
 // not finish what another began.
 func TestAForeignAuthorizationLeadsToTheList(t *testing.T) {
 	app := fiber.New()
-	h := admin.NewConnections(&connector{})
+	h := admin.NewConnections(admin.NewPages(layout.Assets{}, nil), &connector{})
 	app.Get("/foreign", func(c *fiber.Ctx) error { return h.NotConnected(c, "s1", fault.Forbidden("another session")) })
 	answer := webtest.Send(t, app, webtest.Case{Method: "GET", Path: "/foreign"})
 	if answer.Status != 303 || answer.Header.Get("Location") != "/admin/connections" || answer.Header.Get("Set-Cookie") == "" {

@@ -2,12 +2,17 @@ package admin
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"net/url"
+	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/fault"
 	"mcpgateway/services/oauthclient"
+	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/web"
 )
@@ -30,27 +35,59 @@ type Connector interface {
 
 // Connections serves the buttons of connections and says how they ended, above
 // the page of the connection.
-type Connections struct{ connections Connector }
+type Connections struct {
+	pages       *Pages
+	connections Connector
+}
 
 // NewConnections returns the handlers.
-func NewConnections(connections Connector) *Connections {
-	return &Connections{connections: connections}
+func NewConnections(pages *Pages, connections Connector) *Connections {
+	return &Connections{pages: pages, connections: connections}
 }
 
 // Start serves GET /admin/connections/:id/start: it sends the browser to the
-// authorization server. It is a link, so it changes nothing but what the
-// person then agrees to there.
+// authorization server. A link that wasn't on a page of the administration gets
+// a page with a button first, because other sites and programs can open it.
 func (a *Connections) Start(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	person := web.PersonOf(c)
 	if person == nil {
 		return fault.Unauthorized()
 	}
+	if !fromAdministration(c) && !isStartToken(c.Query("token"), person, c.Params("id")) {
+		return web.Render(c, admin.ConnectionStart(admin.ConnectionStartProps{
+			Frame:    a.pages.Frame(c, "Connect a server", layout.SectionConnections),
+			StartURL: StartConnectionPath(c.Params("id")) + "?token=" + startToken(person, c.Params("id")), CancelURL: connectionsPath,
+		}))
+	}
 	to, err := a.connections.Start(c.UserContext(), oauthclient.Start{ServerID: c.Params("id"), SessionID: person.SessionID})
 	if err != nil {
 		return a.NotConnected(c, c.Params("id"), err)
 	}
 	return c.Redirect(to, fiber.StatusSeeOther)
+}
+
+// fromAdministration reports whether the browser states that a link on a page
+// of the administration was followed. A redirect from the sign-in page, which
+// may itself come from another site's link, is not one.
+func fromAdministration(c *fiber.Ctx) bool {
+	if c.Get("Sec-Fetch-Site") != "same-origin" {
+		return false
+	}
+	referrer, err := url.Parse(c.Get(fiber.HeaderReferer))
+	return err == nil && strings.HasPrefix(referrer.Path, homePath)
+}
+
+// startToken returns what the button of the page carries: it is bound to the
+// session and the server, and reveals nothing of the token of forms.
+func startToken(person *web.Person, serverID string) string {
+	mac := hmac.New(sha256.New, []byte(person.CSRF))
+	mac.Write([]byte("start connection " + serverID))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+func isStartToken(given string, person *web.Person, serverID string) bool {
+	return person.CSRF != "" && hmac.Equal([]byte(given), []byte(startToken(person, serverID)))
 }
 
 // Disconnect serves POST /admin/connections/:id/disconnect.
