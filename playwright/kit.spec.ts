@@ -3,7 +3,10 @@ import type { Page } from "@playwright/test";
 
 import { tabThrough } from "./support/focus.ts";
 import { loadAndMeasure } from "./support/measure.ts";
-import { expect, test } from "./support/test.ts";
+import { ofOneWorker, startGateway } from "./support/gateway.ts";
+import { expect, test as base } from "./support/test.ts";
+
+const test = base.extend({ gateway: ofOneWorker(() => startGateway({ dev: true })) });
 
 const looks = [
   { name: "light", use: { colorScheme: "light" } },

@@ -81,7 +81,6 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 	sync := api.NewServerSync(s.Syncer, servers)
 	tools := api.NewTools(s.Directory, s.Projects)
 	keys := api.NewKeys(s.Keys, s.Projects)
-	kit := public.NewKit(assets)
 	audit := api.NewAudit(s.Audit, page.NewCursors(s.Config.Keys))
 	calls, metrics := api.NewCalls(s.Calls, s.Directory, page.NewCursors(s.Config.Keys)), api.NewMetrics(s.Metrics)
 	people := api.NewPeople(s.People)
@@ -122,7 +121,7 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 	connectionPages := adminpages.NewConnectionPages(frames, s.Directory, s.Connections, s.Projects, s.Audit, s.Config.PublicURL, needStepUp, time.Now)
 	connectionAPI := api.NewConnections(s.Connections, s.Config.PublicURL, adminpages.StartConnectionPath)
 	callback, clientDocument := oauth.NewCallback(s.Connections, connections), oauth.NewClientDocument(s.ClientDocument)
-	return []route{
+	return append(devTable(s, assets), []route{
 		{anyone, "/v1/mcp/:projectSlug/request", endpoint.Request, project},
 		{anyone, "/v1/mcp/:projectSlug/sse", endpoint.SSE, project},
 
@@ -244,8 +243,6 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 		{post, "/admin/connections/:id/disconnect", connections.Disconnect, admin},
 		{post, "/admin/connections/:id/drop-registration", connections.DropRegistration, admin},
 
-		{get, "/kit", kit.Page, open},
-		{get, "/kit/live", kit.Live, open},
 		{get, "/admin", projectPages.List, viewer},
 		{get, "/admin/projects", projectPages.List, viewer},
 		{get, "/admin/projects/new", projectPages.New, viewer},
@@ -295,5 +292,17 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 		{get, "/metrics", metrics.Show, open},
 		{get, "/healthz", health.Live, open},
 		{get, "/readyz", health.Ready, open},
+	}...)
+}
+
+// devTable returns the routes for developing the gateway itself.
+func devTable(s *services.Services, assets layout.Assets) []route {
+	if !s.Dev {
+		return nil
+	}
+	kit := public.NewKit(assets)
+	return []route{
+		{get, "/kit", kit.Page, open},
+		{get, "/kit/live", kit.Live, open},
 	}
 }

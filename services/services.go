@@ -81,6 +81,9 @@ type Services struct {
 	Runner       *codemode.Runner
 	CodeRuns     *codemode.Traces
 
+	// Dev adds the pages for developing the gateway itself.
+	Dev bool
+
 	// Demo loads the demo project; nil where there is none to load.
 	Demo Demo
 

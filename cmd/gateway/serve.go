@@ -26,6 +26,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 	addr := fs.String("addr", "", "listen address HOST:PORT")
 	file := fs.String("config", "", "declarative file, applied before serving")
 	demo := fs.Bool("demo", false, "add a demo project with two real servers in this process")
+	dev := fs.Bool("dev", false, "serve /kit, the page with every part of the user interface")
 	if err := parse(fs, args); err != nil {
 		return err
 	}
@@ -58,6 +59,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 		return err
 	}
 	defer s.Close()
+	s.Dev = *dev
 	if *file != "" {
 		if err := applyConfig(ctx, s, std, *file, log); err != nil {
 			return err

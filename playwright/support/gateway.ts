@@ -33,6 +33,8 @@ export interface Gateway {
 export interface Start {
   /** Whether it has the demo project; otherwise its database is empty. It does unless this says otherwise. */
   demo?: boolean;
+  /** Whether it serves /kit. */
+  dev?: boolean;
   /** The port; the system chooses one unless this says otherwise. */
   port?: number;
   /** Further environment variables. */
@@ -40,13 +42,13 @@ export interface Start {
 }
 
 /** Starts the built gateway and waits until it, and its demo, answers. */
-export async function startGateway({ demo = true, port = 0, env: settings = {} }: Start = {}): Promise<Gateway> {
+export async function startGateway({ demo = true, dev = false, port = 0, env: settings = {} }: Start = {}): Promise<Gateway> {
   const program = process.env[builtProgram];
   if (!program) throw new Error(`${builtProgram} is not set: the global set-up builds the gateway and sets it`);
   const folder = await mkdtemp(path.join(tmpdir(), "gateway-data-"));
   // Nothing of the developer's own settings reaches the program under test.
   const env = { PATH: `${path.dirname(program)}:${process.env.PATH}`, HOME: folder, GATEWAY_LOG_FORMAT: "json", ...settings };
-  const child = spawn(program, ["serve", ...(demo ? ["--demo"] : []), "--addr", `127.0.0.1:${port}`], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(program, ["serve", ...(demo ? ["--demo"] : []), ...(dev ? ["--dev"] : []), "--addr", `127.0.0.1:${port}`], { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] });
   const exited = once(child, "exit");
   // A worker that ends early, on an interrupt for instance, takes its gateway along.
   const kill = () => void child.kill("SIGKILL");
