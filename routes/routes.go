@@ -82,7 +82,7 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 	tools := api.NewTools(s.Directory, s.Projects)
 	keys := api.NewKeys(s.Keys, s.Projects)
 	audit := api.NewAudit(s.Audit, page.NewCursors(s.Config.Keys))
-	calls, metrics := api.NewCalls(s.Calls, s.Directory, page.NewCursors(s.Config.Keys)), api.NewMetrics(s.Metrics)
+	calls, metrics := api.NewCalls(s.Calls, s.Directory, page.NewCursors(s.Config.Keys)), api.NewMetrics(s.Metrics, metricsAccess(s))
 	people := api.NewPeople(s.People)
 	metadata := oauth.NewMetadata(s.Config.PublicURL, s.Directory)
 	authorize := oauth.NewAuthorize(s.OAuth, s.Directory, assets, loginPath)
@@ -289,7 +289,7 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 		{post, "/admin/templates/:slug/use", catalogUse.Use, admin},
 
 		{get, "/static/:hash/*", public.Static, open},
-		{get, "/metrics", metrics.Show, open},
+		{get, metricsPath, metrics.Show, open},
 		{get, "/healthz", health.Live, open},
 		{get, "/readyz", health.Ready, open},
 	}...)

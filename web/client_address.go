@@ -32,19 +32,23 @@ func (p proxies) clientIP(c *fiber.Ctx) string {
 }
 
 // isLocal reports whether a program on this machine made the request without a
-// proxy: the peer is on loopback, is not a trusted proxy, and sent no header
-// that proxies add.
+// proxy.
 func isLocal(c *fiber.Ctx) bool {
-	peer := parseAddress(peerIP(c))
-	if !peer.IsLoopback() || EventOf(c).proxies.trust(peer) {
-		return false
+	return parseAddress(peerIP(c)).IsLoopback() && !ThroughProxy(c)
+}
+
+// ThroughProxy reports whether a request came through a proxy, as far as it
+// shows: its peer is a trusted one, or it has a header that proxies add.
+func ThroughProxy(c *fiber.Ctx) bool {
+	if EventOf(c).proxies.trust(parseAddress(peerIP(c))) {
+		return true
 	}
 	for _, name := range []string{fiber.HeaderXForwardedFor, fiber.HeaderForwarded, fiber.HeaderXForwardedHost, fiber.HeaderXForwardedProto, "X-Real-Ip", fiber.HeaderVia} {
 		if len(c.Request().Header.PeekAll(name)) > 0 {
-			return false
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 func (p proxies) trust(addr netip.Addr) bool {

@@ -90,7 +90,7 @@ func recoverPanics(c *fiber.Ctx) (err error) {
 func checkHosts(names *Names) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		switch path := c.Path(); {
-		case path == "/healthz", path == "/readyz", path == "/metrics", strings.HasPrefix(path, "/v1/mcp/"):
+		case path == "/healthz", path == "/readyz", strings.HasPrefix(path, "/v1/mcp/"):
 			return c.Next()
 		}
 		if err := names.CheckHost(c); err != nil {

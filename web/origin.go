@@ -19,6 +19,7 @@ type Names struct {
 	hosts    map[string]bool
 	origins  map[string]bool
 	loopback bool
+	literals bool // whether every IP address is a host name
 
 	last atomic.Pointer[string] // Host header that was accepted: most requests have the same
 }
@@ -40,6 +41,10 @@ func NewNames(public *url.URL, hosts, origins []string, loopbackListener bool) *
 	return n
 }
 
+// AllowAddresses makes CheckHost accept every IP address, which no name can be
+// rebound to. Call it before the names are used.
+func (n *Names) AllowAddresses() { n.literals = true }
+
 // CheckHost returns FORBIDDEN for a Host header that does not name this gateway.
 func (n *Names) CheckHost(c *fiber.Ctx) error {
 	received := c.Request().Host()
@@ -48,7 +53,7 @@ func (n *Names) CheckHost(c *fiber.Ctx) error {
 	}
 	header := string(received)
 	host := hostname(header)
-	if n.hosts[host] || n.loopback && isLoopback(host) {
+	if n.hosts[host] || n.loopback && isLoopback(host) || n.literals && isAddress(host) {
 		n.last.Store(&header)
 		return nil
 	}
@@ -93,6 +98,11 @@ func originOf(u *url.URL) string {
 		return strings.ToLower(u.Scheme + "://" + u.Hostname())
 	}
 	return strings.ToLower(u.Scheme + "://" + u.Hostname() + ":" + port)
+}
+
+func isAddress(host string) bool {
+	_, err := netip.ParseAddr(host)
+	return err == nil
 }
 
 func isLoopback(host string) bool {

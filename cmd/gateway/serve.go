@@ -76,6 +76,11 @@ func serve(ctx context.Context, std streams, args []string) error {
 		*demo = false
 		log.Warn("the demo's servers do not run", "error", err)
 	}
+	stopMetrics, err := serveMetrics(ctx, s, log)
+	if err != nil {
+		return err
+	}
+	defer stopMetrics()
 	return listenAndServe(ctx, s, listener, c.DrainDelay, log, func() {
 		collectLess()
 		if err := announceSetup(ctx, s, log); err != nil {

@@ -51,10 +51,11 @@ func commandLine(t *testing.T, environ []string, in string, args ...string) (cod
 
 // serving is a gateway that serves in this process.
 type serving struct {
-	url  string
-	out  *output
-	end  context.CancelFunc
-	code chan int
+	url     string
+	metrics string // address of GATEWAY_METRICS_ADDR's listener
+	out     *output
+	end     context.CancelFunc
+	code    chan int
 }
 
 // startServing runs `gateway serve` and returns once it says that it serves.
@@ -76,9 +77,15 @@ func startServing(t *testing.T, environ []string, args ...string) *serving {
 			t.Fatalf("the gateway did not serve:\n%s", strings.Join(seen, "\n"))
 		}
 		seen = append(seen, lines.Text())
-		var line struct{ Msg, URL string }
-		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "serving" {
+		var line struct{ Msg, URL, Address string }
+		if json.Unmarshal(lines.Bytes(), &line) != nil {
+			continue
+		}
+		switch line.Msg {
+		case "serving":
 			s.url = line.URL
+		case "serving metrics":
+			s.metrics = line.Address
 		}
 	}
 	go func() { _, _ = io.Copy(io.Discard, logged) }()

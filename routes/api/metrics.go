@@ -1,19 +1,42 @@
 package api
 
 import (
+	"strings"
+
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/services/fault"
 	"mcpgateway/services/metrics"
+	"mcpgateway/web"
 )
 
+// MetricsAccess is who may read the metrics. The zero value admits nobody.
+type MetricsAccess struct {
+	Token    web.TokenChecker  // nil requires none
+	Failures *web.FailureLimit // of wrong tokens; needed with Token
+	// Open admits every request without a token. Direct admits those that came
+	// without a proxy.
+	Open, Direct bool
+	// Elsewhere is set where another listener serves them.
+	Elsewhere bool
+}
+
 // Metrics serves the counters of the process.
-type Metrics struct{ metrics *metrics.Metrics }
+type Metrics struct {
+	metrics *metrics.Metrics
+	access  MetricsAccess
+}
 
 // NewMetrics returns the handler.
-func NewMetrics(m *metrics.Metrics) *Metrics { return &Metrics{metrics: m} }
+func NewMetrics(m *metrics.Metrics, access MetricsAccess) *Metrics {
+	return &Metrics{metrics: m, access: access}
+}
 
 // Show serves GET /metrics in the text format of Prometheus.
 func (m *Metrics) Show(c *fiber.Ctx) error {
+	if err := m.access.check(c); err != nil {
+		return err
+	}
 	text, err := m.metrics.Text()
 	if err != nil {
 		return err
@@ -21,4 +44,37 @@ func (m *Metrics) Show(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderContentType, metrics.ContentType)
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	return c.Send(text)
+}
+
+// check returns NOT_FOUND where metrics are not served, UNAUTHORIZED without
+// the token and RATE_LIMITED after many wrong ones.
+func (a MetricsAccess) check(c *fiber.Ctx) error {
+	switch {
+	case a.Elsewhere:
+		return metricsNotFound("Metrics are served at GATEWAY_METRICS_ADDR only.")
+	case a.Token != nil:
+		return a.checkToken(c)
+	case a.Open, a.Direct && !web.ThroughProxy(c):
+		return nil
+	}
+	return metricsNotFound("Metrics are off on this listener. Set GATEWAY_METRICS_TOKEN or GATEWAY_METRICS_ADDR.")
+}
+
+func (a MetricsAccess) checkToken(c *fiber.Ctx) error {
+	scheme, given, _ := strings.Cut(c.Get(fiber.HeaderAuthorization), " ")
+	bearer := strings.EqualFold(scheme, "bearer")
+	if bearer && a.Token.Matches(strings.TrimSpace(given)) {
+		return nil
+	}
+	if bearer {
+		if err := a.Failures.Failed(c, ""); err != nil {
+			return err
+		}
+	}
+	c.Set(fiber.HeaderWWWAuthenticate, `Bearer realm="gateway metrics"`)
+	return fault.New(fault.KindUnauthorized, fault.CodeUnauthorized, "Metrics require the header Authorization: Bearer GATEWAY_METRICS_TOKEN.")
+}
+
+func metricsNotFound(message string) error {
+	return fault.New(fault.KindNotFound, fault.CodeNotFound, "%s", message)
 }

@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net"
 	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -43,6 +41,8 @@ type variables struct {
 	MaxStreams     int           `env:"GATEWAY_MAX_STREAMS" envDefault:"5000"`
 	MaxStaleness   time.Duration `env:"GATEWAY_MAX_STALENESS" envDefault:"5m"`
 	DrainDelay     time.Duration `env:"GATEWAY_DRAIN_DELAY" envDefault:"0s"`
+	MetricsToken   string        `env:"GATEWAY_METRICS_TOKEN"`
+	MetricsAddr    string        `env:"GATEWAY_METRICS_ADDR"`
 	TSC            string        `env:"GATEWAY_TSC"`
 	TrustedProxies string        `env:"GATEWAY_TRUSTED_PROXIES"`
 	OIDCIssuer     string        `env:"GATEWAY_OIDC_ISSUER"`
@@ -73,6 +73,7 @@ type Config struct {
 	TrustedProxies   []netip.Prefix
 	SingleSignOn     SingleSignOn
 	Tracing          Tracing
+	Metrics          Metrics
 	LogJSON          *bool // nil decides by the terminal
 	LogLevel         slog.Level
 	Unknown          []string // variables that look like settings and are none
@@ -103,7 +104,8 @@ func Load(environ []string, addr string) (*Config, error) {
 		Unknown:        unknownSettings(environ),
 	}
 	c.Tracing = r.tracing(lookup)
-	c.LoopbackListener = r.listener(vars.Addr)
+	c.LoopbackListener = r.listener("GATEWAY_ADDR", vars.Addr)
+	c.Metrics = r.metrics(vars)
 	c.PublicURL = r.publicURL(vars, c.LoopbackListener)
 	c.EgressAllow = egress.DefaultAllow(c.LoopbackListener)
 	if vars.EgressAllow != "" {
@@ -228,22 +230,6 @@ func wanted(typ reflect.Type, err error) string {
 	default:
 		return err.Error()
 	}
-}
-
-func (r *reader) listener(addr string) (loopback bool) {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		r.mistake("GATEWAY_ADDR: %q is not HOST:PORT", addr)
-		return false
-	}
-	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		r.mistake("GATEWAY_ADDR: the port of %q is not a number from 0 to 65535", addr)
-	}
-	if host == "localhost" {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.IsLoopback()
 }
 
 func (r *reader) publicURL(vars variables, loopback bool) *url.URL {

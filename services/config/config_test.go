@@ -75,10 +75,14 @@ func TestEveryVariable(t *testing.T) {
 		"GATEWAY_ADDR=0.0.0.0:9000", "GATEWAY_PUBLIC_URL=https://Gateway.example/", "GATEWAY_DATABASE_URL=postgres://u:p@h/d",
 		"GATEWAY_ADMIN_TOKEN=0123456789abcdef", "GATEWAY_EGRESS_ALLOW=10.0.0.0/8, 192.168.1.1,fd00::/8", "GATEWAY_ENV_ALLOW=A_*, B", "A_1=one", "B=", "C=three",
 		"GATEWAY_ALLOWED_HOSTS=a.example, b.example:443", "GATEWAY_ALLOWED_ORIGINS=https://app.example,http://localhost:3000", "GATEWAY_ALLOW_HTTP=false",
-		"GATEWAY_MAX_STALENESS=1m30s", "GATEWAY_TRUSTED_PROXIES=172.16.0.0/12", "GATEWAY_LOG_FORMAT=json", "GATEWAY_LOG_LEVEL=debug")
+		"GATEWAY_MAX_STALENESS=1m30s", "GATEWAY_TRUSTED_PROXIES=172.16.0.0/12", "GATEWAY_LOG_FORMAT=json", "GATEWAY_LOG_LEVEL=debug",
+		"GATEWAY_METRICS_TOKEN=fedcba9876543210", "GATEWAY_METRICS_ADDR=127.0.0.1:9090")
 	if c.Addr != "0.0.0.0:9000" || c.LoopbackListener || c.PublicURL.String() != "https://Gateway.example" || c.DatabaseURL != "postgres://u:p@h/d" ||
 		c.AdminToken.Reveal() != "0123456789abcdef" || c.MaxStaleness != 90*time.Second || c.LogJSON == nil || !*c.LogJSON || c.LogLevel != slog.LevelDebug {
 		t.Errorf("loaded %+v", c)
+	}
+	if m := c.Metrics; m.Token.Reveal() != "fedcba9876543210" || m.Addr != "127.0.0.1:9090" || !m.Loopback {
+		t.Errorf("metrics %+v", m)
 	}
 	for name, lists := range map[string][2]any{
 		"egress":  {"[10.0.0.0/8 192.168.1.1/32 fd00::/8]", fmt.Sprint(c.EgressAllow)},
@@ -100,6 +104,9 @@ func TestEveryVariable(t *testing.T) {
 	}
 	if strings.Contains(fmt.Sprintf("%+v", c), "0123456789abcdef") {
 		t.Error("the configuration prints the administration token")
+	}
+	if strings.Contains(fmt.Sprintf("%+v", c), "fedcba9876543210") {
+		t.Error("the configuration prints the metrics token")
 	}
 }
 
@@ -256,6 +263,13 @@ func TestConfig(t *testing.T) {
 		{"two keys of one name", []string{"GATEWAY_SECRETS_KEYS=" + goodKey + "," + goodKey}, "GATEWAY_SECRETS_KEYS: "},
 		{"a token of 15 characters", []string{withKeys, "GATEWAY_ADMIN_TOKEN=" + strings.Repeat("x", 15)}, "GATEWAY_ADMIN_TOKEN: "},
 		{"a token of 16 characters", []string{withKeys, "GATEWAY_ADMIN_TOKEN=" + strings.Repeat("x", 16)}, ""},
+		{"a metrics token of 15 characters", []string{withKeys, "GATEWAY_METRICS_TOKEN=" + strings.Repeat("x", 15)}, "GATEWAY_METRICS_TOKEN: use at least 16"},
+		{"a metrics token of 16 characters", []string{withKeys, "GATEWAY_METRICS_TOKEN=" + strings.Repeat("x", 16)}, ""},
+		{"metrics elsewhere", []string{withKeys, loopback, "GATEWAY_METRICS_ADDR=0.0.0.0:9090"}, ""},
+		{"metrics on every address", []string{withKeys, loopback, "GATEWAY_METRICS_ADDR=:9090"}, ""},
+		{"metrics at the same address", []string{withKeys, loopback, "GATEWAY_METRICS_ADDR=127.0.0.1:80"}, "GATEWAY_METRICS_ADDR: use another address"},
+		{"metrics nowhere", []string{withKeys, loopback, "GATEWAY_METRICS_ADDR=9090"}, `GATEWAY_METRICS_ADDR: "9090" is not HOST:PORT`},
+		{"metrics at no port", []string{withKeys, loopback, "GATEWAY_METRICS_ADDR=127.0.0.1:65536"}, "GATEWAY_METRICS_ADDR: the port"},
 		{"no streams", []string{withKeys, "GATEWAY_MAX_STREAMS=0"}, "GATEWAY_MAX_STREAMS: use at least 1"},
 		{"one stream", []string{withKeys, "GATEWAY_MAX_STREAMS=1"}, ""},
 		{"a delay before now", []string{withKeys, "GATEWAY_DRAIN_DELAY=-1ns"}, "GATEWAY_DRAIN_DELAY: use a duration from 0s to 5m"},

@@ -1,0 +1,46 @@
+package routes
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/routes/api"
+	"mcpgateway/services"
+	"mcpgateway/services/access"
+	"mcpgateway/web"
+)
+
+const metricsPath = "/metrics"
+
+// NewMetrics returns the application of GATEWAY_METRICS_ADDR, which serves
+// /metrics and nothing else. It accepts IP addresses as Host, because that is
+// how Prometheus reaches the targets that it discovers.
+func NewMetrics(s *services.Services, log *slog.Logger) *fiber.App {
+	c := s.Config
+	names := web.NewNames(c.PublicURL, c.AllowedHosts, nil, c.Metrics.Loopback)
+	names.AllowAddresses()
+	app := web.New(web.Options{Names: names, TrustedProxies: c.TrustedProxies, Log: log, Draining: s.Draining})
+	access := metricsToken(s)
+	access.Open = true
+	show := api.NewMetrics(s.Metrics, access).Show
+	app.Get(metricsPath, web.Route(metricsPath), show)
+	return app
+}
+
+// metricsAccess returns who may read /metrics on the gateway's own listener.
+func metricsAccess(s *services.Services) api.MetricsAccess {
+	access := metricsToken(s)
+	access.Elsewhere = s.Config.Metrics.Addr != ""
+	access.Direct = s.Config.LoopbackListener
+	return access
+}
+
+func metricsToken(s *services.Services) api.MetricsAccess {
+	token := s.Config.Metrics.Token
+	if token.IsZero() {
+		return api.MetricsAccess{}
+	}
+	return api.MetricsAccess{Token: access.NewAdminToken(token), Failures: web.NewFailureLimit(time.Now)}
+}
