@@ -36,7 +36,7 @@ const (
 	publicBurst     = 100
 )
 
-// How often one address may present wrong keys before it is told to stop.
+// How often one address may present wrong keys before it gets RATE_LIMITED.
 const (
 	wrongKeysPerSecond = 1
 	wrongKeysBurst     = 100

@@ -26,8 +26,8 @@ const (
 // subject such as the client they are for: the empty subject where there is
 // none. After MaxAuthFailures within AuthFailureWindow it rejects more until the
 // oldest of these failures is that long ago. A caller that calls Check first
-// rejects right credentials too; one that calls only Failed lets them pass.
-// Loopback addresses are no exception; of IPv6 a whole /64 counts as one
+// rejects right credentials too; one that calls only Failed accepts them.
+// Loopback addresses count as well; of IPv6 a whole /64 counts as one
 // address. It holds per process and remembers a bounded number of pairs, the
 // ones that failed last. It is safe for concurrent use, and while no pair is
 // stopped a check costs one atomic read.

@@ -41,8 +41,8 @@ func NewNames(public *url.URL, hosts, origins []string, loopbackListener bool) *
 	return n
 }
 
-// AllowAddresses makes CheckHost accept every IP address, which no name can be
-// rebound to. Call it before the names are used.
+// AllowAddresses adds every IP address to the accepted host names. DNS rebinding
+// needs a name. Call it before the names are used.
 func (n *Names) AllowAddresses() { n.literals = true }
 
 // CheckHost returns FORBIDDEN for a Host header that does not name this gateway.

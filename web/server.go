@@ -24,7 +24,7 @@ const maxHeaders = 16 << 10
 type Options struct {
 	Names          *Names
 	HTTPS          bool           // the public URL is https
-	TrustedProxies []netip.Prefix // whose X-Forwarded-* and Forwarded headers are believed
+	TrustedProxies []netip.Prefix // whose X-Forwarded-* and Forwarded headers are read
 	Log            *slog.Logger   // its handler may be a LineWriter
 	ErrorPage      ErrorPage
 	Requests       RequestCounter // nil counts nothing

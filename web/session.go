@@ -145,7 +145,7 @@ func PersonOf(c *fiber.Ctx) *Person {
 }
 
 // know finds out who makes the request, once. On the API a bearer token decides
-// alone, so that it is never combined with the cookie beside it. Any other
+// alone, and the cookie is ignored. Any other
 // Authorization header is a proxy's and is ignored.
 func (g *Guards) know(c *fiber.Ctx) error {
 	actor := Actor{Kind: "client", IP: ClientIP(c), RequestID: EventOf(c).RequestID}
@@ -271,8 +271,7 @@ func (g *Guards) ClearSession(c *fiber.Ctx) { g.setCookie(c, g.sessionName(), ""
 // SessionCookie returns the value of the session's cookie, or "".
 func (g *Guards) SessionCookie(c *fiber.Ctx) string { return c.Cookies(g.sessionName()) }
 
-// SetDevice gives the browser the cookie by which it is known at the next
-// sign-in.
+// SetDevice sets the cookie by which the browser is known at the next sign-in.
 func (g *Guards) SetDevice(c *fiber.Ctx, value string) {
 	g.setCookie(c, g.deviceName(), value, deviceCookieAge)
 }

@@ -38,7 +38,7 @@ func (f *connector) DropRegistration(_ context.Context, id string) error {
 	return f.err
 }
 
-// ownLink is what a browser sends that followed a link of the administration.
+// ownLink has the headers of a browser that followed a link of the administration.
 var ownLink = map[string]string{"Sec-Fetch-Site": "same-origin", "Referer": "https://gateway.example.com/admin/connections"}
 
 func TestConnectionsStartFromTheAdministrationOnly(t *testing.T) {

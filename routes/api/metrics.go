@@ -10,7 +10,7 @@ import (
 	"mcpgateway/web"
 )
 
-// MetricsAccess is who may read the metrics. The zero value admits nobody.
+// MetricsAccess restricts reading the metrics. The zero value rejects every request.
 type MetricsAccess struct {
 	Token    web.TokenChecker  // nil requires none
 	Failures *web.FailureLimit // of wrong tokens; needed with Token

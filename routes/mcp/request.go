@@ -62,7 +62,7 @@ type Options struct {
 	Gateway       Handler
 	Sessions      *Sessions
 	Names         *web.Names
-	Failures      *web.FailureLimit // of wrong keys, whose answer then has Retry-After
+	Failures      *web.FailureLimit // of wrong keys, whose 401 then has Retry-After
 	WrongKeys     *web.AddressLimit // of wrong keys, beyond which an address gets 429
 	Limits        Limiter
 	Subscriptions Subscriptions
@@ -123,7 +123,7 @@ func (e *Endpoint) Request(c *fiber.Ctx) error {
 	}
 }
 
-// locate makes the checks that need no credentials. The path must end in the
+// locate returns the project after the checks that need no credentials. The path must end in the
 // endpoint's name (specification), while Fiber's routes also match a slash
 // after it.
 func (e *Endpoint) locate(c *fiber.Ctx) (*toolset.Snapshot, error) {
@@ -147,9 +147,8 @@ func (e *Endpoint) locate(c *fiber.Ctx) (*toolset.Snapshot, error) {
 }
 
 // authenticate proves the caller. A wrong key is UNAUTHORIZED, however often it
-// is presented, because clients take that to ask for another one; after a few
-// of an address the fault says when to retry, and an address that goes on is
-// RATE_LIMITED. Right keys pass all the same, because many clients share an
+// is presented, because clients then prompt for another one. After a few from an
+// address the fault has a time to wait, and after very many it is RATE_LIMITED. Right keys pass all the same, because many clients share an
 // address and keys cannot be guessed. Tokens are not counted: clients renew one
 // that expired after it is rejected.
 func (e *Endpoint) authenticate(c *fiber.Ctx, project *toolset.Snapshot) (access.Principal, error) {
@@ -172,7 +171,7 @@ func (e *Endpoint) authenticate(c *fiber.Ctx, project *toolset.Snapshot) (access
 	return access.Principal{}, err
 }
 
-// countWrongKey counts a wrong key and returns the fault to answer it with:
+// countWrongKey counts a wrong key and returns its fault:
 // unauthorized, with a time to wait when the address presented several, or
 // RATE_LIMITED for an address that presented very many.
 func (e *Endpoint) countWrongKey(c *fiber.Ctx, unauthorized error) error {

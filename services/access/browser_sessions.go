@@ -40,7 +40,7 @@ type Browser struct {
 	IP        string
 	UserAgent string
 	Cookie    string // of the session that the browser has already; empty without one
-	Device    string // cookie of a browser in which somebody signed in before; empty without one
+	Device    string // cookie of a browser in which a person signed in before; empty without one
 }
 
 // SessionInfo is a live browser session.

@@ -27,8 +27,8 @@ const (
 
 // HashQueue is the line in which a password hash waits for a slot. Sign-ins wait
 // by network and hold one slot for each at most, so that no network holds up the
-// sign-ins of the others. Signed-in people have slots of their own, one for each
-// of them at most.
+// sign-ins of the others. Signed-in people have separate slots, one for each of
+// them at most.
 type HashQueue struct {
 	signedIn bool
 	key      string
@@ -52,7 +52,7 @@ func NetworkQueue(ip string) HashQueue {
 	return HashQueue{key: network.String()}
 }
 
-// SignedInQueue returns the queue of what a signed-in person does. id is that of
+// SignedInQueue returns the queue of a signed-in person. id is that of
 // the person or of the session.
 func SignedInQueue(id string) HashQueue { return HashQueue{signedIn: true, key: id} }
 

@@ -24,8 +24,8 @@ func (w *peopleWorld) failing(t *testing.T, n int, email, ip string) {
 	}
 }
 
-// failAll makes n failing attempts on the account from as many addresses as
-// needed.
+// failAll fails the test unless n attempts on the account fail, from as many
+// addresses as needed.
 func (w *peopleWorld) failAll(t *testing.T, n int) {
 	t.Helper()
 	for i := range n {

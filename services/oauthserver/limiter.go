@@ -35,7 +35,7 @@ func (s *Server) count(ctx context.Context, subject string, limit int64) error {
 	return f
 }
 
-// networkLimit is how many registrations a network may make within an hour.
+// networkLimit is the maximum number of registrations of a network in an hour.
 type networkLimit struct {
 	name  string
 	limit int64

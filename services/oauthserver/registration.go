@@ -21,7 +21,7 @@ type Registration struct {
 // Register registers the client with the metadata, a JSON object (RFC 7591,
 // section 3), for a caller at the address ip. The audit log gets its
 // client.registered at the first consent, because anyone can register. Clients
-// are public unless they ask for a secret. Unusable redirect URIs are dropped.
+// are public unless they request a secret. Unusable redirect URIs are dropped.
 // When too many clients wait for their first use, it deletes the oldest ones. It
 // returns refusals with invalid_redirect_uri when no URI is left and with
 // invalid_client_metadata for other metadata that cannot be used, RATE_LIMITED,
@@ -70,8 +70,8 @@ func (s *Server) Register(ctx context.Context, body []byte, ip string) (Registra
 	return r, nil
 }
 
-// evictUnused makes room for one more unused client: it deletes the oldest ones
-// beyond the limit that are older than UnusedClientGrace. It returns UNAVAILABLE
+// evictUnused deletes the oldest unused clients, so that there may be one more.
+// It spares those younger than UnusedClientGrace. It returns UNAVAILABLE
 // when there are too few of these.
 func (s *Server) evictUnused(tx *gorm.DB) error {
 	var unused int64

@@ -11,7 +11,7 @@ import (
 )
 
 // Sweep deletes what has ended: codes, tokens, grants, counts, and clients that
-// nobody gave access for a day or that got no token for 90 days, of which the
+// got no access within a day or that got no token for 90 days, of which the
 // latter are recorded as client.purged. It is called every hour, by the replica that owns the sweep.
 func (s *Server) Sweep(ctx context.Context) error {
 	now := s.now()

@@ -13,15 +13,15 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ConnectionStartProps are what the page needs that asks before a connection
-// is started.
+// ConnectionStartProps are the links of the page that confirms the start of a
+// connection.
 type ConnectionStartProps struct {
 	layout.Frame
 	StartURL  string // starts the connection
 	CancelURL string
 }
 
-// ConnectionStart asks whether to start a connection, for a link that another
+// ConnectionStart confirms the start of a connection, for a link that another
 // site or program opened.
 func ConnectionStart(p ConnectionStartProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
