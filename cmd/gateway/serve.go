@@ -115,6 +115,9 @@ func applyConfig(ctx context.Context, s *services.Services, std streams, file st
 	for _, warning := range plan.Warnings {
 		log.Warn(warning)
 	}
+	for _, note := range plan.Notes {
+		log.Warn("configuration not taken over completely", "note", note)
+	}
 	return nil
 }
 
