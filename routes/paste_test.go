@@ -158,13 +158,13 @@ func lines(problems map[string]string) []string {
 	return all
 }
 
-func newPasteApp(t *testing.T, dsn string) *pasteApp {
+func newPasteApp(t *testing.T, dsn string, settings ...string) *pasteApp {
 	t.Helper()
 	ring, err := secrets.ParseKeyRing("test:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &pasteApp{App: routestest.New(t, dsn), ring: ring}
+	a := &pasteApp{App: routestest.New(t, dsn, settings...), ring: ring}
 	a.signIn(t, models.RoleAdmin)
 	return a
 }

@@ -104,10 +104,15 @@ func declarationOfEntry(e *models.CatalogEntry, enabled bool) *projects.ServerDe
 	return d
 }
 
+// headersWithValue returns the headers that are sent to a server.
+func headersWithValue(s models.Server) []string { return headersOf(s, true) }
+
 // missingHeaders returns the headers of a server that have no value yet.
-func missingHeaders(s models.Server) (names []string) {
+func missingHeaders(s models.Server) []string { return headersOf(s, false) }
+
+func headersOf(s models.Server, withValue bool) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
-		if s.Headers[name] == "" {
+		if (s.Headers[name] != "") == withValue {
 			names = append(names, name)
 		}
 	}

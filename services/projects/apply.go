@@ -100,7 +100,7 @@ func (s *Store) Import(ctx context.Context, d *Declaration, opts ApplyOptions) (
 // refuse takes the servers out of a client's configuration that have one of
 // the problems, and reports whether that resolves all of them.
 func (d *Declaration) refuse(problems map[string]string) bool {
-	if d.client == nil || len(problems) == 0 {
+	if d.Client == nil || len(problems) == 0 {
 		return false
 	}
 	servers := d.Projects[bareProject].Servers
@@ -115,7 +115,7 @@ func (d *Declaration) refuse(problems map[string]string) bool {
 		if alias == "" {
 			return false
 		}
-		refused[join(d.client.path(alias), field)] = why
+		refused[join(d.Client.path(alias), field)] = why
 		delete(left, alias)
 	}
 	d.Projects[bareProject].Servers, d.Refused = left, refused

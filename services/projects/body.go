@@ -132,19 +132,16 @@ func (d *ProjectDeclaration) raw() []byte {
 	servers := map[string]json.RawMessage{}
 	for _, alias := range slices.Sorted(maps.Keys(d.Servers)) {
 		if d.Servers[alias] != nil {
-			servers[alias] = d.Servers[alias].raw()
+			servers[alias] = d.Servers[alias].JSON()
 		}
 	}
 	all["mcpServers"] = servers
 	return encode(all)
 }
 
-// JSON returns the declaration with its secrets as ParseServer reads it. It
-// does not hold MissingHeaders.
-func (d *ServerDeclaration) JSON() []byte { return d.raw() }
-
-// raw returns the declaration as JSON: the keys that are there.
-func (d *ServerDeclaration) raw() []byte {
+// JSON returns the declaration with its secrets as ParseServer reads it: the
+// keys that are there. It does not hold MissingHeaders.
+func (d *ServerDeclaration) JSON() []byte {
 	all, oauth := map[string]any{}, map[string]any{}
 	put(all, "url", d.URL)
 	put(all, "transport", d.Transport)

@@ -19,8 +19,7 @@ type Declaration struct {
 	Projects map[string]*ProjectDeclaration
 	Notes    []string
 	Refused  map[string]string
-
-	client *Pasted // the client's configuration that it was read from; nil without one
+	Client   *Pasted // what it was read from; nil for the gateway's own form
 }
 
 // ProjectDeclaration is the wished state of one project.
@@ -109,7 +108,7 @@ func ParseImport(raw []byte) (*Declaration, error) {
 // problems, and VALIDATION_FAILED when none is left.
 func (p *Pasted) declaration() (*Declaration, error) {
 	project := &ProjectDeclaration{Servers: map[string]*ServerDeclaration{}}
-	d := &Declaration{Projects: map[string]*ProjectDeclaration{bareProject: project}, Notes: slices.Clone(p.Notes), Refused: p.Refusals(), client: p}
+	d := &Declaration{Projects: map[string]*ProjectDeclaration{bareProject: project}, Notes: slices.Clone(p.Notes), Refused: p.Refusals(), Client: p}
 	for _, s := range p.Servers {
 		for _, note := range s.Notes {
 			d.Notes = append(d.Notes, s.Alias+": "+note)
@@ -211,7 +210,7 @@ func (r *reader) server(path string, raw []byte) *ServerDeclaration {
 // parsed returns the declaration as its JSON text reads, and records its
 // problems.
 func (r *reader) parsed(d *ServerDeclaration) *ServerDeclaration {
-	s := r.server("", d.raw())
+	s := r.server("", d.JSON())
 	s.MissingHeaders = d.MissingHeaders
 	return s
 }
