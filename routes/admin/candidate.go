@@ -44,12 +44,13 @@ func (a *ServerWizard) candidate(c *fiber.Ctx, prefix string) (*candidate, error
 	if err != nil {
 		return nil, err
 	}
+	if len(held.Refused) > 0 {
+		draft := views.ServerDraft{Alias: held.Alias, Refused: held.Refused, Sealed: field("sealed"), Skip: true}
+		return &candidate{draft: draft, declaration: d}, nil
+	}
 	draft := views.ServerDraft{
 		Alias: field("alias"), URL: field("url"), Transport: field("transport"), AuthType: field("authType"), HeaderName: field("headerName"),
-		Notes: held.Notes, Refused: held.Refused,
-	}
-	if len(held.Refused) > 0 {
-		draft.Alias, draft.Skip = held.Alias, true
+		Notes: held.Notes,
 	}
 	d.URL, d.Transport = &draft.URL, pointer(models.Transport(draft.Transport))
 	credentialsOfDraft(&draft, d, field("secret"))
