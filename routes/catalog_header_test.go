@@ -67,7 +67,7 @@ func TestCatalogHeaderIsKeptByEveryWay(t *testing.T) {
 	check("template", a.server(t, "template", context7), "")
 
 	a.newProject(t, "wizard")
-	_, body := a.ask(t, "GET", "/admin/projects/wizard/servers/new?entry="+id, "", "")
+	_, body := a.request(t, "GET", "/admin/projects/wizard/servers/new?entry="+id, "", "")
 	page := readPage(t, body)
 	if got := page.form.Get("0.headerName"); !strings.EqualFold(got, context7Header) {
 		t.Errorf("wizard: the form has the header %q", got)
@@ -80,7 +80,7 @@ func TestCatalogHeaderIsKeptByEveryWay(t *testing.T) {
 	check("wizard", a.server(t, "wizard", context7), "sealed ctx7sk")
 }
 
-func TestMissingHeaderValueIsAskedFor(t *testing.T) {
+func TestMissingHeaderValueIsReported(t *testing.T) {
 	a := newPasteApp(t, modelstest.SQLite(t), "GATEWAY_BUILTIN_CATALOG=true")
 	a.newProject(t, "p")
 	if status, _ := a.submit(t, "/admin/catalog/add", url.Values{"id": {context7ID(t, a)}, "project": {"p"}}); status != 303 {
@@ -91,10 +91,10 @@ func TestMissingHeaderValueIsAskedFor(t *testing.T) {
 		t.Errorf("without a value the sync gave %v", err)
 	}
 	at := "/admin/projects/p/servers/" + row.ID
-	if _, body := a.ask(t, "GET", at, "", ""); !readPage(t, body).says("headers without a value: " + context7Header) {
+	if _, body := a.request(t, "GET", at, "", ""); !readPage(t, body).shows("headers without a value: " + context7Header) {
 		t.Error("the server's page does not show that the value is missing")
 	}
-	_, body := a.ask(t, "GET", at+"/edit", "", "")
+	_, body := a.request(t, "GET", at+"/edit", "", "")
 	page := readPage(t, body)
 	if got := page.form.Get("headerName"); got != context7Header {
 		t.Fatalf("the form has the header %q", got)
@@ -106,7 +106,7 @@ func TestMissingHeaderValueIsAskedFor(t *testing.T) {
 	if _, there := a.server(t, "p", context7).Headers[context7Header]; !there {
 		t.Error("the header is gone")
 	}
-	_, body = a.ask(t, "GET", at+"/edit", "", "")
+	_, body = a.request(t, "GET", at+"/edit", "", "")
 	page = readPage(t, body)
 	page.form.Set("headerValue", "ctx7sk")
 	if status, body := a.submit(t, at+"/credentials", page.form); status != 303 {

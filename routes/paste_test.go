@@ -24,8 +24,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected outcomes of pasted configurations")
 
-// pasteOutcome is what becomes of a pasted configuration: the servers as they
-// are stored, and by path in the text why others were refused.
+// pasteOutcome is the result of a pasted configuration: the servers as they are
+// stored, and by path in the text the reasons of refusals.
 type pasteOutcome struct {
 	Servers map[string]storedServer `json:"servers"`
 	Refused []string                `json:"refused"`

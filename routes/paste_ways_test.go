@@ -39,33 +39,33 @@ func (a *pasteApp) signIn(t *testing.T, role models.Role) {
 	a.cookie, a.csrf = in.Cookie.Reveal(), in.Session.CSRF
 }
 
-// ask sends a request and returns the status and the body of the answer.
-func (a *pasteApp) ask(t *testing.T, method, path, contentType, body string) (int, string) {
+// request sends a request and returns the status and the body of the response.
+func (a *pasteApp) request(t *testing.T, method, path, contentType, body string) (int, string) {
 	t.Helper()
-	request := httptest.NewRequest(method, path, strings.NewReader(body))
-	request.Host = "127.0.0.1:8080"
-	request.Header.Set("Content-Type", contentType)
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Host = "127.0.0.1:8080"
+	r.Header.Set("Content-Type", contentType)
 	if strings.HasPrefix(path, "/api/") {
-		request.Header.Set("Authorization", "Bearer "+routestest.AdminToken)
+		r.Header.Set("Authorization", "Bearer "+routestest.AdminToken)
 	} else {
-		request.Header.Set("Sec-Fetch-Site", "same-origin")
-		request.AddCookie(&http.Cookie{Name: "sid", Value: a.cookie})
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		r.AddCookie(&http.Cookie{Name: "sid", Value: a.cookie})
 	}
-	answer, err := a.Test(request, 60_000)
+	response, err := a.Test(r, 60_000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
-	raw, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	raw, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answer.StatusCode, string(raw)
+	return response.StatusCode, string(raw)
 }
 
 func (a *pasteApp) newProject(t *testing.T, slug string) {
 	t.Helper()
-	if status, body := a.ask(t, "POST", "/api/projects", "application/json", fmt.Sprintf(`{"projectSlug":%q}`, slug)); status != 201 {
+	if status, body := a.request(t, "POST", "/api/projects", "application/json", fmt.Sprintf(`{"projectSlug":%q}`, slug)); status != 201 {
 		t.Fatalf("project: %d %s", status, body)
 	}
 }
@@ -73,14 +73,14 @@ func (a *pasteApp) newProject(t *testing.T, slug string) {
 func (a *pasteApp) submit(t *testing.T, path string, form url.Values) (int, string) {
 	t.Helper()
 	form.Set("csrf", a.csrf)
-	return a.ask(t, "POST", path, "application/x-www-form-urlencoded", form.Encode())
+	return a.request(t, "POST", path, "application/x-www-form-urlencoded", form.Encode())
 }
 
 // byAPI posts a configuration to a project's servers.
 func (a *pasteApp) byAPI(t *testing.T, slug, text string) pasteOutcome {
 	t.Helper()
 	a.newProject(t, slug)
-	status, body := a.ask(t, "POST", "/api/projects/"+slug+"/servers", "application/json", text)
+	status, body := a.request(t, "POST", "/api/projects/"+slug+"/servers", "application/json", text)
 	type warnings []struct{ Code, Message string }
 	var answer struct {
 		Items []struct {
@@ -108,7 +108,7 @@ func (a *pasteApp) byAPI(t *testing.T, slug, text string) pasteOutcome {
 	return outcome
 }
 
-// byImport uploads a configuration, looks at its plan and applies that.
+// byImport uploads a configuration, reads its plan and applies that.
 func (a *pasteApp) byImport(t *testing.T, text string, want pasteOutcome) pasteOutcome {
 	t.Helper()
 	var form bytes.Buffer
@@ -126,7 +126,7 @@ func (a *pasteApp) byImport(t *testing.T, text string, want pasteOutcome) pasteO
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	status, body := a.ask(t, "POST", "/admin/import", w.FormDataContentType(), form.String())
+	status, body := a.request(t, "POST", "/admin/import", w.FormDataContentType(), form.String())
 	page := readPage(t, body)
 	outcome := pasteOutcome{Servers: map[string]storedServer{}, Refused: page.said(want.Refused), Notes: page.said(want.Notes)}
 	if status == 422 {
@@ -162,35 +162,35 @@ func (a *pasteApp) byWizard(t *testing.T, slug, text string, want pasteOutcome) 
 	}
 	page.text = seen
 	for i, line := range want.Refused { // the page names the entry in its heading, and the key
-		if _, why, ok := strings.Cut(line, ": "); ok && strings.Contains(line, ".") && page.says(why) {
+		if _, why, ok := strings.Cut(line, ": "); ok && strings.Contains(line, ".") && page.shows(why) {
 			page.text += "\n" + want.Refused[i]
 		}
 	}
 	for _, note := range want.Notes {
-		if _, text, _ := strings.Cut(note, ": "); page.says(text) {
+		if _, text, _ := strings.Cut(note, ": "); page.shows(text) {
 			page.text += "\n" + note
 		}
 	}
 	return pasteOutcome{Servers: a.stored(t, slug), Refused: page.said(want.Refused), Notes: page.said(want.Notes)}
 }
 
-// formPage is what a page shows and what its last form would send.
+// formPage is the text of a page and the fields of its forms.
 type formPage struct {
 	text    string
 	form    url.Values
 	invalid map[string]bool // names of fields with a problem
 }
 
-// says reports whether the page shows a sentence, which may begin with a
+// shows reports whether the page contains a sentence, which may begin with a
 // capital.
-func (p formPage) says(line string) bool {
+func (p formPage) shows(line string) bool {
 	return strings.Contains(strings.ToLower(p.text), strings.ToLower(line))
 }
 
 func (p formPage) said(lines []string) []string {
 	found := []string{}
 	for _, line := range lines {
-		if p.says(line) {
+		if p.shows(line) {
 			found = append(found, line)
 		}
 	}

@@ -30,7 +30,7 @@ func switched(t *testing.T) (address string, on func()) {
 		proxy.ServeHTTP(w, r)
 	}))
 	t.Cleanup(func() {
-		front.Listener.Close() // the application connects anew until it ends
+		front.Listener.Close() // the application reconnects until it ends
 		front.CloseClientConnections()
 		front.Close()
 	})
@@ -57,11 +57,11 @@ func TestWizardShowsPartialSuccess(t *testing.T) {
 	a := newPasteApp(t, modelstest.SQLite(t))
 	page, body, on := partly(t, a)
 	for _, want := range []string{"2 of 3 servers added.", "Couldn't connect to later.", "Retry", "Add anyway", "commands are taken only from a file", "clock", "tools"} {
-		if !page.says(want) {
-			t.Errorf("the page does not say %q", want)
+		if !page.shows(want) {
+			t.Errorf("the page does not show %q", want)
 		}
 	}
-	if strings.Contains(body, `role="alert"`) || page.says("There is a problem") {
+	if strings.Contains(body, `role="alert"`) || page.shows("There is a problem") {
 		t.Error("partial success is shown as an error")
 	}
 	if !strings.Contains(body, a.ServerID(t, "p", "clock")+"/filters?new=1") {

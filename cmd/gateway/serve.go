@@ -116,7 +116,7 @@ func applyConfig(ctx context.Context, s *services.Services, std streams, file st
 		log.Warn(warning)
 	}
 	for _, note := range plan.Notes {
-		log.Warn("configuration not taken over completely", "note", note)
+		log.Warn("configuration partly ignored", "note", note)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (one *candidate) hasCredentials() bool {
 // stays, but for what the fields say.
 func (a *ServerWizard) candidate(c *fiber.Ctx, prefix string) (*candidate, error) {
 	field := func(name string) string { return strings.TrimSpace(posted(c, prefix+name)) }
-	held, d, err := a.opened(field("sealed"))
+	held, d, err := a.openDraft(field("sealed"))
 	if err != nil {
 		return nil, err
 	}

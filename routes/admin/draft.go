@@ -24,8 +24,8 @@ type Sealer interface {
 // draftPurpose separates sealed new servers from every other sealed token.
 const draftPurpose = "server that is being added"
 
-// heldDraft is what the form of a new server carries sealed: the declaration
-// as it was pasted, with its secrets, or why it was refused.
+// heldDraft holds the sealed part of a form for a new server: the declaration
+// as it was pasted, with its secrets, or the reasons of its refusal.
 type heldDraft struct {
 	Alias       string          `json:"alias"`
 	Declaration json.RawMessage `json:"declaration"`
@@ -41,9 +41,9 @@ func (a *ServerWizard) sealed(draft views.ServerDraft, d *projects.ServerDeclara
 	return a.seal.SealToken(draftPurpose, b)
 }
 
-// opened returns what sealed returned the token for. It returns an error for
+// openDraft returns what sealed returned the token for. It returns an error for
 // every other token: the settings in it must not get lost.
-func (a *ServerWizard) opened(token string) (heldDraft, *projects.ServerDeclaration, error) {
+func (a *ServerWizard) openDraft(token string) (heldDraft, *projects.ServerDeclaration, error) {
 	var held heldDraft
 	plain, err := a.seal.OpenToken(draftPurpose, token)
 	if err == nil {
@@ -55,7 +55,7 @@ func (a *ServerWizard) opened(token string) (heldDraft, *projects.ServerDeclarat
 			return held, d, nil
 		}
 	}
-	return held, nil, fault.Invalid("the form is not complete: begin again")
+	return held, nil, fault.Invalid("the form is not complete: start again")
 }
 
 // draftOfPasted returns the form of a server that was pasted.
@@ -122,7 +122,7 @@ func draftOf(alias string, d *projects.ServerDeclaration) views.ServerDraft {
 	return draft
 }
 
-// draftSettings returns what is declared beside the fields of the form, in words.
+// draftSettings returns what is declared besides the fields of the form, in words.
 func draftSettings(d *projects.ServerDeclaration) (words []string) {
 	say := func(said bool, text string) {
 		if said {
@@ -155,8 +155,8 @@ func transportOfEntry(e *models.CatalogEntry) models.Transport {
 	return models.TransportAuto
 }
 
-// maxDerivedAlias is the longest alias that follows from a name; tools have
-// names of their own behind it.
+// maxDerivedAlias is the maximum length of an alias that follows from a name.
+// The names of tools follow it.
 const maxDerivedAlias = 32
 
 // freeAlias returns an alias that follows from a name and that no server of

@@ -9,7 +9,7 @@ import (
 	"mcpgateway/services/projects"
 )
 
-// pastedAnswer is the answer to a client's configuration: the servers that were
+// pastedAnswer is the response to a client's configuration: the servers that were
 // added, and by path why others were not.
 type pastedAnswer struct {
 	listAnswer[serverRecord]

@@ -10,8 +10,8 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// Entry is what one server of a client's configuration means here. Keys that
-// are unknown to this package stay among the fields as they are.
+// Entry is one server of a client's configuration in the gateway's own keys.
+// Keys that are unknown to this package stay among the fields as they are.
 type Entry struct {
 	Fields   []Field
 	Problems []Problem
@@ -26,7 +26,7 @@ type Field struct {
 	Value     []byte
 }
 
-// Problem is something that cannot be taken over as it stands. Field is the
+// Problem is something in an entry that cannot be accepted. Field is the
 // gateway's own key that it leaves without a value.
 type Problem struct{ Path, Field, Why string }
 
@@ -46,13 +46,13 @@ func Translate(raw []byte) Entry {
 	return t.entry()
 }
 
-// translation collects the fields of one entry. shell says that $NAME refers
-// to the environment, as in Gemini CLI.
+// translation collects the fields of one entry. With shell, $NAME
+// refers to the environment, as in Gemini CLI.
 type translation struct {
 	Entry
 	fields map[string]Field
 	shell  bool
-	signIn string            // the key that asks for OAuth; empty without one
+	signIn string            // the key that requests OAuth; empty without one
 	env    map[string]string // of a bridge
 }
 
@@ -220,7 +220,7 @@ func (t *translation) oauthValue(path, key string, value []byte) []byte {
 	}
 	secret, why := reference(text, t.shell)
 	if key == "clientId" && why == "" && secret != text {
-		why = "a client id is no secret: write it out"
+		why = "a client id is not a secret: write it out"
 	}
 	if why != "" {
 		t.problem(path, "oauth."+key, why)

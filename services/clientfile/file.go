@@ -25,8 +25,8 @@ const maxDepth = 64
 type File struct {
 	Path     string            // of the object with the servers: "mcpServers", "mcp.servers", or empty
 	Servers  []Server          // in the order of the text
-	Problems map[string]string // keys beside the servers that are not understood, by path
-	NotTaken []string          // keys beside the servers without a meaning here, by path
+	Problems map[string]string // keys next to the servers that are not understood, by path
+	NotTaken []string          // keys next to the servers without a meaning here, by path
 }
 
 // Server is one entry as it was written: an object, or the text of a URL. Name
@@ -40,7 +40,7 @@ type Server struct {
 // settings of VS Code and opencode.
 var wrappers = []string{"mcpServers", "servers", "context_servers", "mcp"}
 
-// harmless are keys beside the servers that do not change what they expose.
+// harmless are keys next to the servers that do not change what they expose.
 // ${input:…} is refused where it is used.
 var harmless = []string{"$schema", "globalShortcut", "inputs", "preferences", "theme"}
 
@@ -61,7 +61,7 @@ func IsFile(o *rawjson.Object) bool {
 // Parse returns the entries of a client's configuration: the object under one
 // of the clients' keys, a map of servers, one server, or just a URL. Comments,
 // trailing commas, a byte-order mark and missing outer braces are accepted. It
-// returns an error that says what the text is instead.
+// returns an error that names what the text is instead.
 func Parse(text string) (*File, error) {
 	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
 	if u, ok := remoteURL(text); ok {
@@ -96,7 +96,7 @@ func notJSON(text string) string {
 	case strings.ContainsAny(text, " \t\r\n{[") || !strings.ContainsAny(text, ".:"):
 		return "this is neither"
 	}
-	return "an address begins with http:// or https://"
+	return "an address starts with http:// or https://"
 }
 
 var (
@@ -141,7 +141,7 @@ func located(why, text string, added int) string {
 }
 
 // unwrap returns the object that holds the servers, and records the keys
-// beside it on each level.
+// next to it on each level.
 func (f *File) unwrap(o *rawjson.Object) *rawjson.Object {
 	for _, name := range wrappers {
 		inner := o.Object(name)
@@ -151,12 +151,12 @@ func (f *File) unwrap(o *rawjson.Object) *rawjson.Object {
 		if name == "mcp" && isEntry(inner) {
 			return inner // a server of that name, or one entry in VS Code's settings
 		}
-		f.beside(o, name)
+		f.siblings(o, name)
 		f.Path = join(f.Path, name)
 		if name == "mcp" {
 			for _, name := range []string{"servers", "mcpServers"} {
 				if deeper := inner.Object(name); deeper != nil {
-					f.beside(inner, name)
+					f.siblings(inner, name)
 					f.Path = join(f.Path, name)
 					return deeper
 				}
@@ -170,8 +170,8 @@ func (f *File) unwrap(o *rawjson.Object) *rawjson.Object {
 	return o
 }
 
-// beside records the keys of an object beside the one with the servers.
-func (f *File) beside(o *rawjson.Object, servers string) {
+// siblings records the keys of an object next to the one with the servers.
+func (f *File) siblings(o *rawjson.Object, servers string) {
 	for name := range o.All() {
 		path := join(f.Path, name)
 		switch {
@@ -179,7 +179,7 @@ func (f *File) beside(o *rawjson.Object, servers string) {
 		case slices.Contains(harmless, name), strings.Contains(name, "."): // VS Code's settings have dots
 			f.NotTaken = append(f.NotTaken, path)
 		default:
-			f.Problems[path] = fmt.Sprintf("this key is unknown beside %s: it may change which tools are offered, so paste only %s", servers, servers)
+			f.Problems[path] = fmt.Sprintf("this key is unknown next to %s: it may change which tools are offered, so paste only %s", servers, servers)
 		}
 	}
 }
@@ -249,7 +249,7 @@ func remoteURL(text string) (*url.URL, bool) {
 
 var notAlias = regexp.MustCompile(`[^a-z0-9]+`)
 
-// aliasOf returns a readable name for a server at an address: the most telling
+// aliasOf returns a readable name for a server at an address: the most specific
 // part of its host name.
 func aliasOf(u *url.URL) string {
 	labels := slices.DeleteFunc(strings.Split(strings.ToLower(u.Hostname()), "."), func(label string) bool {

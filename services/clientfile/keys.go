@@ -37,7 +37,7 @@ var clientOnly = []string{
 	"name", "note", "notes", "provider", "source", "tags", "title", "trust", "version",
 }
 
-// refused are known keys that cannot be taken over, with the advice.
+// refused are known keys that cannot be accepted, with the advice.
 var refused = map[string]string{
 	"authProviderType":     "the gateway has no sign-in of this kind: leave it out and use authType",
 	"baseUrl":              "this key is unknown: did you mean url?",

@@ -21,7 +21,8 @@ var (
 
 // reference returns a secret in the gateway's own form, or why it has none.
 // Clients refer to the environment as ${NAME}, ${env:NAME} and {env:NAME};
-// shell says that this client also means it by $NAME.
+// With shell, $NAME is
+// a reference, too.
 func reference(value string, shell bool) (secret, why string) {
 	if m := shellNamed.FindStringSubmatch(value); m != nil {
 		if shell {
@@ -31,7 +32,7 @@ func reference(value string, shell bool) (secret, why string) {
 	}
 	switch m := named.FindStringSubmatch(value); {
 	case m != nil && len(m[2]) > len(":-"):
-		return "", "a default is not taken over: use ${" + m[1] + "}, or the value"
+		return "", "a default is not accepted: use ${" + m[1] + "}, or the value"
 	case m != nil:
 		return "${" + m[1] + "}", ""
 	case prompted.MatchString(value):

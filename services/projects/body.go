@@ -41,7 +41,7 @@ func ParseServer(raw []byte) (alias *string, d *ServerDeclaration, err error) {
 }
 
 // recordFields returns the readers of the keys that the record of a server has
-// beside those of its declaration.
+// besides those of its declaration.
 func (r *reader) recordFields(alias **string) fieldReaders {
 	readers := fieldReaders{"alias": r.text(alias, 64)}
 	r.readOnly(readers, "id", "projectSlug", "hasAuthBearer", "headerNames", "lastSync", "health", "createdAt", "updatedAt", "warnings")

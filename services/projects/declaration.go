@@ -13,8 +13,8 @@ import (
 
 // Declaration is the declarative file: the wished state of the projects it
 // names. A nil field was absent and leaves the stored value as it is. Notes
-// name what of a client's configuration was not taken over; Refused says by
-// path what is wrong with the servers that were left out of it.
+// name the ignored keys of a client's configuration. Refused holds the problems
+// of its servers that were left out, by path.
 type Declaration struct {
 	Projects map[string]*ProjectDeclaration
 	Notes    []string
@@ -77,7 +77,7 @@ func ParseDeclaration(raw []byte) (*Declaration, error) {
 }
 
 // ParseImport is ParseDeclaration that leaves the servers of a client's
-// configuration that have problems out and says so in Refused, as long as one
+// configuration with problems out and records them in Refused, as long as one
 // has none.
 func ParseImport(raw []byte) (*Declaration, error) {
 	if len(raw) > MaxDeclarationSize {

@@ -11,7 +11,7 @@ import (
 )
 
 // Pasted is a client's configuration as it was pasted, uploaded or posted.
-// Notes name what beside the servers was not taken over.
+// Notes name the ignored keys next to the servers.
 type Pasted struct {
 	Path    string // of the object with the servers; empty without one
 	Servers []PastedServer
@@ -19,8 +19,8 @@ type Pasted struct {
 }
 
 // PastedServer is one server of a client's configuration. It can be added when
-// it has no problems. Notes name what was not taken over, or was read in
-// another way.
+// it has no problems. Notes name the ignored keys, and keys with another
+// meaning here.
 type PastedServer struct {
 	Alias       string
 	Declaration *ServerDeclaration
@@ -28,7 +28,7 @@ type PastedServer struct {
 	Notes       []string
 }
 
-// PastedProblem is something in an entry that cannot be taken over. Path is the
+// PastedProblem is something in an entry that cannot be accepted. Path is the
 // key in the entry as it was pasted, empty for the entry itself. Field is the
 // gateway's own key that it leaves without a usable value.
 type PastedProblem struct{ Path, Field, Why string }
@@ -38,7 +38,7 @@ type PastedProblem struct{ Path, Field, Why string }
 // the servers of VS Code (also inside "mcp"), the context_servers of Zed, a map
 // of servers, one server, or just its URL. Comments and trailing commas are
 // accepted. It returns the servers by alias, PAYLOAD_TOO_LARGE, and
-// VALIDATION_FAILED when the text is none of these, or has unknown keys beside
+// VALIDATION_FAILED when the text is none of these, or has unknown keys next to
 // the servers.
 func ParsePasted(text string) (*Pasted, error) {
 	if len(text) > MaxPasted {
@@ -55,7 +55,7 @@ func ParsePasted(text string) (*Pasted, error) {
 }
 
 // readPasted returns the servers of a client's configuration, the problems of
-// the keys beside them by path, or an error that says what the text is instead.
+// the keys next to them by path, or an error that names what the text is instead.
 func readPasted(text string) (*Pasted, map[string]string, error) {
 	file, err := clientfile.Parse(text)
 	if err != nil {
@@ -72,7 +72,7 @@ func readPasted(text string) (*Pasted, map[string]string, error) {
 		return nil, nil, fmt.Errorf("a project holds at most %d servers", MaxServers)
 	}
 	slices.SortFunc(p.Servers, func(a, b PastedServer) int { return strings.Compare(a.Alias, b.Alias) })
-	markTwice(p.Servers)
+	markDuplicates(p.Servers)
 	return p, file.Problems, nil
 }
 
@@ -91,7 +91,7 @@ func notTaken(keys []string) string {
 	return text
 }
 
-func markTwice(servers []PastedServer) {
+func markDuplicates(servers []PastedServer) {
 	folded := map[string]string{}
 	for i, s := range servers {
 		if other, taken := folded[foldAlias(s.Alias)]; taken {
@@ -117,7 +117,7 @@ func readEntry(alias string, raw []byte) PastedServer {
 }
 
 // read reads the translated keys. more are readers of keys that the entry has
-// beside those of every server.
+// besides those of every server.
 func (s *PastedServer) read(r *reader, entry clientfile.Entry, more fieldReaders) {
 	s.Declaration = &ServerDeclaration{}
 	readers := r.serverFields(s.Declaration)
@@ -147,8 +147,7 @@ func (s *PastedServer) read(r *reader, entry clientfile.Entry, more fieldReaders
 	}
 }
 
-// Refusals returns what cannot be taken over of the servers that have problems,
-// by the path in the text.
+// Refusals returns the problems of the servers, by the path in the text.
 func (p *Pasted) Refusals() map[string]string {
 	problems := map[string]string{}
 	for _, s := range p.Servers {

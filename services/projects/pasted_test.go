@@ -116,9 +116,9 @@ func TestWhatCannotBePastedIsToldWhereAndWhy(t *testing.T) {
 	for text, says := range map[string]string{
 		"hello world":         "this is neither",
 		"hello":               "this is neither",
-		"ftp://127.0.0.1/mcp": "begins with http:// or https://",
-		"mcp.example.com/mcp": "begins with http:// or https://",
-		"localhost:3001":      "begins with http:// or https://",
+		"ftp://127.0.0.1/mcp": "starts with http:// or https://",
+		"mcp.example.com/mcp": "starts with http:// or https://",
+		"localhost:3001":      "starts with http:// or https://",
 		`{"gh":{"url":"https://gh.example"}} /* and`: "unexpected data",
 		`[1]`:                   "this is neither",
 		`["https://a.example"]`: "this is neither",

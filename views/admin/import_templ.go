@@ -32,7 +32,7 @@ type ImportProps struct {
 type ImportPlan struct {
 	Changes  []ImportChange
 	Warnings []string
-	Notes    []string          // what of the file was not taken over
+	Notes    []string          // keys of the file that are ignored
 	Refused  map[string]string // servers that are not imported: why, by path
 	Sealed   string
 	Kept     int // that stay as they are

@@ -408,7 +408,7 @@ type ServerConnectProps struct {
 	Project   layout.Project
 	ConfirmAt string // where to prove who you are first; empty when that is not needed
 	Error     string // about all of them
-	Note      string // what of the pasted text was not taken over
+	Note      string // keys of the pasted text that are ignored
 	Drafts    []ServerDraft
 
 	Added  []AddedServer // by the attempt before, which left the drafts
@@ -432,7 +432,7 @@ type ServerDraft struct {
 	Sealed                          string
 	Notes                           []string
 	Problems                        map[string]string
-	Settings                        []string // declared beside the fields of the form
+	Settings                        []string // declared besides the fields of the form
 	Refused                         []string // why it cannot be added; empty when it can
 	Failed                          string   // why the server could not be reached
 	Advice                          string   // what may help
