@@ -75,6 +75,9 @@ func printPlan(w io.Writer, plan projects.Plan, dryRun bool) {
 	for _, warning := range plan.Warnings {
 		fmt.Fprintln(w, "! "+warning)
 	}
+	for _, note := range plan.Notes {
+		fmt.Fprintln(w, "! "+note)
+	}
 	done := "applied"
 	if dryRun {
 		done = "nothing was changed (dry run)"

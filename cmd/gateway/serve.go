@@ -122,6 +122,9 @@ func applyConfig(ctx context.Context, s *services.Services, std streams, file st
 	for _, warning := range plan.Warnings {
 		log.Warn(warning)
 	}
+	for _, note := range plan.Notes {
+		log.Warn("configuration partly ignored", "note", note)
+	}
 	return nil
 }
 

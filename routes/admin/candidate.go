@@ -5,39 +5,19 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/gofiber/fiber/v2"
 	"golang.org/x/sync/errgroup"
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
-	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
 )
 
-// Sealer seals what a page carries from one step to the next and nobody may
-// read in it; secrets.KeyRing says how.
-type Sealer interface {
-	SealToken(purpose string, plain []byte) string
-	OpenToken(purpose, token string) ([]byte, error)
-}
-
-// draftPurpose keeps the sealed secrets of new servers apart from every other
-// sealed token.
-const draftPurpose = "secrets of a server that is being added"
-
 // tryAtOnce is how many servers are tried at the same time.
 const tryAtOnce = 8
-
-// draftSecrets are the secrets that were given for a server already.
-type draftSecrets struct {
-	Bearer  string            `json:"bearer,omitzero"`
-	Headers map[string]string `json:"headers,omitempty"`
-}
 
 // candidate is a server of the form, and what became of it.
 type candidate struct {
@@ -56,142 +36,63 @@ func (one *candidate) hasCredentials() bool {
 	return !one.draft.Skip && (d.AuthBearer != nil && *d.AuthBearer != "" || len(d.Headers) > 0 || *d.AuthType == models.UpstreamAuthOAuth)
 }
 
-func (a *ServerWizard) sealed(s draftSecrets) string {
-	b, err := json.Marshal(s)
-	if err != nil || s.Bearer == "" && len(s.Headers) == 0 {
-		return ""
-	}
-	return a.seal.SealToken(draftPurpose, b)
-}
-
-func (a *ServerWizard) opened(token string) (s draftSecrets) {
-	plain, err := a.seal.OpenToken(draftPurpose, token)
-	if err != nil || json.Unmarshal(plain, &s) != nil {
-		return draftSecrets{}
-	}
-	return s
-}
-
-// draftOfPasted returns the form of a server that was pasted.
-func (a *ServerWizard) draftOfPasted(s projects.PastedServer) views.ServerDraft {
-	d := s.Declaration
-	draft := views.ServerDraft{Alias: s.Alias, Transport: string(models.TransportAuto), AuthType: "none", Notes: s.Notes, Problems: s.Problems}
-	if draft.Refused = s.Problems["command"]; draft.Refused != "" {
-		draft.Skip = true
-	}
-	if d.URL != nil {
-		draft.URL = *d.URL
-	}
-	if d.Transport != nil {
-		draft.Transport = string(*d.Transport)
-	}
-	if d.AuthType != nil {
-		draft.AuthType = string(*d.AuthType)
-	}
-	secrets := draftSecrets{Headers: d.Headers}
-	if d.AuthBearer != nil && *d.AuthBearer != "" {
-		secrets.Bearer, draft.AuthType, draft.HasSecret = *d.AuthBearer, "bearer", true
-	}
-	names := slices.Sorted(maps.Keys(d.Headers))
-	if secrets.Bearer == "" && draft.AuthType == "none" && len(names) > 0 {
-		draft.AuthType, draft.HeaderName, draft.HasSecret = "header", names[0], d.Headers[names[0]] != ""
-		names = names[1:]
-	}
-	draft.Headers, draft.Sealed = names, a.sealed(secrets)
-	return draft
-}
-
-// draftOfEntry returns the form of a server of the catalog.
-func draftOfEntry(p *toolset.Snapshot, e *models.CatalogEntry) views.ServerDraft {
-	draft := views.ServerDraft{
-		Alias: freeAlias(p, e.ServerName), URL: e.RemoteURL, Transport: string(transportOfEntry(e)), AuthType: "none",
-		HeaderName: e.AuthHeader, Refused: notRemote(e),
-	}
-	switch e.AuthType {
-	case "bearer", "header", "oauth":
-		draft.AuthType = e.AuthType
-	case "unknown":
-		draft.Hint = "The catalog does not know what this server asks for. Try it without credentials first."
-	}
-	if e.AuthType == "header" && strings.EqualFold(e.AuthHeader, "Authorization") {
-		draft.AuthType, draft.HeaderName = "bearer", ""
-	}
-	return draft
-}
-
-func transportOfEntry(e *models.CatalogEntry) models.Transport {
-	if e.ServerType == "sse" {
-		return models.TransportSSE
-	}
-	return models.TransportAuto
-}
-
-// maxDerivedAlias is the longest alias that follows from a name; tools have
-// names of their own behind it.
-const maxDerivedAlias = 32
-
-// freeAlias returns an alias that follows from a name and that no server of
-// the project has.
-func freeAlias(p *toolset.Snapshot, name string) string {
-	base := strings.Trim(cut(plain(name), maxDerivedAlias), "-")
-	if base == "" || base == "gateway" {
-		base = "server"
-	}
-	taken := func(alias string) bool {
-		return slices.ContainsFunc(p.Servers, func(s *toolset.Server) bool { return s.Config.AliasFold == alias })
-	}
-	alias := base
-	for n := 2; taken(alias); n++ {
-		alias = base + "-" + strconv.Itoa(n)
-	}
-	return alias
-}
-
-// candidate reads one server of the form. What was given in an earlier step is
-// used where nothing was typed.
-func (a *ServerWizard) candidate(c *fiber.Ctx, prefix string) *candidate {
+// candidate reads one server of the form. What was given in an earlier step
+// stays, but for what the fields say.
+func (a *ServerWizard) candidate(c *fiber.Ctx, prefix string) (*candidate, error) {
 	field := func(name string) string { return strings.TrimSpace(posted(c, prefix+name)) }
+	held, d, err := a.openDraft(field("sealed"))
+	if err != nil {
+		return nil, err
+	}
+	if len(held.Refused) > 0 {
+		draft := views.ServerDraft{Alias: held.Alias, Refused: held.Refused, Sealed: field("sealed"), Skip: true}
+		return &candidate{draft: draft, declaration: d}, nil
+	}
 	draft := views.ServerDraft{
 		Alias: field("alias"), URL: field("url"), Transport: field("transport"), AuthType: field("authType"), HeaderName: field("headerName"),
+		Notes: held.Notes,
 	}
-	held := a.opened(field("sealed"))
-	if held.Headers == nil {
-		held.Headers = map[string]string{}
-	}
-	d := &projects.ServerDeclaration{URL: &draft.URL, Transport: pointer(models.Transport(draft.Transport)), AuthType: pointer(models.UpstreamAuthNone), Headers: map[string]string{}}
-	maps.Copy(d.Headers, held.Headers)
-	typed := field("secret")
-	switch draft.AuthType {
-	case "bearer":
-		if typed != "" {
-			held.Bearer = typed
-		}
-		d.AuthType, d.AuthBearer, draft.HasSecret = pointer(models.UpstreamAuthBearer), &held.Bearer, held.Bearer != ""
-	case "header":
-		name := http.CanonicalHeaderKey(draft.HeaderName)
-		for given := range held.Headers {
-			if http.CanonicalHeaderKey(given) == name && typed != "" {
-				delete(held.Headers, given)
-				delete(d.Headers, given)
-			}
-		}
-		if typed != "" {
-			held.Headers[draft.HeaderName], d.Headers[draft.HeaderName] = typed, typed
-		}
-		draft.HasSecret = held.Headers[draft.HeaderName] != ""
-	case "oauth":
-		d.AuthType = pointer(models.UpstreamAuthOAuth)
-	case "none":
-	default:
-		d.AuthType = pointer(models.AuthType(draft.AuthType))
-	}
-	for _, name := range slices.Sorted(maps.Keys(held.Headers)) {
+	d.URL, d.Transport = &draft.URL, pointer(models.Transport(draft.Transport))
+	credentialsOfDraft(&draft, d, field("secret"))
+	draft.Settings, draft.Headers = draftSettings(d), nil
+	for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
 		if name != draft.HeaderName {
 			draft.Headers = append(draft.Headers, name)
 		}
 	}
-	draft.Sealed = a.sealed(held)
-	return &candidate{draft: draft, declaration: d}
+	draft.Sealed = a.sealed(draft, d)
+	return &candidate{draft: draft, declaration: d}, nil
+}
+
+// credentialsOfDraft writes the credentials that the form chose into the
+// declaration. typed is the new secret, if any.
+func credentialsOfDraft(draft *views.ServerDraft, d *projects.ServerDeclaration, typed string) {
+	if d.Headers == nil {
+		d.Headers = map[string]string{}
+	}
+	switch draft.AuthType {
+	case "bearer":
+		if typed != "" || d.AuthBearer == nil {
+			d.AuthBearer = &typed
+		}
+		d.AuthType, draft.HasSecret = pointer(models.UpstreamAuthBearer), *d.AuthBearer != ""
+		return
+	case "header":
+		if typed != "" {
+			name := http.CanonicalHeaderKey(draft.HeaderName)
+			maps.DeleteFunc(d.Headers, func(given, _ string) bool { return http.CanonicalHeaderKey(given) == name })
+			d.Headers[draft.HeaderName] = typed
+		}
+		draft.HasSecret = d.Headers[draft.HeaderName] != ""
+		fallthrough
+	case "none":
+		if d.AuthType == nil || *d.AuthType != models.UpstreamAuthNone {
+			d.AuthBearer = nil
+		}
+		d.AuthType = pointer(models.UpstreamAuthNone)
+	default:
+		d.AuthType = pointer(models.AuthType(draft.AuthType))
+	}
 }
 
 // try connects to the candidates and notes on each why it cannot be added.
@@ -213,7 +114,7 @@ func (a *ServerWizard) try(ctx context.Context, candidates []*candidate, unteste
 			one.draft.Problems = map[string]string{"headerName": "give the header a name and a value"}
 			continue
 		}
-		if untested || one.row.AuthType == models.UpstreamAuthOAuth {
+		if untested || one.row.AuthType == models.UpstreamAuthOAuth || !one.row.Enabled {
 			continue
 		}
 		trying.Go(func() error {
@@ -252,7 +153,7 @@ func (a *ServerWizard) add(ctx context.Context, slug string, candidates []*candi
 			return err
 		}
 		one.server = saved.Server
-		if one.server.AuthType == models.UpstreamAuthOAuth {
+		if one.server.AuthType == models.UpstreamAuthOAuth || !one.server.Enabled {
 			continue
 		}
 		// A failure is recorded with the server, where its page shows it.

@@ -2,6 +2,8 @@ package admin
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,6 +80,9 @@ func (a *CatalogUse) added(c *fiber.Ctx, p *toolset.Snapshot, s models.Server) e
 	case models.UpstreamAuthBearer:
 		return Done(c, to, "The server is added. Give it its token now, under Edit.")
 	}
+	if missing := missingHeaders(s); len(missing) > 0 {
+		return Done(c, to, "The server is added. Give it its key now, under Edit: the header "+missing[0]+".")
+	}
 	result, err := a.reader.Sync(c.UserContext(), s.ID)
 	if err != nil {
 		return Done(c, to, "The server is added. It could not be read yet; the reason is below.")
@@ -93,8 +98,25 @@ func declarationOfEntry(e *models.CatalogEntry, enabled bool) *projects.ServerDe
 		d.AuthType = pointer(models.UpstreamAuthOAuth)
 	case e.AuthType == "bearer", e.AuthType == "header" && strings.EqualFold(e.AuthHeader, "Authorization"):
 		d.AuthType = pointer(models.UpstreamAuthBearer)
+	case e.AuthType == "header" && e.AuthHeader != "":
+		d.MissingHeaders = []string{e.AuthHeader}
 	}
 	return d
+}
+
+// headersWithValue returns the headers that are sent to a server.
+func headersWithValue(s models.Server) []string { return headersOf(s, true) }
+
+// missingHeaders returns the headers of a server that have no value yet.
+func missingHeaders(s models.Server) []string { return headersOf(s, false) }
+
+func headersOf(s models.Server, withValue bool) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+		if (s.Headers[name] != "") == withValue {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Template serves GET /admin/templates/:slug/use.

@@ -25,7 +25,7 @@ const maxImport = 600 << 10
 
 // Declarer applies and exports declarative files; projects.Store says how.
 type Declarer interface {
-	Apply(ctx context.Context, d *projects.Declaration, opts projects.ApplyOptions) (projects.Plan, error)
+	Import(ctx context.Context, d *projects.Declaration, opts projects.ApplyOptions) (projects.Plan, error)
 	Export(ctx context.Context, slug string) ([]byte, error)
 	Projects(ctx context.Context) ([]models.Project, error)
 }
@@ -58,8 +58,9 @@ func (a *ImportExport) Plan(c *fiber.Ctx) error {
 	props := views.ImportProps{Prune: posted(c, "prune") != ""}
 	text, err := importedFile(c)
 	var plan projects.Plan
+	var d *projects.Declaration
 	if err == nil {
-		plan, err = a.apply(c.UserContext(), text, projects.ApplyOptions{Prune: props.Prune, DryRun: true})
+		plan, d, err = a.apply(c.UserContext(), text, projects.ApplyOptions{Prune: props.Prune, DryRun: true})
 	}
 	if err != nil {
 		fields, ok := Fields(c, err)
@@ -72,7 +73,7 @@ func (a *ImportExport) Plan(c *fiber.Ctx) error {
 		}
 		return a.importPage(c, props)
 	}
-	props.Plan = &views.ImportPlan{Warnings: plan.Warnings, Sealed: a.seal.SealToken(importPurpose, []byte(text))}
+	props.Plan = &views.ImportPlan{Warnings: plan.Warnings, Notes: plan.Notes, Refused: d.Refused, Sealed: a.seal.SealToken(importPurpose, []byte(text))}
 	for _, change := range plan.Changes {
 		if change.Action == projects.ActionKeep {
 			props.Plan.Kept++
@@ -102,15 +103,16 @@ func importedFile(c *fiber.Ctx) (string, error) {
 	return pasted, nil
 }
 
-func (a *ImportExport) apply(ctx context.Context, text string, opts projects.ApplyOptions) (projects.Plan, error) {
+func (a *ImportExport) apply(ctx context.Context, text string, opts projects.ApplyOptions) (projects.Plan, *projects.Declaration, error) {
 	if len(text) > maxImport {
-		return projects.Plan{}, fault.Validation(map[string]string{"": fmt.Sprintf("the file is larger than %d KiB: use the command gateway apply", maxImport>>10)})
+		return projects.Plan{}, nil, fault.Validation(map[string]string{"": fmt.Sprintf("the file is larger than %d KiB: use the command gateway apply", maxImport>>10)})
 	}
-	d, err := projects.ParseDeclaration([]byte(text))
+	d, err := projects.ParseImport([]byte(text))
 	if err != nil {
-		return projects.Plan{}, err
+		return projects.Plan{}, nil, err
 	}
-	return a.store.Apply(ctx, d, opts)
+	plan, err := a.store.Import(ctx, d, opts)
+	return plan, d, err
 }
 
 // Apply serves POST /admin/import/apply: it carries out the plan that was
@@ -120,7 +122,7 @@ func (a *ImportExport) Apply(c *fiber.Ctx) error {
 	if err != nil {
 		return Failed(c, "/admin/import", fault.Invalid("The file was not kept: choose or paste it again."))
 	}
-	plan, err := a.apply(c.UserContext(), string(text), projects.ApplyOptions{Prune: posted(c, "prune") != ""})
+	plan, _, err := a.apply(c.UserContext(), string(text), projects.ApplyOptions{Prune: posted(c, "prune") != ""})
 	if err != nil {
 		return Failed(c, "/admin/import", err)
 	}

@@ -40,7 +40,7 @@ func detailOf(s *toolset.Server) views.ServerDetail {
 	config := s.Config
 	d := views.ServerDetail{
 		Transport: string(config.Transport), AuthType: string(config.AuthType), AuthBearer: shownSecret(config.AuthBearer),
-		Headers: slices.Sorted(maps.Keys(config.Headers)), Timeout: seconds(config.TimeoutMS) + " s",
+		Headers: headersWithValue(config), MissingHeaders: missingHeaders(config), Timeout: seconds(config.TimeoutMS) + " s",
 		SessionMode: string(config.SessionMode), DefinitionPolicy: string(config.DefinitionPolicy),
 		AllowedTools: config.AllowedTools, DenyTools: config.DenyTools,
 		OAuthClientID: config.OAuthClientID, OAuthScope: strings.Join(config.OAuthScopes, " "),

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -40,6 +41,9 @@ func (a *Servers) editForm(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Se
 	}
 	if props.CredentialErrors == nil {
 		props.AuthType, props.OAuthClientID, props.OAuthScopes = string(s.AuthType), s.OAuthClientID, strings.Join(s.OAuthScopes, " ")
+		if missing := missingHeaders(s); len(missing) > 0 {
+			props.HeaderName = missing[0]
+		}
 	}
 	if props.HasBearer = s.AuthBearer != ""; shownSecret(s.AuthBearer) != "stored" {
 		props.AuthBearer = s.AuthBearer
@@ -114,6 +118,9 @@ func (a *Servers) SaveCredentials(c *fiber.Ctx) error {
 		HeaderName: strings.TrimSpace(posted(c, "headerName")),
 	}
 	d := credentialsTyped(c, &props)
+	if name := props.HeaderName; d.Headers[name] == "" && slices.Contains(missingHeaders(server.Config), http.CanonicalHeaderKey(name)) && posted(c, "removeHeader") == "" {
+		delete(d.Headers, name) // it was filled in beforehand, and stays without a value
+	}
 	if err = a.confirmedSharing(c, p, d); err == nil {
 		err = unlessChanged(c, credentialsKept(&server.Config), setting{"How", string(server.Config.AuthType), props.AuthType})
 	}

@@ -3,7 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
-	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -62,7 +62,7 @@ func (a *ServerWizard) New(c *fiber.Ctx) error {
 		if err != nil {
 			return err
 		}
-		return a.connectPage(c, p, views.ServerConnectProps{Drafts: []views.ServerDraft{draftOfEntry(p, entry)}})
+		return a.connectPage(c, p, views.ServerConnectProps{Drafts: []views.ServerDraft{a.draftOfEntry(p, entry)}})
 	}
 	return a.pickPage(c, p, views.ServerNewProps{})
 }
@@ -142,19 +142,35 @@ func (a *ServerWizard) Read(c *fiber.Ctx) error {
 		if !ok {
 			return err
 		}
-		props := views.ServerNewProps{PasteError: fields["pasted"]}
+		props := views.ServerNewProps{PasteError: pasteError(fields)}
 		if mayHoldSecrets(text) {
-			props.PasteError += ". The text is not shown again, because it may hold secrets: mend it where it comes from, and paste it once more"
+			props.PasteError += ". Fix the text and paste it again. It isn't kept, because it may hold secrets"
 		} else {
 			props.Pasted = text
 		}
 		return a.pickPage(c, p, props)
 	}
 	var props views.ServerConnectProps
-	for _, s := range found {
+	if len(found.Notes) > 0 {
+		props.Note = found.Notes[0]
+	}
+	for _, s := range found.Servers {
 		props.Drafts = append(props.Drafts, a.draftOfPasted(s))
 	}
 	return a.connectPage(c, p, props)
+}
+
+// pasteError returns the problems of a pasted text in one line.
+func pasteError(fields map[string]string) string {
+	var lines []string
+	for _, path := range slices.Sorted(maps.Keys(fields)) {
+		if path == "pasted" || path == "" {
+			lines = append(lines, fields[path])
+		} else {
+			lines = append(lines, path+": "+fields[path])
+		}
+	}
+	return strings.Join(lines, "; ")
 }
 
 func (a *ServerWizard) connectPage(c *fiber.Ctx, p *toolset.Snapshot, props views.ServerConnectProps) error {
@@ -187,31 +203,82 @@ func (a *ServerWizard) Add(c *fiber.Ctx) error {
 			return err
 		}
 	}
-	added := 0
 	for _, one := range candidates {
 		if one.server.ID == "" {
 			props.Drafts = append(props.Drafts, one.draft)
 		} else {
-			added++
+			props.Added = append(props.Added, addedServer(p.Project.Slug, one))
 		}
 	}
-	if added > 0 && !slices.ContainsFunc(candidates, (*candidate).failed) {
+	failed := slices.ContainsFunc(candidates, (*candidate).failed)
+	switch {
+	case len(props.Added) > 0 && !failed:
 		return a.added(c, p.Project.Slug, candidates)
+	case len(props.Added) > 0:
+		props.Failed = failedWords(candidates)
+		return a.connectPage(c, p, props)
+	case !failed && props.UnderstoodError == "":
+		props.Error = "choose at least one server"
 	}
-	props.Error = leftWords(added, candidates, props)
 	c.Status(fiber.StatusUnprocessableEntity)
 	return a.connectPage(c, p, props)
 }
 
-// leftWords says what became of the form as a whole.
-func leftWords(added int, candidates []*candidate, props views.ServerConnectProps) string {
+// addedServer returns the row of a server that was added.
+func addedServer(slug string, one *candidate) views.AddedServer {
+	added := views.AddedServer{Alias: one.server.Alias, URL: serverPath(slug, one.server.ID)}
 	switch {
-	case added > 0:
-		return fmt.Sprintf("%s added. What is shown here was not", ui.Plural(added, "server was", "servers were"))
-	case len(candidates) > 0 && !slices.ContainsFunc(candidates, (*candidate).failed) && props.UnderstoodError == "":
-		return "choose at least one server"
+	case one.server.AuthType == models.UpstreamAuthOAuth:
+		added.State, added.Action = "Sign-in needed", "Connect"
+	case !one.server.Enabled:
+		added.State = "Turned off"
+	case one.read:
+		added.State, added.Action = ui.Plural(one.tools, "tool", "tools"), "Choose tools"
+		added.ActionURL = added.URL + "/filters?new=1"
+	default:
+		added.State = "Its tools have not been read yet"
 	}
-	return ""
+	if added.ActionURL == "" {
+		added.ActionURL = added.URL
+	}
+	return added
+}
+
+// failedWords names the servers that were chosen and not added.
+func failedWords(candidates []*candidate) string {
+	var unreached, others []string
+	for _, one := range candidates {
+		switch {
+		case !one.failed():
+		case one.draft.Failed != "":
+			unreached = append(unreached, one.draft.Alias)
+		default:
+			others = append(others, one.draft.Alias)
+		}
+	}
+	var words []string
+	if len(unreached) > 0 {
+		words = append(words, "Couldn't connect to "+strings.Join(unreached, ", ")+".")
+	}
+	if len(others) > 0 {
+		words = append(words, "Check "+strings.Join(others, ", ")+".")
+	}
+	return strings.Join(words, " ")
+}
+
+// notAdded names the servers that were refused, for the message about the
+// others.
+func notAdded(candidates []*candidate) string {
+	var aliases []string
+	for _, one := range candidates {
+		if len(one.draft.Refused) > 0 {
+			aliases = append(aliases, one.draft.Alias)
+		}
+	}
+	if len(aliases) == 0 {
+		return ""
+	}
+	return " Not added: " + strings.Join(aliases, ", ") + "."
 }
 
 // added leads to what comes next for servers that were added.
@@ -222,18 +289,21 @@ func (a *ServerWizard) added(c *fiber.Ctx, slug string, candidates []*candidate)
 			done = append(done, one)
 		}
 	}
+	rest := notAdded(candidates)
 	if len(done) > 1 {
-		return Done(c, serversPath(slug), ui.Plural(len(done), "server was", "servers were")+" added.")
+		return Done(c, serversPath(slug), ui.Plural(len(done), "server", "servers")+" added."+rest)
 	}
 	one := done[0]
 	path := serverPath(slug, one.server.ID)
 	switch {
 	case one.server.AuthType == models.UpstreamAuthOAuth:
-		return Done(c, path, "The server is added. Connect it now: the provider asks you to agree.")
+		return Done(c, path, "The server is added. Connect it now: the provider asks you to agree."+rest)
+	case !one.server.Enabled:
+		return Done(c, path, "The server is added, turned off."+rest)
 	case !one.read:
-		return Done(c, path, "The server is added. Its tools have not been read yet.")
+		return Done(c, path, "The server is added. Its tools have not been read yet."+rest)
 	}
-	return Done(c, path+"/filters?new=1", "The server is added: "+ui.Plural(one.tools, "tool", "tools")+".")
+	return Done(c, path+"/filters?new=1", "The server is added: "+ui.Plural(one.tools, "tool", "tools")+"."+rest)
 }
 
 // candidates reads the form of the second step.
@@ -244,10 +314,14 @@ func (a *ServerWizard) candidates(c *fiber.Ctx) ([]*candidate, error) {
 	}
 	all := make([]*candidate, 0, n)
 	for i := range n {
-		if one := a.candidate(c, strconv.Itoa(i)+"."); posted(c, strconv.Itoa(i)+".url") != "" || one.draft.Sealed != "" {
-			one.draft.Skip = n > 1 && posted(c, strconv.Itoa(i)+".add") == ""
-			all = append(all, one)
+		one, err := a.candidate(c, strconv.Itoa(i)+".")
+		if err != nil {
+			return nil, err
 		}
+		if len(one.draft.Refused) == 0 {
+			one.draft.Skip = n > 1 && posted(c, strconv.Itoa(i)+".add") == ""
+		}
+		all = append(all, one)
 	}
 	return all, nil
 }

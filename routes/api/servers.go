@@ -162,26 +162,29 @@ func (s *Servers) Get(c *fiber.Ctx) error {
 	return c.JSON(record)
 }
 
-// Create serves POST /api/projects/:projectSlug/servers. The tools of the new
-// server are read at once, in the background.
+// Create serves POST /api/projects/:projectSlug/servers: the record of one
+// server, or a client's configuration. The tools of new servers are read at
+// once, in the background.
 func (s *Servers) Create(c *fiber.Ctx) error {
 	body, err := web.JSONBody(c)
 	if err != nil {
 		return err
 	}
-	alias, declaration, err := projects.ParseServer(body)
+	pasted, single, err := projects.ParseNewServers(body)
 	if err != nil {
 		return err
 	}
-	if alias == nil {
-		return fault.Validation(map[string]string{"alias": "this key is required"})
+	if !single {
+		return s.createPasted(c, pasted)
 	}
-	saved, err := s.store.AddServer(c.UserContext(), c.Params("projectSlug"), *alias, declaration)
+	one := pasted.Servers[0]
+	saved, err := s.store.AddServer(c.UserContext(), c.Params("projectSlug"), one.Alias, one.Declaration)
 	if err != nil {
 		return err
 	}
 	c.Location("/api/servers/" + saved.Server.ID)
 	c.Status(fiber.StatusCreated)
+	saved.Warnings = append(saved.Warnings, notTaken(one.Notes)...)
 	return s.answer(c, saved)
 }
 
@@ -212,12 +215,17 @@ func (s *Servers) Delete(c *fiber.Ctx) error {
 }
 
 func (s *Servers) answer(c *fiber.Ctx, saved projects.SavedServer) error {
-	record, err := s.record(c.UserContext(), saved.Server)
+	record, err := s.savedRecord(c.UserContext(), saved)
 	if err != nil {
 		return err
 	}
-	record.Warnings = append([]fault.Warning{}, saved.Warnings...)
 	return c.JSON(record)
+}
+
+func (s *Servers) savedRecord(ctx context.Context, saved projects.SavedServer) (serverRecord, error) {
+	record, err := s.record(ctx, saved.Server)
+	record.Warnings = append([]fault.Warning{}, saved.Warnings...)
+	return record, err
 }
 
 // record returns the record of one server with its last sync and its health.

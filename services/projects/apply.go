@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -41,6 +42,7 @@ type Change struct {
 type Plan struct {
 	Changes  []Change
 	Warnings []string
+	Notes    []string // of the declaration
 	Shared   []SharedCredentials
 }
 
@@ -68,7 +70,56 @@ func (s *Store) Apply(ctx context.Context, d *Declaration, opts ApplyOptions) (P
 	if w == nil {
 		return Plan{}, err
 	}
+	w.plan.Notes = d.Notes
 	return w.plan, err
+}
+
+// Import is Apply for a declaration that may be a client's configuration: its
+// servers that cannot be stored are left out and added to d.Refused. It returns
+// VALIDATION_FAILED with d.Refused when no server is left, or when prune would
+// delete what the refused ones stand for.
+func (s *Store) Import(ctx context.Context, d *Declaration, opts ApplyOptions) (Plan, error) {
+	plan, err := s.Apply(ctx, d, ApplyOptions{Prune: opts.Prune, DryRun: true})
+	if err != nil && d.refuse(fault.From(err).Fields) {
+		if len(d.Projects[bareProject].Servers) == 0 {
+			return Plan{}, fault.Validation(d.Refused)
+		}
+		plan, err = s.Apply(ctx, d, ApplyOptions{Prune: opts.Prune, DryRun: true})
+	}
+	switch {
+	case err != nil:
+		return plan, err
+	case opts.Prune && len(d.Refused) > 0:
+		return Plan{}, fault.Validation(d.Refused)
+	case opts.DryRun:
+		return plan, nil
+	}
+	return s.Apply(ctx, d, opts)
+}
+
+// refuse takes the servers out of a client's configuration that have one of
+// the problems, and reports whether that resolves all of them.
+func (d *Declaration) refuse(problems map[string]string) bool {
+	if d.Client == nil || len(problems) == 0 {
+		return false
+	}
+	servers := d.Projects[bareProject].Servers
+	left, refused := maps.Clone(servers), maps.Clone(d.Refused)
+	for path, why := range problems {
+		alias, field := "", ""
+		for name := range servers {
+			if rest, inside := strings.CutPrefix(path, pathInFile(bareProject, name)+"."); inside && len(name) > len(alias) {
+				alias, field = name, rest // aliases may have dots
+			}
+		}
+		if alias == "" {
+			return false
+		}
+		refused[join(d.Client.path(alias), field)] = why
+		delete(left, alias)
+	}
+	d.Projects[bareProject].Servers, d.Refused = left, refused
+	return true
 }
 
 // pathInFile returns where a declarative file speaks of a project or server.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"mcpgateway/services/clientfile"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
 )
@@ -29,15 +30,62 @@ func ParseServer(raw []byte) (alias *string, d *ServerDeclaration, err error) {
 	d = &ServerDeclaration{}
 	err = parseRecord(raw, func(r *reader, o *rawjson.Object) {
 		if o.Get("command") != nil {
-			r.problem("command", notRunHere)
+			r.problem("command", clientfile.NotRunHere)
 			return
 		}
 		readers := r.serverFields(d)
-		readers["alias"] = r.text(&alias, 64)
-		r.readOnly(readers, "id", "projectSlug", "hasAuthBearer", "headerNames", "lastSync", "health", "createdAt", "updatedAt", "warnings")
+		maps.Copy(readers, r.recordFields(&alias))
 		r.fields("", o, readers)
 	})
 	return alias, d, err
+}
+
+// recordFields returns the readers of the keys that the record of a server has
+// besides those of its declaration.
+func (r *reader) recordFields(alias **string) fieldReaders {
+	readers := fieldReaders{"alias": r.text(alias, 64)}
+	r.readOnly(readers, "id", "projectSlug", "hasAuthBearer", "headerNames", "lastSync", "health", "createdAt", "updatedAt", "warnings")
+	return readers
+}
+
+// ParseNewServers reads the body of a request for new servers: the record of
+// one server with its alias, for which single is true and which has no
+// problems, or a client's configuration. It returns VALIDATION_FAILED with the
+// path of every mistake when no server is left.
+func ParseNewServers(raw []byte) (p *Pasted, single bool, err error) {
+	o, err := rawjson.ParseObject(raw, rawjson.Strict)
+	if err == nil && (o.Get("alias") != nil || !clientfile.IsFile(o)) {
+		p, err = parseNewServer(raw)
+		return p, true, err
+	}
+	p, problems, readErr := readPasted(string(raw))
+	switch {
+	case readErr != nil:
+		return nil, false, fault.Validation(map[string]string{"(body)": "send a server, or the JSON that a client uses for its MCP servers: " + readErr.Error()})
+	case len(problems) > 0:
+		return nil, false, fault.Validation(problems)
+	case !slices.ContainsFunc(p.Servers, func(s PastedServer) bool { return len(s.Problems) == 0 }):
+		return nil, false, fault.Validation(p.Refusals())
+	}
+	return p, false, nil
+}
+
+func parseNewServer(raw []byte) (*Pasted, error) {
+	s := PastedServer{}
+	var alias *string
+	err := parseRecord(raw, func(r *reader, o *rawjson.Object) {
+		s.read(r, clientfile.Translate(o.Bytes()), r.recordFields(&alias))
+		if alias == nil && o.Get("alias") == nil {
+			s.problem("alias", "alias", "this key is required")
+		}
+		clear(r.problems)
+		maps.Copy(r.problems, s.refusals(""))
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.Alias = *alias
+	return &Pasted{Servers: []PastedServer{s}}, nil
 }
 
 func parseRecord(raw []byte, read func(*reader, *rawjson.Object)) error {
@@ -84,15 +132,16 @@ func (d *ProjectDeclaration) raw() []byte {
 	servers := map[string]json.RawMessage{}
 	for _, alias := range slices.Sorted(maps.Keys(d.Servers)) {
 		if d.Servers[alias] != nil {
-			servers[alias] = d.Servers[alias].raw()
+			servers[alias] = d.Servers[alias].JSON()
 		}
 	}
 	all["mcpServers"] = servers
 	return encode(all)
 }
 
-// raw returns the declaration as JSON: the keys that are there.
-func (d *ServerDeclaration) raw() []byte {
+// JSON returns the declaration with its secrets as ParseServer reads it: the
+// keys that are there. It does not hold MissingHeaders.
+func (d *ServerDeclaration) JSON() []byte {
 	all, oauth := map[string]any{}, map[string]any{}
 	put(all, "url", d.URL)
 	put(all, "transport", d.Transport)

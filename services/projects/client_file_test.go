@@ -3,6 +3,8 @@ package projects_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"mcpgateway/models"
 	"mcpgateway/services/projects"
 )
@@ -12,8 +14,12 @@ func TestBareFileIsTheDefaultProject(t *testing.T) {
 	if len(d.Projects) != 1 || len(d.Projects["default"].Servers) != 2 || d.Projects["default"].AuthMode != nil {
 		t.Errorf("read as %+v", d.Projects)
 	}
-	_, err := projects.ParseDeclaration([]byte(`{"mcpServers":{"a":{"url":"https://a.example"}},"inputs":[]}`))
-	wantProblem(t, err, "unknown", "inputs")
+	d = parse(t, `{"mcpServers":{"a":{"url":"https://a.example","autoApprove":[]}},"inputs":[]}`)
+	if diff := cmp.Diff([]string{"not taken: inputs", "a: not taken: autoApprove"}, d.Notes); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+	_, err := projects.ParseDeclaration([]byte(`{"mcpServers":{"a":{"url":"https://a.example"}},"denyTools":[]}`))
+	wantProblem(t, err, "unknown", "denyTools")
 }
 
 func TestBareFileUnderstandsClientSpellings(t *testing.T) {
@@ -49,7 +55,7 @@ func TestBareFileUnderstandsClientSpellings(t *testing.T) {
 }
 
 func TestLocalServersAreRefused(t *testing.T) {
-	const says = "local servers are not run here"
+	const says = "commands are taken only from a file"
 	for _, tc := range []struct{ file, path string }{
 		{`{"mcpServers":{"fs":{"command":"npx","args":["-y","x"],"env":{}}}}`, "mcpServers.fs.command"},
 		{`{"mcpServers":{"fs":{"command":null}}}`, "mcpServers.fs.command"},
@@ -70,7 +76,7 @@ func TestBareFileMistakes(t *testing.T) {
 		{`"httpUrl":"https://a.example","url":"https://b.example"`, "mcpServers.a.url", "twice"},
 		{`"url":"https://a.example","type":"websocket"`, "mcpServers.a.type", "streamable-http"},
 		{`"url":"https://a.example","type":7`, "mcpServers.a.type", "streamable-http"},
-		{`"url":"https://a.example","autoApprove":[]`, "mcpServers.a.autoApprove", "unknown"},
+		{`"url":"https://a.example","autoAprove":[]`, "mcpServers.a.autoAprove", "did you mean autoApprove?"},
 	} {
 		t.Run(tc.entry, func(t *testing.T) {
 			_, err := projects.ParseDeclaration([]byte(`{"mcpServers":{"a":{` + tc.entry + `}}}`))

@@ -3,16 +3,23 @@ package projects
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"mcpgateway/models"
+	"mcpgateway/services/clientfile"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
 )
 
 // Declaration is the declarative file: the wished state of the projects it
-// names. A nil field was absent and leaves the stored value as it is.
+// names. A nil field was absent and leaves the stored value as it is. Notes
+// name the ignored keys of a client's configuration. Refused holds the problems
+// of its servers that were left out, by path.
 type Declaration struct {
 	Projects map[string]*ProjectDeclaration
+	Notes    []string
+	Refused  map[string]string
+	Client   *Pasted // what it was read from; nil for the gateway's own form
 }
 
 // ProjectDeclaration is the wished state of one project.
@@ -49,15 +56,30 @@ type ServerDeclaration struct {
 	OAuthClientID     *string
 	OAuthClientSecret *string
 	OAuthScopes       *[]string
+
+	// MissingHeaders are headers that the server requires and whose values
+	// follow later. No file and no request can name them.
+	MissingHeaders []string
 }
 
 // bareProject is the project that a bare mcpServers file describes.
 const bareProject = "default"
 
-// ParseDeclaration reads a declarative file, or the bare `{"mcpServers": …}`
-// that MCP clients use, which becomes the project "default". It reports all
-// mistakes at once as VALIDATION_FAILED, each under its path.
+// ParseDeclaration reads a declarative file, or a client's configuration, which
+// becomes the project "default". It reports all mistakes at once as
+// VALIDATION_FAILED, each under its path.
 func ParseDeclaration(raw []byte) (*Declaration, error) {
+	d, err := ParseImport(raw)
+	if err == nil && len(d.Refused) > 0 {
+		return nil, fault.Validation(d.Refused)
+	}
+	return d, err
+}
+
+// ParseImport is ParseDeclaration that leaves the servers of a client's
+// configuration with problems out and records them in Refused, as long as one
+// has none.
+func ParseImport(raw []byte) (*Declaration, error) {
 	if len(raw) > MaxDeclarationSize {
 		return nil, fault.New(fault.KindTooLarge, fault.CodePayloadTooLarge, "the declaration is larger than %d bytes", MaxDeclarationSize)
 	}
@@ -66,30 +88,57 @@ func ParseDeclaration(raw []byte) (*Declaration, error) {
 		return nil, fault.Validation(map[string]string{"(file)": err.Error()})
 	}
 	o, err := rawjson.ParseObject(raw, rawjson.Strict)
-	if err != nil {
-		return nil, fault.Validation(map[string]string{"(file)": "this is not a JSON object: " + err.Error()})
+	switch {
+	case err == nil && o.Get("projects") != nil:
+		return parseProjects(o)
+	case err == nil && o.Len() == 0:
+		return nil, fault.Validation(map[string]string{"projects": "this key is missing: a declaration holds either projects or mcpServers"})
 	}
+	pasted, problems, err := readPasted(string(raw))
+	switch {
+	case err != nil:
+		return nil, fault.Validation(map[string]string{"(file)": "this is not a JSON object with projects or mcpServers: " + err.Error()})
+	case len(problems) > 0:
+		return nil, fault.Validation(problems)
+	}
+	return pasted.declaration()
+}
+
+// declaration returns the project "default" with the servers that have no
+// problems, and VALIDATION_FAILED when none is left.
+func (p *Pasted) declaration() (*Declaration, error) {
+	project := &ProjectDeclaration{Servers: map[string]*ServerDeclaration{}}
+	d := &Declaration{Projects: map[string]*ProjectDeclaration{bareProject: project}, Notes: slices.Clone(p.Notes), Refused: p.Refusals(), Client: p}
+	for _, s := range p.Servers {
+		for _, note := range s.Notes {
+			d.Notes = append(d.Notes, s.Alias+": "+note)
+		}
+		if len(s.Problems) == 0 {
+			project.Servers[s.Alias] = s.Declaration
+		}
+	}
+	if len(project.Servers) == 0 {
+		return nil, fault.Validation(d.Refused)
+	}
+	return d, nil
+}
+
+func parseProjects(o *rawjson.Object) (*Declaration, error) {
 	r := &reader{problems: map[string]string{}}
 	d := &Declaration{Projects: map[string]*ProjectDeclaration{}}
-	if o.Get("mcpServers") != nil && o.Get("projects") == nil {
-		p := &ProjectDeclaration{Servers: map[string]*ServerDeclaration{}}
-		r.fields("", o, fieldReaders{"mcpServers": func(path string, v []byte) {
-			r.servers(path, v, p, true)
-		}})
-		d.Projects[bareProject] = p
-	} else {
-		r.fields("", o, fieldReaders{"projects": func(path string, v []byte) {
+	r.fields("", o, fieldReaders{
+		"projects": func(path string, v []byte) {
 			r.each(path, v, func(slug, path string, v []byte) {
 				if why := checkSlug(slug); why != "" {
 					r.problem(path, why)
 				}
 				d.Projects[slug] = r.project(path, v)
 			})
-		}})
-		if o.Get("projects") == nil {
-			r.problem("projects", "this key is missing: a declaration holds either projects or mcpServers")
-		}
-	}
+		},
+		"mcpServers": func(path string, _ []byte) {
+			r.problem(path, "a declaration holds either projects or mcpServers: leave one of them out")
+		},
+	})
 	if len(r.problems) > 0 {
 		return nil, fault.Validation(r.problems)
 	}
@@ -117,7 +166,7 @@ func (r *reader) projectFields(p *ProjectDeclaration) fieldReaders {
 				"allowFetch": r.boolean(&p.CodeModeFetch),
 			})
 		},
-		"mcpServers":     func(path string, v []byte) { r.servers(path, v, p, false) },
+		"mcpServers":     func(path string, v []byte) { r.servers(path, v, p) },
 		"toolExposure":   oneOf(r, &p.ToolExposure, models.ExposeFull, models.ExposeBuiltin),
 		"toolNameLimit":  r.toolNameLimit(&p.ToolNameLimit),
 		"disabledTools":  r.strings(&p.DisabledTools, MaxDisabledTools, 512),
@@ -131,7 +180,7 @@ func (r *reader) projectFields(p *ProjectDeclaration) fieldReaders {
 	}
 }
 
-func (r *reader) servers(path string, raw []byte, p *ProjectDeclaration, bare bool) {
+func (r *reader) servers(path string, raw []byte, p *ProjectDeclaration) {
 	folded := map[string]string{}
 	r.each(path, raw, func(alias, path string, v []byte) {
 		if why := checkAlias(alias); why != "" {
@@ -141,29 +190,30 @@ func (r *reader) servers(path string, raw []byte, p *ProjectDeclaration, bare bo
 			r.problem(path, fmt.Sprintf("aliases are unique ignoring case, and %q is there too", other))
 		}
 		folded[foldAlias(alias)] = alias
-		p.Servers[alias] = r.server(path, v, bare)
+		p.Servers[alias] = r.server(path, v)
 	})
 	if len(p.Servers) > MaxServers {
 		r.problem(path, fmt.Sprintf("a project holds at most %d servers", MaxServers))
 	}
 }
 
-func (r *reader) server(path string, raw []byte, bare bool) *ServerDeclaration {
+func (r *reader) server(path string, raw []byte) *ServerDeclaration {
 	s := &ServerDeclaration{}
 	if o, err := rawjson.ParseObject(raw, rawjson.Strict); err == nil && o.Get("command") != nil {
-		r.problem(join(path, "command"), notRunHere)
+		r.problem(join(path, "command"), clientfile.NotRunHere)
 		return s
 	}
-	readers := r.serverFields(s)
-	if bare {
-		r.clientSpellings(readers, s)
-	}
-	r.object(path, raw, readers)
+	r.object(path, raw, r.serverFields(s))
 	return s
 }
 
-// notRunHere is what is wrong with an entry that is a program to start.
-const notRunHere = "local servers are not run here: give the url of a remote server"
+// parsed returns the declaration as its JSON text reads, and records its
+// problems.
+func (r *reader) parsed(d *ServerDeclaration) *ServerDeclaration {
+	s := r.server("", d.JSON())
+	s.MissingHeaders = d.MissingHeaders
+	return s
+}
 
 // serverFields returns the readers of the keys of a server.
 func (r *reader) serverFields(s *ServerDeclaration) fieldReaders {
@@ -198,34 +248,5 @@ func (r *reader) serverFields(s *ServerDeclaration) fieldReaders {
 				"scopes":       r.strings(&s.OAuthScopes, MaxScopes, MaxPattern),
 			})
 		},
-	}
-}
-
-// clientSpellings adds the names that MCP clients use for the same things in
-// their own mcpServers files.
-func (r *reader) clientSpellings(readers fieldReaders, s *ServerDeclaration) {
-	url := func(path string, v []byte) {
-		if s.URL != nil {
-			r.problem(path, "the url is given twice")
-		}
-		r.text(&s.URL, MaxURL)(path, v)
-	}
-	readers["url"], readers["serverUrl"], readers["httpUrl"] = url, url, url
-	readers["type"] = func(path string, v []byte) {
-		typ, _ := rawjson.String(v)
-		var transport models.Transport
-		switch typ {
-		case "http", "streamable-http", "streamableHttp":
-			transport = models.TransportStreamableHTTP
-		case "sse":
-			transport = models.TransportSSE
-		case "stdio":
-			r.problem(path, notRunHere)
-			return
-		default:
-			r.problem(path, "use http, streamable-http, streamableHttp or sse")
-			return
-		}
-		s.Transport = &transport
 	}
 }

@@ -228,7 +228,7 @@ func TestFileMustBeOneJSONObject(t *testing.T) {
 	_, err = projects.ParseDeclaration([]byte(`{"projects":{"p":{"mcpServers":{"s":{"url":"x","url":"y"}}}}}`))
 	wantFault(t, err, fault.CodeValidationFailed)
 	_, err = projects.ParseDeclaration([]byte(`{"mcpServers":{},"projects":{}}`))
-	wantProblem(t, err, "unknown", "mcpServers")
+	wantProblem(t, err, "either projects or mcpServers", "mcpServers")
 }
 
 func TestFileIsNestedAtMost64Levels(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 // alias is free, is not looked at.
 func (s *Store) Draft(alias string, d *ServerDeclaration) (models.Server, error) {
 	r := &reader{problems: map[string]string{}}
-	d = r.server("", d.raw(), false)
+	d = r.parsed(d)
 	if why := checkAlias(alias); why != "" {
 		r.problem("alias", why)
 	}

@@ -61,6 +61,7 @@ func (s *Store) mergeServer(row *models.Server, alias string, d *ServerDeclarati
 	set(&changed, "authType", &row.AuthType, d.AuthType)
 	s.setSecret(&changed, problems, "authBearer", &row.AuthBearer, d.AuthBearer, BearerRow(row.ID))
 	s.mergeHeaders(&changed, problems, row, d.Headers)
+	addMissingHeaders(&changed, row, d.MissingHeaders)
 	if d.AllowedTools != nil {
 		setList(&changed, "allowedTools", &row.AllowedTools, *d.AllowedTools)
 	}
@@ -131,6 +132,23 @@ func (s *Store) mergeHeaders(changed *[]string, problems map[string]string, row 
 		problems["headers"] = "too many headers"
 	}
 	row.Headers = headers
+}
+
+// addMissingHeaders stores headers that have no value yet. Requests to the
+// server fail until they have one.
+func addMissingHeaders(changed *[]string, row *models.Server, names []string) {
+	for _, name := range names {
+		name = http.CanonicalHeaderKey(name)
+		if _, there := row.Headers[name]; there || !httpguts.ValidHeaderFieldName(name) || slices.Contains(ownHeaders, name) {
+			continue
+		}
+		row.Headers = maps.Clone(row.Headers)
+		if row.Headers == nil {
+			row.Headers = models.StringMap{}
+		}
+		row.Headers[name] = ""
+		*changed = append(*changed, "headers."+name)
+	}
 }
 
 // setSecret stores a declared secret. An equal one keeps its sealed text, so

@@ -33,8 +33,8 @@ func shown(t *testing.T, s projects.PastedServer) string {
 		t.Fatal(err)
 	}
 	line := s.Alias + " " + string(b)
-	if len(s.Problems) > 0 {
-		line += fmt.Sprintf(" %v", s.Problems)
+	for _, p := range s.Problems {
+		line += fmt.Sprintf(" [%s %s: %s]", p.Path, p.Field, p.Why)
 	}
 	for _, note := range s.Notes {
 		line += "; " + note
@@ -43,7 +43,7 @@ func shown(t *testing.T, s projects.PastedServer) string {
 }
 
 func TestWhatPeoplePaste(t *testing.T) {
-	const notRun = "local servers are not run here: give the url of a remote server"
+	const notRun = `commands are taken only from a file: save this entry and run "gateway serve --local FILE"`
 	for name, tc := range map[string]struct {
 		pasted string
 		want   []string
@@ -61,27 +61,27 @@ func TestWhatPeoplePaste(t *testing.T) {
 		"what looks like one":   {`{"gh":{"url":"https://gh.example","headers":{"X":"a\"//,}"}}}`, []string{`gh {"headers":{"X":"a\"//,}"},"url":"https://gh.example"}`}},
 		"a server called mcp":   {`{"mcp":{"url":"https://x.example"}}`, []string{`x {"url":"https://x.example"}`}},
 		"bearer header":         {`{"a":{"url":"https://a.example","headers":{"authorization":"bearer  tok"}}}`, []string{`a {"bearer":"tok","type":"bearer","url":"https://a.example"}`}},
-		"references":            {`{"a":{"url":"https://a.example","headers":{"Authorization":"Bearer ${env:A_TOKEN}","X-B":"${B:-x}"}}}`, []string{`a {"bearer":"${A_TOKEN}","headers":{"X-B":"${B}"},"type":"bearer","url":"https://a.example"}`}},
-		"a prompt":              {`{"a":{"url":"https://a.example","headers":{"Authorization":"Bearer ${input:token}"}}}`, []string{`a {"bearer":"","type":"bearer","url":"https://a.example"} map[authBearer:the client asks for this value: enter it here]`}},
-		"part of a value":       {`{"a":{"url":"https://a.example","headers":{"X":"key ${A}"}}}`, []string{`a {"headers":{"X":""},"url":"https://a.example"} map[headers.X:a reference to the environment must be the whole value: enter the value, or put the whole into a variable]`}},
-		"off":                   {`{"a":{"url":"https://a.example","disabled":true,"autoApprove":["x"],"timeout":60}}`, []string{`a {"enabled":false,"url":"https://a.example"}; autoApprove is left out; timeout is left out`}},
-		"a command":             {`{"mcpServers":{"fs":{"command":"npx","args":["-y","server-filesystem","/"]},"ok":{"url":"https://ok.example"}}}`, []string{`fs {} map[command:` + notRun + `]`, `ok {"url":"https://ok.example"}`}},
-		"one command":           {`{"command":"npx"}`, []string{`server {} map[command:` + notRun + `]`}},
-		"another bridge":        {`{"a":{"command":"sh","args":["-c","curl","https://evil.example"]}}`, []string{`a {} map[command:` + notRun + `]`}},
-		"stdio":                 {`{"a":{"type":"stdio","url":"https://a.example"}}`, []string{`a {"url":"https://a.example"} map[type:` + notRun + `]`}},
+		"references":            {`{"a":{"url":"https://a.example","headers":{"Authorization":"Bearer ${env:A_TOKEN}","X-B":"${B:-}"}}}`, []string{`a {"bearer":"${A_TOKEN}","headers":{"X-B":"${B}"},"type":"bearer","url":"https://a.example"}`}},
+		"a prompt":              {`{"a":{"url":"https://a.example","headers":{"Authorization":"Bearer ${input:token}"}}}`, []string{`a {"bearer":"","type":"bearer","url":"https://a.example"} [headers.Authorization authBearer: the client asks for this value: give the value, or a reference such as ${NAME}]`}},
+		"part of a value":       {`{"a":{"url":"https://a.example","headers":{"X":"key ${A}"}}}`, []string{`a {"headers":{"X":""},"url":"https://a.example"} [headers.X headers.X: a reference to the environment must be the whole value: enter the value, or put the whole into a variable]`}},
+		"off":                   {`{"a":{"url":"https://a.example","disabled":true,"autoApprove":["x"],"icon":"a.png"}}`, []string{`a {"enabled":false,"url":"https://a.example"}; not taken: autoApprove, icon`}},
+		"a command":             {`{"mcpServers":{"fs":{"command":"npx","args":["-y","server-filesystem","/"]},"ok":{"url":"https://ok.example"}}}`, []string{`fs {} [command command: ` + notRun + `]`, `ok {"url":"https://ok.example"}`}},
+		"one command":           {`{"command":"npx"}`, []string{`server {} [command command: ` + notRun + `]`}},
+		"another bridge":        {`{"a":{"command":"sh","args":["-c","curl","https://evil.example"]}}`, []string{`a {} [command command: ` + notRun + `]`}},
+		"stdio":                 {`{"a":{"type":"stdio","url":"https://a.example"}}`, []string{`a {"url":"https://a.example"} [type command: ` + notRun + `]`}},
 		"a bridge":              {`{"a":{"command":"npx","args":["-y","mcp-remote@latest","https://a.example/sse","--header","Authorization: Bearer ${T}"]}}`, []string{`a {"bearer":"${T}","type":"bearer","url":"https://a.example/sse"}; the command connects to a remote server, which is used without it`}},
-		"an unusable alias":     {`{"a b":{"url":"https://a.example"}}`, []string{`a b {"url":"https://a.example"} map[alias:use 1 to 64 letters, digits and inner hyphens, dots or underscores]`}},
-		"aliases twice":         {`{"a":{"url":"https://a.example"},"A":{"url":"https://b.example"}}`, []string{`A {"url":"https://b.example"}`, `a {"url":"https://a.example"} map[alias:aliases are unique ignoring case, and "A" is there too]`}},
-		"no URL":                {`{"a":{}}`, []string{`a {} map[url:this key is required]`}},
-		"nothing usable inside": {`{"a":7}`, []string{`a {} map[url:use an object, or a URL]`}},
+		"an unusable alias":     {`{"a b":{"url":"https://a.example"}}`, []string{`a b {"url":"https://a.example"} [ alias: use 1 to 64 letters, digits and inner hyphens, dots or underscores]`}},
+		"aliases twice":         {`{"a":{"url":"https://a.example"},"A":{"url":"https://b.example"}}`, []string{`A {"url":"https://b.example"}`, `a {"url":"https://a.example"} [ alias: aliases are unique ignoring case, and "A" is there too]`}},
+		"no URL":                {`{"a":{}}`, []string{`a {} [url url: this key is required]`}},
+		"nothing usable inside": {`{"a":7}`, []string{`a {} [ url: use an object, or a URL]`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			servers, err := projects.ParsePasted(tc.pasted)
+			pasted, err := projects.ParsePasted(tc.pasted)
 			if err != nil {
 				t.Fatal(err, fieldsOf(err))
 			}
 			var got []string
-			for _, s := range servers {
+			for _, s := range pasted.Servers {
 				got = append(got, shown(t, s))
 			}
 			if d := cmp.Diff(tc.want, got); d != "" {
@@ -103,8 +103,8 @@ func TestWhatCannotBePasted(t *testing.T) {
 		_, err := projects.ParsePasted(text)
 		wantProblem(t, err, "paste a URL", "pasted")
 	}
-	if servers, err := projects.ParsePasted(entries(projects.MaxServers)); err != nil || len(servers) != projects.MaxServers {
-		t.Errorf("%d servers, %v", len(servers), err)
+	if pasted, err := projects.ParsePasted(entries(projects.MaxServers)); err != nil || len(pasted.Servers) != projects.MaxServers {
+		t.Errorf("%v, %v", pasted, err)
 	}
 	for n, code := range map[int]fault.Code{projects.MaxPasted - 1: fault.CodeValidationFailed, projects.MaxPasted: fault.CodeValidationFailed, projects.MaxPasted + 1: fault.CodePayloadTooLarge} {
 		_, err := projects.ParsePasted(strings.Repeat("x", n))
@@ -116,15 +116,15 @@ func TestWhatCannotBePastedIsToldWhereAndWhy(t *testing.T) {
 	for text, says := range map[string]string{
 		"hello world":         "this is neither",
 		"hello":               "this is neither",
-		"ftp://127.0.0.1/mcp": "begins with http:// or https://",
-		"mcp.example.com/mcp": "begins with http:// or https://",
-		"localhost:3001":      "begins with http:// or https://",
+		"ftp://127.0.0.1/mcp": "starts with http:// or https://",
+		"mcp.example.com/mcp": "starts with http:// or https://",
+		"localhost:3001":      "starts with http:// or https://",
 		`{"gh":{"url":"https://gh.example"}} /* and`: "unexpected data",
 		`[1]`:                   "this is neither",
 		`["https://a.example"]`: "this is neither",
 		"{\n  \"mcpServers\": {\n    \"ä\": x\n  }\n}": "in line 3, column 10",
 		`"gh": {"url": x},`:                            "in line 1, column 15",
-		`{"gh": {"url":"https://gh.example"}`:          "it ends where",
+		`{"gh": {"url":"https://gh.example"}`:          "cut off: a closing } is missing",
 		`{,}`:                                          "no server is in it",
 	} {
 		_, err := projects.ParsePasted(text)

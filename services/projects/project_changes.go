@@ -137,8 +137,11 @@ func checkedProject(d *ProjectDeclaration) (*ProjectDeclaration, map[string]stri
 	r := &reader{problems: map[string]string{}}
 	checked := r.project("", d.raw())
 	for _, alias := range slices.Sorted(maps.Keys(d.Servers)) {
-		if d.Servers[alias] == nil {
+		switch one := checked.Servers[alias]; {
+		case d.Servers[alias] == nil:
 			r.problem("mcpServers."+alias, "use an object")
+		case one != nil:
+			one.MissingHeaders = d.Servers[alias].MissingHeaders
 		}
 	}
 	return checked, r.problems

@@ -9,6 +9,7 @@ import (
 
 	"maps"
 
+	"mcpgateway/services/nearest"
 	"mcpgateway/services/rawjson"
 )
 
@@ -38,7 +39,7 @@ func (r *reader) fields(path string, o *rawjson.Object, readers fieldReaders) {
 	for name, value := range o.All() {
 		read, known := readers[name]
 		if !known {
-			r.problem(join(path, name), "this key is unknown: "+nearest(name, slices.Sorted(maps.Keys(readers))))
+			r.unknown(join(path, name), name, readers)
 			continue
 		}
 		read(join(path, name), value)
@@ -162,12 +163,13 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// nearest says which of the known names was probably meant.
-func nearest(name string, known []string) string {
-	for _, k := range known {
-		if strings.EqualFold(strings.NewReplacer("_", "", "-", "").Replace(name), k) {
-			return "did you mean " + k + "?"
-		}
+// unknown refuses a key and names the nearest known one, or all of them. also
+// are further names that may have been meant.
+func (r *reader) unknown(path, name string, readers fieldReaders, also ...string) {
+	known := slices.Sorted(maps.Keys(readers))
+	if near := nearest.Name(name, append(known[:len(known):len(known)], also...)); near != "" {
+		r.problem(path, "this key is unknown: did you mean "+near+"?")
+		return
 	}
-	return "known are " + strings.Join(known, ", ")
+	r.problem(path, "this key is unknown: known are "+strings.Join(known, ", "))
 }

@@ -83,7 +83,7 @@ func (s *Store) UpdateServer(ctx context.Context, id string, alias *string, d *S
 
 func (s *Store) saveServer(ctx context.Context, d *ServerDeclaration, save func(*writer, *ServerDeclaration) (models.Server, string, error)) (SavedServer, error) {
 	r := &reader{problems: map[string]string{}}
-	d = r.server("", d.raw(), false)
+	d = r.parsed(d)
 	var row models.Server
 	var project string
 	w, err := s.write(ctx, pathInServer, false, func(w *writer) (err error) {

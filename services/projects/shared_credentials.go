@@ -33,7 +33,16 @@ func (c SharedCredentials) Warning() fault.Warning {
 
 // HasCredentials reports whether calls to the server carry credentials of ours.
 func HasCredentials(row models.Server) bool {
-	return row.AuthType == models.UpstreamAuthOAuth || row.AuthType == models.UpstreamAuthBearer && row.AuthBearer != "" || len(row.Headers) > 0
+	return row.AuthType == models.UpstreamAuthOAuth || row.AuthType == models.UpstreamAuthBearer && row.AuthBearer != "" || hasHeaderValue(row.Headers)
+}
+
+func hasHeaderValue(headers models.StringMap) bool {
+	for _, stored := range headers {
+		if stored != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // Shared returns what a project with these servers shares with anybody; ok is

@@ -33,6 +33,7 @@ type ServerDetail struct {
 	AuthType                  string
 	AuthBearer                string // "", "stored" or the reference
 	Headers                   []string
+	MissingHeaders            []string // required, without a value yet
 	Timeout                   string
 	SessionMode               string
 	DefinitionPolicy          string
@@ -152,7 +153,7 @@ func Server(p ServerProps) templ.Component {
 					var templ_7745c5c3_Var5 string
 					templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(sentence(p.Server.Outage.Reason))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/server.templ`, Line: 61, Col: 55}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/server.templ`, Line: 62, Col: 55}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 					if templ_7745c5c3_Err != nil {
@@ -196,7 +197,7 @@ func Server(p ServerProps) templ.Component {
 					var templ_7745c5c3_Var7 string
 					templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(sentence(p.Server.Error))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/server.templ`, Line: 68, Col: 47}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/server.templ`, Line: 69, Col: 47}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 					if templ_7745c5c3_Err != nil {
@@ -292,7 +293,7 @@ func Server(p ServerProps) templ.Component {
 					var templ_7745c5c3_Var10 templ.SafeURL
 					templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(projectURL(p.Project.Slug) + "/tools?query=server%3A" + p.Server.Alias))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/server.templ`, Line: 90, Col: 94}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/server.templ`, Line: 91, Col: 94}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 					if templ_7745c5c3_Err != nil {
@@ -305,7 +306,7 @@ func Server(p ServerProps) templ.Component {
 					var templ_7745c5c3_Var11 string
 					templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Plural(p.Server.Tools, "tool", "tools"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/server.templ`, Line: 90, Col: 141}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/server.templ`, Line: 91, Col: 141}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 					if templ_7745c5c3_Err != nil {
@@ -333,7 +334,7 @@ func Server(p ServerProps) templ.Component {
 						var templ_7745c5c3_Var12 string
 						templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Plural(h.Count, "tool is ", "tools are ") + h.Reason)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/server.templ`, Line: 96, Col: 82}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/server.templ`, Line: 97, Col: 82}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 						if templ_7745c5c3_Err != nil {
@@ -368,7 +369,7 @@ func Server(p ServerProps) templ.Component {
 					var templ_7745c5c3_Var13 string
 					templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(sentence(w))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/server.templ`, Line: 105, Col: 47}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/server.templ`, Line: 106, Col: 47}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 					if templ_7745c5c3_Err != nil {
@@ -582,6 +583,9 @@ func (d ServerDetail) credentials() string {
 	}
 	if len(d.Headers) > 0 {
 		parts = append(parts, "headers "+someOf(d.Headers, 5))
+	}
+	if len(d.MissingHeaders) > 0 {
+		parts = append(parts, "headers without a value: "+someOf(d.MissingHeaders, 5))
 	}
 	if len(parts) == 0 {
 		return "None"

@@ -1,18 +1,24 @@
-package codemode
+// Package nearest finds the name that was probably meant by a mistaken one.
+package nearest
 
 import "strings"
 
-// nearest returns the candidate that a mistaken name was probably meant to be,
-// or an empty text when none is near.
-func nearest(name string, candidates []string) string {
+const (
+	maxLength     = 64 // bytes of names that are compared
+	maxCandidates = 5_000
+)
+
+// Name returns the candidate that a mistaken name was probably meant to be, or
+// an empty text when none is near.
+func Name(name string, candidates []string) string {
 	best, bestCost := "", 0
 	key := nameKey(name)
-	if key == "" || len(key) > maxGuessLength {
+	if key == "" || len(key) > maxLength {
 		return ""
 	}
-	for _, c := range candidates[:min(len(candidates), maxSchemaNodes)] {
+	for _, c := range candidates[:min(len(candidates), maxCandidates)] {
 		other := nameKey(c)
-		if other == "" || len(other) > maxGuessLength {
+		if other == "" || len(other) > maxLength {
 			continue
 		}
 		cost := 0
@@ -36,7 +42,7 @@ func nearest(name string, candidates []string) string {
 
 // nameKey returns a name without the differences of naming styles.
 func nameKey(s string) string {
-	if len(s) > 2*maxGuessLength {
+	if len(s) > 2*maxLength {
 		return ""
 	}
 	return strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(strings.ToLower(s))

@@ -1,0 +1,119 @@
+package routes_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
+	"mcpgateway/services/catalog"
+	"mcpgateway/services/fault"
+)
+
+// context7 is the built-in catalog's row of a server that requires a header.
+const context7, context7Header = "context7", "Context7_api_key"
+
+func context7ID(t *testing.T, a *pasteApp) string {
+	t.Helper()
+	found, err := a.Services.Catalog.Entries(t.Context(), catalog.Search{Text: context7, Limit: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range found.Rows {
+		if e.ServerName == context7 && e.AuthHeader != "" {
+			return e.ID
+		}
+	}
+	t.Fatal("the catalog has no row of Context7")
+	return ""
+}
+
+func (a *pasteApp) server(t *testing.T, slug, alias string) models.Server {
+	t.Helper()
+	row, err := a.Services.Projects.Server(t.Context(), a.ServerID(t, slug, alias))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return row
+}
+
+func TestCatalogHeaderIsKeptByEveryWay(t *testing.T) {
+	a := newPasteApp(t, modelstest.SQLite(t), "GATEWAY_BUILTIN_CATALOG=true")
+	id := context7ID(t, a)
+	check := func(way string, row models.Server, want string) {
+		t.Helper()
+		stored, there := row.Headers[context7Header]
+		if !there || len(row.Headers) != 1 || row.AuthType != models.UpstreamAuthNone {
+			t.Fatalf("%s: headers %v, authType %s", way, row.Headers, row.AuthType)
+		}
+		if stored != "" {
+			stored = a.opened(t, stored, "servers/"+row.ID+"/headers/"+context7Header)
+		}
+		if stored != want {
+			t.Errorf("%s: value %q, want %q", way, stored, want)
+		}
+	}
+
+	a.newProject(t, "registry")
+	if status, body := a.submit(t, "/admin/catalog/add", url.Values{"id": {id}, "project": {"registry"}}); status != 303 {
+		t.Fatalf("registry page: %d %.300s", status, body)
+	}
+	check("registry page", a.server(t, "registry", context7), "")
+
+	if status, body := a.submit(t, "/admin/templates/docs-grounded-coding/use", url.Values{"projectSlug": {"template"}}); status != 303 {
+		t.Fatalf("template: %d %.300s", status, body)
+	}
+	check("template", a.server(t, "template", context7), "")
+
+	a.newProject(t, "wizard")
+	_, body := a.request(t, "GET", "/admin/projects/wizard/servers/new?entry="+id, "", "")
+	page := readPage(t, body)
+	if got := page.form.Get("0.headerName"); !strings.EqualFold(got, context7Header) {
+		t.Errorf("wizard: the form has the header %q", got)
+	}
+	page.form.Set("0.secret", "ctx7sk")
+	page.form.Set("untested", "1")
+	if status, body := a.submit(t, "/admin/projects/wizard/servers", page.form); status != 303 {
+		t.Fatalf("wizard: %d %.300s", status, body)
+	}
+	check("wizard", a.server(t, "wizard", context7), "sealed ctx7sk")
+}
+
+func TestMissingHeaderValueIsReported(t *testing.T) {
+	a := newPasteApp(t, modelstest.SQLite(t), "GATEWAY_BUILTIN_CATALOG=true")
+	a.newProject(t, "p")
+	if status, _ := a.submit(t, "/admin/catalog/add", url.Values{"id": {context7ID(t, a)}, "project": {"p"}}); status != 303 {
+		t.Fatal(status)
+	}
+	row := a.server(t, "p", context7)
+	if _, err := a.Services.Syncer.Sync(t.Context(), row.ID); !fault.Is(err, fault.CodeUpstreamUnauthorized) || !strings.Contains(err.Error(), "no value for the header "+context7Header) {
+		t.Errorf("without a value the sync gave %v", err)
+	}
+	at := "/admin/projects/p/servers/" + row.ID
+	if _, body := a.request(t, "GET", at, "", ""); !readPage(t, body).shows("headers without a value: " + context7Header) {
+		t.Error("the server's page does not show that the value is missing")
+	}
+	_, body := a.request(t, "GET", at+"/edit", "", "")
+	page := readPage(t, body)
+	if got := page.form.Get("headerName"); got != context7Header {
+		t.Fatalf("the form has the header %q", got)
+	}
+	// Saving other credentials leaves the header.
+	if status, body := a.submit(t, at+"/credentials", page.form); status != 303 {
+		t.Fatalf("%d %.300s", status, body)
+	}
+	if _, there := a.server(t, "p", context7).Headers[context7Header]; !there {
+		t.Error("the header is gone")
+	}
+	_, body = a.request(t, "GET", at+"/edit", "", "")
+	page = readPage(t, body)
+	page.form.Set("headerValue", "ctx7sk")
+	if status, body := a.submit(t, at+"/credentials", page.form); status != 303 {
+		t.Fatalf("%d %.300s", status, body)
+	}
+	row = a.server(t, "p", context7)
+	if got := a.opened(t, row.Headers[context7Header], "servers/"+row.ID+"/headers/"+context7Header); got != "sealed ctx7sk" {
+		t.Errorf("stored %q", got)
+	}
+}

@@ -1,0 +1,245 @@
+package clientfile
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mcpgateway/services/rawjson"
+)
+
+// Entry is one server of a client's configuration in the gateway's own keys.
+// Keys that are unknown to this package stay among the fields as they are.
+type Entry struct {
+	Fields   []Field
+	Problems []Problem
+	NotTaken []string // keys without a meaning here
+	Bridged  bool     // the command only connects to the remote server
+}
+
+// Field is one of the gateway's own keys. From is the path in the entry that
+// it was read from.
+type Field struct {
+	Key, From string
+	Value     []byte
+}
+
+// Problem is something in an entry that cannot be accepted. Field is the
+// gateway's own key that it leaves without a value.
+type Problem struct{ Path, Field, Why string }
+
+// Translate returns what an entry means: an object, or the text of a URL.
+func Translate(raw []byte) Entry {
+	t := &translation{fields: map[string]Field{}}
+	if rawjson.Kind(raw) == '"' {
+		t.set("url", "url", raw)
+		return t.entry()
+	}
+	o, err := rawjson.ParseObject(raw, rawjson.Strict)
+	if err != nil {
+		t.problem("", "url", "use an object, or a URL")
+		return t.entry()
+	}
+	t.object(o)
+	return t.entry()
+}
+
+// translation collects the fields of one entry. With shell, $NAME
+// refers to the environment, as in Gemini CLI.
+type translation struct {
+	Entry
+	fields map[string]Field
+	shell  bool
+	signIn string            // the key that requests OAuth; empty without one
+	env    map[string]string // of a bridge
+}
+
+func (t *translation) problem(path, field, why string) {
+	t.Problems = append(t.Problems, Problem{Path: path, Field: field, Why: why})
+}
+
+// set records a field once.
+func (t *translation) set(key, from string, value []byte) {
+	if other, twice := t.fields[key]; twice {
+		t.problem(from, key, key+" is given twice, also as "+other.From)
+		return
+	}
+	t.fields[key] = Field{Key: key, From: from, Value: value}
+}
+
+func (t *translation) entry() Entry {
+	for _, key := range slices.Sorted(maps.Keys(t.fields)) {
+		t.Fields = append(t.Fields, t.fields[key])
+	}
+	return t.Entry
+}
+
+func (t *translation) object(o *rawjson.Object) {
+	for _, key := range []string{"httpUrl", "includeTools", "excludeTools", "trust"} {
+		t.shell = t.shell || o.Get(key) != nil
+	}
+	if o.Get("command") != nil && !t.bridge(o) {
+		t.Problems = []Problem{{Path: "command", Field: "command", Why: NotRunHere}}
+		return
+	}
+	for name, value := range o.All() {
+		t.key(o, name, value)
+	}
+	t.transport(o)
+	t.enabled(o)
+	t.references()
+	t.credentials()
+}
+
+// key translates one key; those that depend on others follow afterwards.
+func (t *translation) key(o *rawjson.Object, name string, value []byte) {
+	ours, same := sameMeaning[name]
+	switch {
+	case slices.Contains(transportKeys, name), name == "enabled", name == "disabled":
+	case slices.Contains(local, name):
+		if !t.Bridged {
+			t.problem(name, name, "only commands have this key: leave it out, and put secrets into headers or authBearer")
+		}
+	case slices.Contains(clientOnly, name):
+		t.NotTaken = append(t.NotTaken, name)
+	case refused[name] != "":
+		t.problem(name, name, refused[name])
+	case same:
+		if items, err := rawjson.Elements(value, rawjson.Strict); ours == "allowedTools" && err == nil && len(items) == 0 {
+			t.problem(name, ours, `an empty list allows no tool there, and every tool here: use "denyTools": ["*"], or leave it out`)
+			return
+		}
+		t.set(ours, name, value)
+	case name == "oauth", name == "auth":
+		t.oauth(name, value)
+	case name == "timeout" && o.Get("autoApprove") != nil, name == "timeout" && o.Get("alwaysAllow") != nil:
+		t.timeout(value)
+	default:
+		t.set(name, name, value)
+	}
+}
+
+// maxSeconds is the longest timeout of the clients that count in seconds.
+const maxSeconds = 3600
+
+// timeout refuses a number that may be seconds, as in Cline and Roo Code.
+func (t *translation) timeout(value []byte) {
+	n, err := strconv.Atoi(string(bytes.TrimSpace(value)))
+	if err == nil && n > 0 && n <= maxSeconds {
+		t.problem("timeout", "timeout", "some clients count seconds here, the gateway milliseconds: write "+strconv.Itoa(n)+"000 if these are seconds")
+		return
+	}
+	t.set("timeout", "timeout", value)
+}
+
+// transport reads the keys that name a transport; they have to agree.
+func (t *translation) transport(o *rawjson.Object) {
+	for _, name := range transportKeys {
+		value := o.Get(name)
+		if value == nil {
+			continue
+		}
+		word, _ := rawjson.String(value)
+		if word == "stdio" || word == "local" {
+			if !t.Bridged {
+				t.problem(name, "command", NotRunHere)
+			}
+			continue
+		}
+		ours, known := transports[word]
+		if !known {
+			t.problem(name, "transport", "use http, streamable-http, streamableHttp or sse")
+			continue
+		}
+		if other, twice := t.fields["transport"]; twice && rawjson.Says(other.Value, ours) {
+			continue
+		}
+		t.set("transport", name, rawjson.Quote(ours))
+	}
+}
+
+// enabled reads enabled and its opposite; they have to agree.
+func (t *translation) enabled(o *rawjson.Object) {
+	on, off := o.Get("enabled"), o.Get("disabled")
+	if on != nil {
+		t.set("enabled", "enabled", on)
+	}
+	switch {
+	case off == nil:
+	case !isBool(off):
+		t.problem("disabled", "enabled", "use true or false")
+	case on == nil:
+		t.set("enabled", "disabled", strconv.AppendBool(nil, !isTrue(off)))
+	case isBool(on) && isTrue(on) == isTrue(off):
+		t.problem("disabled", "enabled", "this contradicts enabled: leave one of them out")
+	}
+}
+
+// oauth translates the OAuth client of Claude Code, Gemini CLI, Zed and Cursor.
+func (t *translation) oauth(name string, value []byte) {
+	o, err := rawjson.ParseObject(value, rawjson.Strict)
+	if err != nil {
+		t.problem(name, "oauth", "use an object")
+		return
+	}
+	ours, _ := rawjson.ParseObject([]byte("{}"), rawjson.Strict)
+	on := o.Get("enabled")
+	for key, value := range o.All() {
+		path := name + "." + key
+		to, known := oauthKeys[key]
+		switch {
+		case slices.Contains(oauthClientOnly, key):
+			t.NotTaken = append(t.NotTaken, path)
+		case key == "enabled":
+			if !isBool(value) {
+				t.problem(path, "oauth", "use true or false")
+			}
+		case !known:
+			ours.Set(key, value) // unknown here as well
+		case ours.Get(to) != nil:
+			t.problem(path, "oauth", to+" is given twice")
+		default:
+			ours.Set(to, t.oauthValue(path, to, value))
+		}
+	}
+	t.set("oauth", name, ours.Bytes())
+	if id, _ := ours.String("clientId"); isTrue(on) || on == nil && id != "" {
+		t.signIn = name
+	}
+}
+
+func (t *translation) oauthValue(path, key string, value []byte) []byte {
+	text, ok := rawjson.String(value)
+	switch {
+	case !ok:
+		return value
+	case key == "scopes":
+		return list(strings.Fields(text))
+	}
+	secret, why := reference(text, t.shell)
+	if key == "clientId" && why == "" && secret != text {
+		why = "a client id is not a secret: write it out"
+	}
+	if why != "" {
+		t.problem(path, "oauth."+key, why)
+		secret = ""
+	}
+	return rawjson.Quote(secret)
+}
+
+func isTrue(raw []byte) bool { return string(bytes.TrimSpace(raw)) == "true" }
+
+func isBool(raw []byte) bool { return isTrue(raw) || string(bytes.TrimSpace(raw)) == "false" }
+
+func list(items []string) []byte {
+	raw := []byte{'['}
+	for i, item := range items {
+		if i > 0 {
+			raw = append(raw, ',')
+		}
+		raw = rawjson.AppendString(raw, item)
+	}
+	return append(raw, ']')
+}
