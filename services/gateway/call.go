@@ -43,15 +43,20 @@ func (g *Gateway) dispatchTool(ctx context.Context, project *toolset.Snapshot, c
 }
 
 // calledTool returns the name of the tool that the params of tools/call ask
-// for, and notes it. It returns INVALID_PARAMETER when name or arguments are not
-// what the method takes.
+// for, and notes it. Null arguments are removed: the method takes an object or
+// none. It returns INVALID_PARAMETER when name or arguments are not what the
+// method takes.
 func calledTool(params *rawjson.Object, trace *Trace) (string, error) {
 	name, ok := params.String("name")
 	if !ok {
 		return "", fault.Invalid("name must be the name of a tool, as a string")
 	}
 	trace.Tool = clip(name)
-	if a := params.Get("arguments"); a != nil && rawjson.Kind(a) != '{' && rawjson.Kind(a) != 'n' {
+	switch a := params.Get("arguments"); {
+	case a == nil || rawjson.Kind(a) == '{':
+	case rawjson.Kind(a) == 'n':
+		params.Delete("arguments")
+	default:
 		return "", fault.Invalid("arguments must be an object")
 	}
 	return name, nil

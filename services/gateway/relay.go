@@ -39,6 +39,9 @@ func (g *Gateway) newRelay(client *Client, params *rawjson.Object) *relay {
 	}
 	switch {
 	case meta == nil:
+		if rawjson.Kind(params.Get("_meta")) == 'n' {
+			params.Delete("_meta")
+		}
 	case meta.Len() == 0:
 		params.Delete("_meta")
 	default:
