@@ -44,6 +44,5 @@ const (
 	patternStepSize = 64       // bytes of one of them
 	maxShownValue   = 80       // bytes of a name or value in a message
 	maxShownNames   = 8        // names and values that a message lists
-	maxGuessLength  = 64       // bytes of names that are compared with each other
 	maxArguments    = 1 << 20  // bytes of arguments that are checked
 )

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"mcpgateway/services/arguments"
 )
 
 // explainMismatch says in one sentence what is wrong with arguments that a
@@ -131,7 +133,7 @@ func (e *explainer) members(n, value *schemaNode, path string, depth int) string
 			}
 		}
 		for _, name := range unknown {
-			if near := nearest(name, free); near != "" {
+			if near := arguments.Nearest(name, free); near != "" {
 				return at(path, fmt.Sprintf("unknown %s, did you mean %s?", shown(name), shown(near)))
 			}
 		}
@@ -248,7 +250,7 @@ func (e *explainer) listValues(values []*schemaNode, value *schemaNode) string {
 		text = "one of " + text
 	}
 	if value.is('"') {
-		if near := nearest(value.text, words); near != "" {
+		if near := arguments.Nearest(value.text, words); near != "" {
 			text += "; did you mean " + shown(near) + "?"
 		}
 	}

@@ -1,18 +1,25 @@
-package codemode
+package arguments
 
 import "strings"
 
-// nearest returns the candidate that a mistaken name was probably meant to be,
-// or an empty text when none is near.
-func nearest(name string, candidates []string) string {
+const (
+	// maxCandidates is the number of names that a mistaken one is compared with.
+	maxCandidates = 5_000
+	// maxNameBytes is the length of the longest name that is compared.
+	maxNameBytes = 64
+)
+
+// Nearest returns the candidate that the mistaken name most likely stands for,
+// or "" if none is similar.
+func Nearest(name string, candidates []string) string {
 	best, bestCost := "", 0
 	key := nameKey(name)
-	if key == "" || len(key) > maxGuessLength {
+	if key == "" || len(key) > maxNameBytes {
 		return ""
 	}
-	for _, c := range candidates[:min(len(candidates), maxSchemaNodes)] {
+	for _, c := range candidates[:min(len(candidates), maxCandidates)] {
 		other := nameKey(c)
-		if other == "" || len(other) > maxGuessLength {
+		if other == "" || len(other) > maxNameBytes {
 			continue
 		}
 		cost := 0
@@ -23,7 +30,8 @@ func nearest(name string, candidates []string) string {
 		case len(other) > 2 && strings.HasSuffix(key, other), len(key) > 2 && strings.HasSuffix(other, key):
 			cost = 2
 		default:
-			if cost = 2 + edits(key, other); cost-2 > max(1, min(len(key), len(other))/3) {
+			cost = 2 + edits(key, other)
+			if close := cost-2 <= max(1, min(len(key), len(other))/3); !close && !abbreviates(key, other) {
 				continue
 			}
 		}
@@ -34,9 +42,24 @@ func nearest(name string, candidates []string) string {
 	return best
 }
 
+// abbreviates reports whether short is long without some of its letters, as
+// "args" is of "arguments". Two letters at the beginning must agree.
+func abbreviates(short, long string) bool {
+	if len(short) < 3 || len(long) < 3 || short[:2] != long[:2] {
+		return false
+	}
+	rest := short
+	for i := 0; i < len(long) && rest != ""; i++ {
+		if long[i] == rest[0] {
+			rest = rest[1:]
+		}
+	}
+	return rest == ""
+}
+
 // nameKey returns a name without the differences of naming styles.
 func nameKey(s string) string {
-	if len(s) > 2*maxGuessLength {
+	if len(s) > 2*maxNameBytes {
 		return ""
 	}
 	return strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(strings.ToLower(s))
