@@ -141,14 +141,6 @@ func (g *Gateway) runCode(ctx context.Context, project *toolset.Snapshot, client
 	if client.Stateless() {
 		return g.decorate(result)
 	}
-	if client.Version < VersionStructured {
-		o, err := rawjson.ParseObject(result, rawjson.Lenient)
-		if err != nil {
-			return nil, fault.Internal(err)
-		}
-		o.Delete("structuredContent")
-		return o.Bytes(), nil
-	}
 	return result, nil
 }
 
