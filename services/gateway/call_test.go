@@ -22,6 +22,8 @@ func TestCallIsPassedOnAsItCame(t *testing.T) {
 		{"null meta", `{"_meta":null,"name":"up__echo","arguments":{"a":null}}`, `{"name":"echo","arguments":{"a":null}}`},
 		{"escaped name", `{"name":"up\u005f_echo"}`, `{"name":"echo"}`},
 		{"other members", `{"name":"up__echo","requestState":"s","inputResponses":{"q":{}},"Name":"x"}`, `{"name":"echo","requestState":"s","inputResponses":{"q":{}},"Name":"x"}`},
+		{"task metadata", `{"name":"up__echo","task":{"ttl":60000},"arguments":{"task":{"ttl":1}}}`, `{"name":"echo","arguments":{"task":{"ttl":1}}}`},
+		{"escaped task metadata", `{"t\u0061sk":{},"name":"up__echo"}`, `{"name":"echo"}`},
 		{"progress token alone", `{"name":"up__echo","_meta":{"progressToken":"t"}}`, `{"name":"echo"}`},
 		{"progress token among others", `{"name":"up__echo","_meta":{"progressToken":7,"traceparent":"00-x"}}`, `{"name":"echo","_meta":{"traceparent":"00-x"}}`},
 		{"other meta", `{"name":"up__echo","_meta":{"a": 1}}`, `{"name":"echo","_meta":{"a": 1}}`},
