@@ -41,7 +41,7 @@ func (c *connector) initialize(ctx context.Context) (*session, error) {
 		s.session = true
 	}
 	ss := c.session(s, fixed)
-	if s.session && c.key.capabilities != "" {
+	if s.session && c.key.capabilities != "" && !c.key.own {
 		s.asks = newAskStream(c.pool, ss, s)
 	}
 	if err := c.complete(ctx, ss, r, models.TransportStreamableHTTP); err != nil {

@@ -17,6 +17,7 @@ import (
 // shown what is meant for another.
 type inFlight struct {
 	mixed bool // the calls may be of several clients
+	own   bool // the calls are the gateway's own
 
 	mu      sync.Mutex
 	waiting map[int64]*waiter
@@ -41,7 +42,8 @@ type responder struct {
 // newInFlight returns the calls of a session, of which there are none yet.
 func newInFlight(key sessionKey) inFlight {
 	return inFlight{
-		mixed:   key.capabilities != "" && key.client == "" && !key.alone,
+		mixed:   key.capabilities != "" && key.client == "" && !key.alone && !key.own,
+		own:     key.own,
 		waiting: map[int64]*waiter{},
 	}
 }
@@ -68,6 +70,10 @@ func (f *inFlight) strayed() bool {
 // responder returns who answers what the upstream asks now: the only call in
 // flight, or else nobody, which is said by nobody's way.
 func (f *inFlight) responder(nobody responder) responder {
+	if f.own {
+		nobody.serve = answerWithoutClient
+		return nobody
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	canAnswer := false

@@ -258,9 +258,6 @@ func keyOf(t *Target, c Client) sessionKey {
 	return key
 }
 
-// own returns the key of the session that the gateway uses for itself.
-func own() sessionKey { return sessionKey{} }
-
 // explain turns an error into what callers are promised.
 func explain(parent context.Context, t *Target, started time.Time, err error) error {
 	if err == nil {

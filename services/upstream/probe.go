@@ -138,7 +138,7 @@ func (c *connector) discover(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if x.body, _, err = statelessRequest(x.id, &Request{Method: "server/discover"}, c.pool.self); err != nil {
+	if x.body, _, err = statelessRequest(x.id, &Request{Method: "server/discover", Client: ownClient()}, c.pool.self); err != nil {
 		return nil, err
 	}
 	x.stateless = true

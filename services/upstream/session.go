@@ -20,6 +20,9 @@ type sessionKey struct {
 	// alone marks a session for a single call of a client that has no
 	// session of its own.
 	alone bool
+	// own marks the session that the gateway uses for itself. No call of a
+	// client goes through it.
+	own bool
 }
 
 // session is an established way to an upstream. For revision 2026-07-28 it
@@ -58,6 +61,9 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 	x := &exchange{
 		id: p.nextID(), head: callHead{configured: configured, fixed: ss.header, lines: ss.lines, repeatable: reads(r.Method)},
 		stateless: ss.stateless, notify: r.Notify, heard: ss.heard, serve: r.Serve,
+	}
+	if ss.key.own {
+		x.serve = answerWithoutClient
 	}
 	if ss.stateless {
 		var name string
