@@ -182,6 +182,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 		Upstreams: upstreams, Projects: s.Directory, Search: s.search, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits,
 		Calls: s.Metrics.Calls(s.Calls), Waiting: s.Waiting, Outages: s.pool, Tokens: c.Keys, Version: version, Log: log,
 	})
+	s.pool.OnElicitationComplete(s.Gateway.ElicitationCompleted)
 	return s, nil
 }
 

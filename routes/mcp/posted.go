@@ -160,6 +160,15 @@ func (s *postedSession) client(e *Endpoint, client *gateway.Client) *gateway.Cli
 	defer s.mu.Unlock()
 	client.Version, client.SessionID, client.Capabilities, client.LogLevel = s.version, s.id, s.capabilities, e.levels.of(s.id)
 	client.Notify = func(method string, params []byte) { sendNotification(s.stream, method, params) }
+	client.Push = func(method string, params []byte) bool {
+		select {
+		case <-s.stream.Over():
+			return false
+		default:
+			sendNotification(s.stream, method, params)
+			return true
+		}
+	}
 	client.Ask = func(ctx context.Context, method string, params []byte) (result, rpcError []byte, err error) {
 		return s.live.ask(ctx, s.stream, method, params)
 	}

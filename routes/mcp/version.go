@@ -87,6 +87,7 @@ func (e *Endpoint) client(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 		}
 		client.SessionID, client.Capabilities = session.Key(), session.Capabilities
 		client.LogLevel = e.levels.of(client.SessionID)
+		client.Push = e.live.push(client.SessionID)
 		if header == "" {
 			client.Version = session.Version
 		}

@@ -53,6 +53,9 @@ func newInFlight(key sessionKey) inFlight {
 // any longer. The caller holds the mutex.
 func (f *inFlight) remove(w *waiter, err error) {
 	delete(f.waiting, w.x.id)
+	if w.x.aside {
+		return
+	}
 	var away *refusal
 	if err != nil && !errors.As(err, &away) && !fault.Is(err, fault.CodeUpstreamUnauthorized) {
 		f.strays = f.strays || f.mixed
@@ -76,9 +79,17 @@ func (f *inFlight) responder(nobody responder) responder {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	canAnswer := false
+	canAnswer, calls := false, 0
 	for _, w := range f.waiting {
-		if len(f.waiting) == 1 && !f.strays {
+		if !w.x.aside {
+			calls++
+		}
+	}
+	for _, w := range f.waiting {
+		if w.x.aside {
+			continue
+		}
+		if calls == 1 && !f.strays {
 			return responder{ctx: w.ctx, header: w.x.header, serve: w.x.serve}
 		}
 		canAnswer = canAnswer || w.x.serve != nil

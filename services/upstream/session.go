@@ -39,7 +39,9 @@ type session struct {
 	opened    time.Time
 	// heard takes what the upstream says, which may concern others than the
 	// call on whose stream it came.
-	heard func(method string, params []byte)
+	heard   func(method string, params []byte)
+	callers *attribution
+	level   sessionLevel
 	// inUse ends when the session is taken out of use.
 	inUse  context.Context
 	retire context.CancelFunc
@@ -60,7 +62,7 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 	}
 	x := &exchange{
 		id: p.nextID(), head: callHead{configured: configured, fixed: ss.header, lines: ss.lines, repeatable: reads(r.Method)},
-		stateless: ss.stateless, notify: r.Notify, heard: ss.heard, serve: r.Serve,
+		stateless: ss.stateless, notify: r.Notify, heard: ss.heard, serve: r.Serve, aside: r.aside, logs: r.LogLevel != "",
 	}
 	if ss.key.own {
 		x.serve = answerWithoutClient
