@@ -72,6 +72,7 @@ type Services struct {
 
 	Subscriptions *gateway.Subscriptions
 	EndedSessions *sessions.Ended
+	LogLevels     *sessions.Levels
 	Calls         *activity.Calls
 	Metrics       *metrics.Metrics
 	Tracer        *tracing.Tracer // nil when no collector is configured
@@ -167,6 +168,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.Subscriptions = gateway.NewSubscriptions(s.Directory, s.pool, sessions.NewResources(db, feed, now))
 	s.Syncer.OnResourceUpdated(s.Subscriptions.ResourceUpdated)
 	s.EndedSessions = sessions.NewEnded(db, feed, sessions.MaxEnded, now)
+	s.LogLevels = sessions.NewLevels(db, feed, sessions.MaxLevels, now)
 	s.CodeRuns = codemode.NewTraces(db, log)
 	s.Declarations = codemode.NewDeclarations(s.search)
 	s.Arguments = codemode.NewArgumentValidator()
@@ -223,6 +225,7 @@ func (s *Services) Run(ctx context.Context, ready func()) error {
 	s.feed.Subscribe(s.forget)
 	s.feed.Subscribe(s.Subscriptions.Changed)
 	s.feed.Subscribe(s.EndedSessions.Changed)
+	s.feed.Subscribe(s.LogLevels.Changed)
 	s.feed.Subscribe(s.Catalog.Changed)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -230,7 +233,7 @@ func (s *Services) Run(ctx context.Context, ready func()) error {
 	defer running.Wait()
 	feedEnd := make(chan error, 1)
 	running.Go(func() { feedEnd <- s.feed.Run(ctx) })
-	for _, load := range []func(context.Context) error{s.Directory.Load, s.keyIndex.Load, s.Waiting.Load, s.EndedSessions.Load, s.loadBuiltinCatalog, s.Catalog.Load, s.Syncer.Plan} {
+	for _, load := range []func(context.Context) error{s.Directory.Load, s.keyIndex.Load, s.Waiting.Load, s.EndedSessions.Load, s.LogLevels.Load, s.loadBuiltinCatalog, s.Catalog.Load, s.Syncer.Plan} {
 		if err := load(ctx); err != nil {
 			cancel()
 			return err

@@ -60,6 +60,7 @@ type Options struct {
 	Auth          Authenticator
 	Gateway       Handler
 	Sessions      *Sessions
+	Levels        LogLevels
 	Names         *web.Names
 	Failures      *web.FailureLimit // of wrong keys
 	Limits        Limiter
@@ -76,7 +77,6 @@ type Endpoint struct {
 	Options
 	slots  *slots
 	live   *liveSessions
-	levels *logLevels
 	posted *postedSessions
 }
 
@@ -85,7 +85,7 @@ func NewEndpoint(o Options) *Endpoint {
 	if o.Hold == 0 {
 		o.Hold = hold
 	}
-	return &Endpoint{Options: o, slots: newSlots(o.MaxStreams), live: newLiveSessions(), levels: newLogLevels(), posted: newPostedSessions()}
+	return &Endpoint{Options: o, slots: newSlots(o.MaxStreams), live: newLiveSessions(), posted: newPostedSessions()}
 }
 
 // Methods of the endpoint, for Allow headers.
@@ -317,7 +317,7 @@ func (e *Endpoint) handle(ctx context.Context, project *toolset.Snapshot, client
 	switch {
 	case client.Stateless():
 	case m.method == "logging/setLevel":
-		return e.setLevel(client, m.params)
+		return e.setLevel(ctx, client, m.params)
 	case m.method == "resources/subscribe", m.method == "resources/unsubscribe":
 		return e.Subscriptions.Handle(ctx, project, client, m.method, m.params, trace)
 	}
