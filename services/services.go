@@ -167,6 +167,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.search.Explain(s.Waiting, s.pool)
 	s.Subscriptions = gateway.NewSubscriptions(s.Directory, s.pool, sessions.NewResources(db, feed, now))
 	s.Syncer.OnResourceUpdated(s.Subscriptions.ResourceUpdated)
+	s.Syncer.OnListed(s.Subscriptions.Listed)
 	s.EndedSessions = sessions.NewEnded(db, feed, sessions.MaxEnded, now)
 	s.LogLevels = sessions.NewLevels(db, feed, sessions.MaxLevels, now)
 	s.CodeRuns = codemode.NewTraces(db, log)

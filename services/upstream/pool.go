@@ -39,6 +39,7 @@ type Pool struct {
 
 	mu     sync.Mutex
 	closed bool
+	holds  map[string]int // open streams by client session
 	work   sync.WaitGroup
 }
 
@@ -50,7 +51,7 @@ func NewPool(h *http.Client, clientVersion string) *Pool {
 	life, end := context.WithCancel(context.Background())
 	p := &Pool{
 		http: h, self: newIdentity(clientVersion), userAgent: headerValue("gateway/" + clientVersion),
-		life: life, endLife: end, ending: make(chan struct{}, maxEnding),
+		holds: map[string]int{}, life: life, endLife: end, ending: make(chan struct{}, maxEnding),
 		completed: func(string, []byte) bool { return false },
 	}
 	p.start(p.sweep)

@@ -51,6 +51,7 @@ type session struct {
 	lastUsed   time.Time
 	retired    bool // ends when its last call has
 	ended      bool
+	held       bool            // its client's own stream is open
 	subscribed map[string]bool // the resources that the upstream watches for it
 }
 
