@@ -71,7 +71,7 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 
 func table(s *services.Services, names *web.Names, guards *web.Guards, assets layout.Assets) []route {
 	endpoint := mcp.NewEndpoint(mcp.Options{
-		Projects: s.Directory, Auth: s.ProjectAuth, Gateway: s.Gateway, Sessions: mcp.NewSessions(s.Config.Keys, s.EndedSessions, time.Now),
+		Projects: s.Directory, Auth: s.ProjectAuth, Gateway: s.Gateway, Sessions: mcp.NewSessions(s.Config.Keys, s.EndedSessions, time.Now), Levels: s.LogLevels,
 		Names: names, Failures: web.NewFailureLimit(time.Now), WrongKeys: web.NewAddressLimit(wrongKeysPerSecond, wrongKeysBurst, time.Now), Limits: s.CallLimits, Subscriptions: s.Subscriptions, MaxStreams: s.Config.MaxStreams, PublicURL: s.Config.PublicURL.String(),
 	})
 	health := api.NewHealth(s.Ready)

@@ -72,6 +72,7 @@ type Services struct {
 
 	Subscriptions *gateway.Subscriptions
 	EndedSessions *sessions.Ended
+	LogLevels     *sessions.Levels
 	Calls         *activity.Calls
 	Metrics       *metrics.Metrics
 	Tracer        *tracing.Tracer // nil when no collector is configured
@@ -169,7 +170,9 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.search.Explain(s.Waiting, s.pool)
 	s.Subscriptions = gateway.NewSubscriptions(s.Directory, s.pool, sessions.NewResources(db, feed, now))
 	s.Syncer.OnResourceUpdated(s.Subscriptions.ResourceUpdated)
+	s.Syncer.OnListed(s.Subscriptions.Listed)
 	s.EndedSessions = sessions.NewEnded(db, feed, sessions.MaxEnded, now)
+	s.LogLevels = sessions.NewLevels(db, feed, sessions.MaxLevels, now)
 	s.CodeRuns = codemode.NewTraces(db, log)
 	s.Declarations = codemode.NewDeclarations(s.search)
 	s.Arguments = codemode.NewArgumentValidator()
@@ -185,6 +188,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 		Upstreams: upstreams, Projects: s.Directory, Search: s.search, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits,
 		Calls: s.Metrics.Calls(s.Calls), Waiting: s.Waiting, Outages: s.pool, Tokens: c.Keys, Version: version, Log: log,
 	})
+	s.pool.OnElicitationComplete(s.Gateway.ElicitationCompleted)
 	return s, nil
 }
 
@@ -225,6 +229,7 @@ func (s *Services) Run(ctx context.Context, ready func()) error {
 	s.feed.Subscribe(s.forget)
 	s.feed.Subscribe(s.Subscriptions.Changed)
 	s.feed.Subscribe(s.EndedSessions.Changed)
+	s.feed.Subscribe(s.LogLevels.Changed)
 	s.feed.Subscribe(s.Catalog.Changed)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -232,7 +237,7 @@ func (s *Services) Run(ctx context.Context, ready func()) error {
 	defer running.Wait()
 	feedEnd := make(chan error, 1)
 	running.Go(func() { feedEnd <- s.feed.Run(ctx) })
-	for _, load := range []func(context.Context) error{s.Directory.Load, s.keyIndex.Load, s.Waiting.Load, s.EndedSessions.Load, s.loadBuiltinCatalog, s.Catalog.Load, s.Syncer.Plan} {
+	for _, load := range []func(context.Context) error{s.Directory.Load, s.keyIndex.Load, s.Waiting.Load, s.EndedSessions.Load, s.LogLevels.Load, s.loadBuiltinCatalog, s.Catalog.Load, s.Syncer.Plan} {
 		if err := load(ctx); err != nil {
 			cancel()
 			return err

@@ -224,6 +224,7 @@ func TestRealClientsUseRealUpstreamsThroughTheGateway(t *testing.T) {
 	}
 
 	t.Run("tools/list has every upstream's tools in the order of their server", func(t *testing.T) { s.checkList(t) })
+	t.Run("tools that depend on capabilities are listed and work", func(t *testing.T) { s.checkConditionalTools(t) })
 	for _, client := range realClients(s.root) {
 		t.Run(client.name+" in an open project", func(t *testing.T) { s.checkClient(t, client, "open", "") })
 		t.Run(client.name+" in a project with keys", func(t *testing.T) { s.checkClient(t, client, "keyed", key) })

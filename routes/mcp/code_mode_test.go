@@ -135,6 +135,35 @@ func TestCodeModeConversation(t *testing.T) {
 	})
 }
 
+// TestCodeResultIsStructured runs code as clients of every revision: each gets
+// the outcome as structured content.
+func TestCodeResultIsStructured(t *testing.T) {
+	app := codeApp(t, "")
+	const params = `"name":"gateway_executeTool","arguments":{"code":"return 7"}`
+	for _, version := range []string{"", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"} {
+		header := map[string]string{"Content-Type": "application/json"}
+		if version != "" {
+			header["MCP-Protocol-Version"] = version
+		}
+		meta := ""
+		if version == "2026-07-28" {
+			header["Mcp-Method"], header["Mcp-Name"] = "tools/call", "gateway_executeTool"
+			meta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+		}
+		answer := webtest.Send(t, app.App, webtest.Case{
+			Method: "POST", Path: "/v1/mcp/p/request", Header: header, Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + params + meta + `}}`,
+		})
+		var a toolAnswer
+		if err := json.Unmarshal([]byte(answer.Body), &a); err != nil {
+			t.Fatal(err)
+		}
+		var out codemode.Outcome
+		if err := json.Unmarshal(a.Result.Structured, &out); err != nil || !out.OK || string(out.Result) != "7" {
+			t.Errorf("revision %q: %s", version, answer.Body)
+		}
+	}
+}
+
 // TestPolicyParity shows that code reaches nothing that tools/call does not.
 func TestPolicyParity(t *testing.T) {
 	app := codeApp(t, `"disabledTools":["clock__current_time"],`)

@@ -85,6 +85,9 @@ func parseMessage(raw []byte) (*message, *rpcAnswer) {
 		return nil, brokenJSON(err)
 	}
 	m := &message{id: o.Get("id"), params: o.Get("params")}
+	if rawjson.Kind(m.params) == 'n' { // as some clients write that there are none
+		m.params = nil
+	}
 	if kind := rawjson.Kind(m.id); m.id != nil && kind != '"' && !rawjson.IsNumber(m.id) {
 		m.id = nil
 		return nil, invalidRequest(nil, "id must be a string or a number")

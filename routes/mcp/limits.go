@@ -27,8 +27,6 @@ const (
 	maxAsks = 64
 	// maxPosted bounds the requests that run at once for one HTTP+SSE session.
 	maxPosted = 16
-	// maxLogLevels bounds the sessions whose log level is remembered.
-	maxLogLevels = 10_000
 	// listenTimeout is how long upstreams may take to say which resources they
 	// watch, before a stream begins without the others.
 	listenTimeout = 5 * time.Second

@@ -216,6 +216,22 @@ func (s *liveSession) current() *sessionStream {
 	return s.stream
 }
 
+// push returns the Push of the clients of a session.
+func (l *liveSessions) push(key string) func(method string, params []byte) bool {
+	return func(method string, params []byte) bool {
+		s := l.find(key)
+		if s == nil {
+			return false
+		}
+		stream := s.current()
+		if stream == nil {
+			return false
+		}
+		sendNotification(stream.Stream, method, params)
+		return true
+	}
+}
+
 // swap makes next the stream of the session's GET and returns the one before.
 func (s *liveSession) swap(next *sessionStream) *sessionStream {
 	s.mu.Lock()

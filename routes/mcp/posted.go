@@ -92,7 +92,7 @@ func (e *Endpoint) openPosted(c *fiber.Ctx, project *toolset.Snapshot, principal
 			cancel()
 			free()
 			s.live.leave()
-			e.levels.forget(s.id)
+			_ = e.Levels.Forget(context.WithoutCancel(ctx), s.id) // the row expires by itself
 			e.Subscriptions.End(s.id)
 		},
 	})
@@ -158,8 +158,17 @@ func (e *Endpoint) postToStream(c *fiber.Ctx, project *toolset.Snapshot, princip
 func (s *postedSession) client(e *Endpoint, client *gateway.Client) *gateway.Client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	client.Version, client.SessionID, client.Capabilities, client.LogLevel = s.version, s.id, s.capabilities, e.levels.of(s.id)
+	client.Version, client.SessionID, client.Capabilities, client.LogLevel = s.version, s.id, s.capabilities, e.Levels.Of(s.id)
 	client.Notify = func(method string, params []byte) { sendNotification(s.stream, method, params) }
+	client.Push = func(method string, params []byte) bool {
+		select {
+		case <-s.stream.Over():
+			return false
+		default:
+			sendNotification(s.stream, method, params)
+			return true
+		}
+	}
 	client.Ask = func(ctx context.Context, method string, params []byte) (result, rpcError []byte, err error) {
 		return s.live.ask(ctx, s.stream, method, params)
 	}

@@ -61,6 +61,7 @@ type Options struct {
 	Auth          Authenticator
 	Gateway       Handler
 	Sessions      *Sessions
+	Levels        LogLevels
 	Names         *web.Names
 	Failures      *web.FailureLimit // of wrong keys, whose 401 then has Retry-After
 	WrongKeys     *web.AddressLimit // of wrong keys, beyond which an address gets 429
@@ -78,7 +79,6 @@ type Endpoint struct {
 	Options
 	slots  *slots
 	live   *liveSessions
-	levels *logLevels
 	posted *postedSessions
 }
 
@@ -87,7 +87,7 @@ func NewEndpoint(o Options) *Endpoint {
 	if o.Hold == 0 {
 		o.Hold = hold
 	}
-	return &Endpoint{Options: o, slots: newSlots(o.MaxStreams), live: newLiveSessions(), levels: newLogLevels(), posted: newPostedSessions()}
+	return &Endpoint{Options: o, slots: newSlots(o.MaxStreams), live: newLiveSessions(), posted: newPostedSessions()}
 }
 
 // Methods of the endpoint, for Allow headers.
@@ -342,7 +342,7 @@ func (e *Endpoint) handle(ctx context.Context, project *toolset.Snapshot, client
 	switch {
 	case client.Stateless():
 	case m.method == "logging/setLevel":
-		return e.setLevel(client, m.params)
+		return e.setLevel(ctx, client, m.params)
 	case m.method == "resources/subscribe", m.method == "resources/unsubscribe":
 		return e.Subscriptions.Handle(ctx, project, client, m.method, m.params, trace)
 	}

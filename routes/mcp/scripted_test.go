@@ -111,6 +111,7 @@ func serveOn(t *testing.T, dsn, declaration string, play func(*call) (string, er
 	o := mcp.Options{
 		Projects: services.Directory, Auth: services.ProjectAuth, Gateway: &script{services.Gateway, play},
 		Sessions: mcp.NewSessions(services.Config.Keys, services.EndedSessions, time.Now),
+		Levels:   services.LogLevels,
 		Names:    web.NewNames(services.Config.PublicURL, nil, []string{"https://app.example.com"}, true),
 		Failures: web.NewFailureLimit(time.Now),
 		Limits:   services.CallLimits, Subscriptions: services.Subscriptions, MaxStreams: 1000,

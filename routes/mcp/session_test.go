@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/valyala/fasthttp"
-
 	"mcpgateway/routes/mcp"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/fault"
@@ -305,56 +303,5 @@ func TestAStreamEndsWhenItsCallerIsNoLongerAdmitted(t *testing.T) {
 	for _, stream := range streams {
 		for stream.block() != "" {
 		}
-	}
-}
-
-func TestTheLevelsOfTheLatestSessionsAreRemembered(t *testing.T) {
-	const most = 10_000
-	seen := make(chan string, 1)
-	s := serve(t, openProject, func(c *call) (string, error) {
-		seen <- c.LogLevel
-		return okResult, nil
-	})
-	handler := s.app.Handler()
-	send := func(body, session string) *fasthttp.RequestCtx {
-		c := &fasthttp.RequestCtx{}
-		c.Request.Header.SetMethod("POST")
-		c.Request.SetRequestURI("/v1/mcp/p/request")
-		c.Request.Header.SetHost("127.0.0.1")
-		c.Request.Header.SetContentType("application/json")
-		if session != "" {
-			c.Request.Header.Set("Mcp-Session-Id", session)
-		}
-		c.Request.SetBodyString(body)
-		handler(c)
-		if c.Response.StatusCode() != 200 {
-			t.Fatalf("status %d: %s", c.Response.StatusCode(), c.Response.Body())
-		}
-		return c
-	}
-	set := func() (session string) {
-		session = string(send(handshake, "").Response.Header.Peek("Mcp-Session-Id"))
-		send(`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"error"}}`, session)
-		return session
-	}
-	level := func(session string) string {
-		send(toolCall, session)
-		return <-seen
-	}
-	used, forgotten := set(), set()
-	for range most - 3 {
-		set()
-	}
-	if level(used) != "error" { // which makes the other one the oldest
-		t.Error("a level was forgotten below the bound")
-	}
-	set()
-	// Asking for a level renews it, so the oldest is asked for last.
-	set()
-	if got := level(forgotten); got != "" {
-		t.Errorf("the oldest level beyond the bound is still %q", got)
-	}
-	if level(used) != "error" {
-		t.Error("the level of a session in use was forgotten")
 	}
 }

@@ -164,7 +164,7 @@ func withProgressToken(params []byte) []byte {
 	}
 	meta := o.Object("_meta")
 	switch {
-	case meta == nil && o.Get("_meta") == nil:
+	case meta == nil && (o.Get("_meta") == nil || rawjson.Kind(o.Get("_meta")) == 'n'):
 		o.Set("_meta", []byte(`{"progressToken":`+bridgeToken+`}`))
 	case meta == nil || meta.Get("progressToken") != nil:
 		return params

@@ -106,7 +106,7 @@ func (e *Endpoint) endSession(c *fiber.Ctx, project *toolset.Snapshot, principal
 		return err
 	}
 	e.live.find(session.Key()).end()
-	e.levels.forget(session.Key())
+	_ = e.Levels.Forget(c.UserContext(), session.Key()) // the row expires by itself
 	e.Subscriptions.End(session.Key())
 	c.Status(fiber.StatusNoContent)
 	return nil

@@ -86,7 +86,8 @@ func (e *Endpoint) client(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 			return nil, nil, err
 		}
 		client.SessionID, client.Capabilities = session.Key(), session.Capabilities
-		client.LogLevel = e.levels.of(client.SessionID)
+		client.LogLevel = e.Levels.Of(client.SessionID)
+		client.Push = e.live.push(client.SessionID)
 		if header == "" {
 			client.Version = session.Version
 		}

@@ -420,8 +420,14 @@
       names[space.ident] = freeze(members);
     }
     const gateway = create(null);
-    show(gateway, "call", (name, args) => call(name, args));
-    show(gateway, "search", (query) => call("gateway_searchMcpForTask", typeof query === "string" ? { task: query } : query));
+    show(gateway, "call", (name, args, more) => {
+      if (typeof more === "object" && more !== null) throw new TypeError("gateway.call takes a name and one object of arguments");
+      return call(name, args);
+    });
+    show(gateway, "search", (query, more) => {
+      if (typeof more === "object" && more !== null) throw new TypeError("gateway.search takes one argument: a task, or an object such as {task, limit}");
+      return call("gateway_searchMcpForTask", typeof query === "string" ? { task: query } : query);
+    });
     names.gateway = freeze(gateway);
     names.console = con;
     names.input = input = start.input;

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"mcpgateway/services/arguments"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/page"
 	"mcpgateway/services/query"
@@ -174,25 +175,17 @@ type listArguments struct {
 }
 
 func readListArguments(raw []byte) (a listArguments, err error) {
-	if len(raw) == 0 {
-		return a, nil
-	}
-	o, err := rawjson.ParseObject(raw, rawjson.Strict)
+	o, err := arguments.Read(raw, "filter", "query", "limit", "cursor")
 	if err != nil {
-		return a, fault.Invalid("arguments must be a JSON object in which no name repeats").Because(err)
-	}
-	for _, name := range o.Names() {
-		if !slices.Contains([]string{"filter", "query", "limit", "cursor"}, name) {
-			return a, fault.Invalid("there is no argument %q; write filter, or query (with limit, cursor), or nothing", clipBytes(name, maxShownValue))
-		}
+		return a, err
 	}
 	filter, text, limit, cursor := o.Get("filter"), o.Get("query"), o.Get("limit"), o.Get("cursor")
 	var ok bool
 	switch {
 	case filter != nil && text != nil:
-		return a, conflictingArguments("query and filter are two ways to narrow the declarations; send one of them")
+		return a, arguments.Conflict("query and filter are two ways to narrow the declarations; send one of them")
 	case text == nil && (limit != nil || cursor != nil):
-		return a, conflictingArguments("limit and cursor belong to query; without one all declarations come at once")
+		return a, arguments.Conflict("limit and cursor belong to query; without one all declarations come at once")
 	case filter != nil:
 		if a.filter, ok = rawjson.String(filter); !ok || len(a.filter) > query.MaxBytes {
 			return a, fault.Invalid("filter must be a string of at most %d bytes; a tool is declared when its name or description contains it", query.MaxBytes)
@@ -211,8 +204,4 @@ func readListArguments(raw []byte) (a listArguments, err error) {
 	}
 	a.limit, err = page.QueryLimit().Decode(limit)
 	return a, err
-}
-
-func conflictingArguments(message string) error {
-	return fault.New(fault.KindInvalid, fault.CodeConflictingParameters, "%s", message)
 }

@@ -224,7 +224,9 @@ func TestListRefusesWrongArguments(t *testing.T) {
 		{"limit with filter", `{"limit":1,"filter":"a"}`, project, "key-1", fault.CodeConflictingParameters, false},
 		{"cursor alone", `{"cursor":"x"}`, project, "key-1", fault.CodeConflictingParameters, false},
 		{"query of another kind", `{"query":1}`, project, "key-1", fault.CodeInvalidParameter, false},
-		{"filter of another kind", `{"filter":null}`, project, "key-1", fault.CodeInvalidParameter, false},
+		{"filter of another kind", `{"filter":1}`, project, "key-1", fault.CodeInvalidParameter, false},
+		{"a name in another case", `{"Filter":"a"}`, project, "key-1", fault.CodeInvalidParameter, false},
+		{"an unknown null", `{"filters":null}`, project, "key-1", fault.CodeInvalidParameter, false},
 		{"a long filter", `{"filter":"` + strings.Repeat("x", 8193) + `"}`, project, "key-1", fault.CodeInvalidParameter, false},
 		{"limit below", `{"query":"a","limit":0}`, project, "key-1", fault.CodeInvalidParameter, false},
 		{"limit above", `{"query":"a","limit":51}`, project, "key-1", fault.CodeInvalidParameter, false},
@@ -245,6 +247,15 @@ func TestListRefusesWrongArguments(t *testing.T) {
 				t.Errorf("got %s (restart %v): %s", f.Code, f.Restart, f.Message)
 			}
 		})
+	}
+	whole, err := d.List(t.Context(), project, "key-1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, null := range []string{`{"filter":null}`, `{"query":null}`, `{"filter":null,"query":null,"limit":null,"cursor":null}`} {
+		if l, err := d.List(t.Context(), project, "key-1", []byte(null)); err != nil || l.Text != whole.Text {
+			t.Errorf("List(%s) = %v, want all declarations", null, err)
+		}
 	}
 	for _, limit := range []int{1, 49, 50} {
 		if a := listPage(t, d, project, fmt.Sprintf(`{"query":"about","limit":%d}`, limit)); a.Count != min(limit, 3) {

@@ -80,7 +80,8 @@ type Seed struct {
 // Typecheck says what the compiler's complaints do.
 type Typecheck string
 
-// The modes of a type check. Without a compiler every mode is off.
+// The modes of a type check. Without a compiler TypecheckWarn is off and
+// TypecheckError is rejected.
 const (
 	TypecheckOff   Typecheck = "off"
 	TypecheckWarn  Typecheck = "warn"  // they become log lines
@@ -181,6 +182,9 @@ func (r *Runner) CanTypecheck() bool { return r.options.TSC != "" }
 func (r *Runner) Run(ctx context.Context, q Request, d Dispatcher) (Outcome, error) {
 	if err := q.check(); err != nil {
 		return Outcome{}, err
+	}
+	if q.Typecheck == TypecheckError && !r.CanTypecheck() {
+		return Outcome{}, fault.Invalid("typecheck needs a compiler, and this gateway has none: leave it out. Nothing was run.")
 	}
 	begin := time.Now()
 	if q.Seed == nil {

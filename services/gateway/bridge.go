@@ -48,15 +48,33 @@ func (g *Gateway) bridgeAnswer(r *upstream.Response, client *Client) ([]byte, er
 		return bridgeError(r.Error, client)
 	case rawjson.Kind(r.Result) != '{':
 		return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "the upstream's result is not an object")
-	case client.Stateless() && r.Stateless:
-		return r.Result, nil
+	case client.Stateless() && r.Stateless: // null is a value of structured content since 2026-07-28
+		return withoutNulls(r.Result, "_meta"), nil
 	case client.Stateless():
-		return g.decorate(r.Result)
+		return g.decorate(withoutNulls(r.Result, "_meta", "structuredContent"))
 	case !r.Stateless && !bytes.Contains(r.Result, []byte(`"structuredContent"`)):
-		return r.Result, nil
+		return withoutNulls(r.Result, "_meta"), nil
 	default:
 		return repairResult(r)
 	}
+}
+
+// withoutNulls returns a result without the named members that are null, which
+// clients reject. Without any it returns the result itself.
+func withoutNulls(result []byte, names ...string) []byte {
+	if !bytes.Contains(result, []byte("null")) {
+		return result
+	}
+	o, err := rawjson.ParseObject(result, rawjson.Lenient)
+	if err != nil {
+		return result
+	}
+	for _, name := range names {
+		if rawjson.Kind(o.Get(name)) == 'n' {
+			o.Delete(name)
+		}
+	}
+	return o.Bytes()
 }
 
 // decorate adds what MCP 2026-07-28 requires in every result.
@@ -90,6 +108,9 @@ func repairResult(r *upstream.Response) ([]byte, error) {
 		if !rawjson.Says(typ, "complete") {
 			return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "the tool asks for more input, which this client cannot give: its protocol revision has no such answers")
 		}
+	}
+	if rawjson.Kind(o.Get("_meta")) == 'n' {
+		o.Delete("_meta")
 	}
 	content, err := rawjson.Elements(o.Get("content"), rawjson.Lenient)
 	if err != nil {

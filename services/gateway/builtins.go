@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 
+	"mcpgateway/services/arguments"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
@@ -16,8 +17,8 @@ const (
 
 // Search answers the built-in search tool.
 type Search interface {
-	// Search returns the raw JSON object that answers the raw arguments for
-	// the principal. Its faults are those of the arguments.
+	// Search returns the raw JSON object that answers the raw arguments, which
+	// may be nil, for the principal. Its faults are those of the arguments.
 	Search(ctx context.Context, project *toolset.Snapshot, principal string, arguments []byte) ([]byte, error)
 }
 
@@ -41,7 +42,7 @@ const (
 	executeDefinition = `{"name":"` + ToolExecute + `","title":"Execute a tool","description":"Calls a tool of this project by its exact name alias__tool, as the search returns it, with the arguments that its inputSchema asks for. The result is the tool's own.",` +
 		`"inputSchema":{"type":"object","properties":{` +
 		`"name":{"type":"string","description":"Exact name of the tool, alias__tool."},` +
-		`"arguments":{"type":"object","description":"Arguments of the tool.","additionalProperties":true}},"additionalProperties":true},` +
+		`"arguments":{"type":"object","description":"Arguments of the tool.","additionalProperties":true}},"additionalProperties":false},` +
 		`"annotations":{"readOnlyHint":false,"destructiveHint":true,"openWorldHint":true}}`
 )
 
@@ -50,11 +51,7 @@ const builtinDefinitions = searchDefinition + "," + executeDefinition
 
 // searchTools answers the built-in search tool.
 func (g *Gateway) searchTools(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object) ([]byte, error) {
-	arguments := params.Get("arguments")
-	if rawjson.Kind(arguments) != '{' {
-		arguments = []byte("{}")
-	}
-	found, err := g.Search.Search(ctx, project, client.Principal.ID(), arguments)
+	found, err := g.Search.Search(ctx, project, client.Principal.ID(), params.Get("arguments"))
 	if err != nil {
 		return nil, err
 	}
@@ -69,20 +66,31 @@ func (g *Gateway) searchTools(ctx context.Context, project *toolset.Snapshot, cl
 
 // executeTool answers the built-in that calls another tool, exactly as
 // tools/call of that tool would, with the same filters and the same errors; or
-// that runs code.
+// that runs code. An argument that belongs to the other of the two is a
+// conflict, so that none is ignored.
 func (g *Gateway) executeTool(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, trace *Trace) ([]byte, error) {
-	arguments := params.Object("arguments")
-	name, code := arguments.Get("name"), arguments.Get("code")
+	given, err := arguments.Read(params.Get("arguments"), "name", "arguments", "code", "input", "timeout", "dryRun", "typecheck")
+	if err != nil {
+		return nil, err
+	}
+	name, code := given.Get("name"), given.Get("code")
 	switch {
 	case name == nil && code == nil:
 		return nil, fault.Invalid("give name, the exact name of a tool (alias__tool), or code")
 	case name != nil && code != nil:
-		return nil, fault.New(fault.KindInvalid, fault.CodeConflictingParameters, "name and code exclude each other: give one of them")
+		return nil, arguments.Conflict("name and code exclude each other: give one of them")
+	case code != nil && given.Get("arguments") != nil:
+		return nil, arguments.Conflict("arguments cannot be combined with code; send input")
 	case code != nil:
-		return g.runCode(ctx, project, client, params)
+		return g.runCode(ctx, project, client, params, given)
+	}
+	for _, misplaced := range []string{"input", "timeout", "dryRun", "typecheck"} {
+		if given.Get(misplaced) != nil {
+			return nil, arguments.Conflict(misplaced + " cannot be combined with name; it belongs to code")
+		}
 	}
 	params.Set("name", name)
-	if inner := arguments.Get("arguments"); inner != nil {
+	if inner := given.Get("arguments"); inner != nil {
 		params.Set("arguments", inner)
 	} else {
 		params.Set("arguments", []byte("{}"))

@@ -43,15 +43,20 @@ func (g *Gateway) dispatchTool(ctx context.Context, project *toolset.Snapshot, c
 }
 
 // calledTool returns the name of the tool that the params of tools/call ask
-// for, and notes it. It returns INVALID_PARAMETER when name or arguments are not
-// what the method takes.
+// for, and notes it. Null arguments are removed: the method takes an object or
+// none. It returns INVALID_PARAMETER when name or arguments are not what the
+// method takes.
 func calledTool(params *rawjson.Object, trace *Trace) (string, error) {
 	name, ok := params.String("name")
 	if !ok {
 		return "", fault.Invalid("name must be the name of a tool, as a string")
 	}
 	trace.Tool = clip(name)
-	if a := params.Get("arguments"); a != nil && rawjson.Kind(a) != '{' && rawjson.Kind(a) != 'n' {
+	switch a := params.Get("arguments"); {
+	case a == nil || rawjson.Kind(a) == '{':
+	case rawjson.Kind(a) == 'n':
+		params.Delete("arguments")
+	default:
 		return "", fault.Invalid("arguments must be an object")
 	}
 	return name, nil
@@ -60,7 +65,10 @@ func calledTool(params *rawjson.Object, trace *Trace) (string, error) {
 // callUpstreamTool sends tools/call, whose name and arguments were judged, to
 // the upstream server that owns the tool (specification, "MCP methods").
 // Arguments and result pass through as raw bytes; a tool's own failure stays a
-// result.
+// result. The gateway agrees on tasks with no client, so task metadata is
+// ignored, as it must be then (MCP 2025-11-25, "Tasks", "Task Support and
+// Handling"): an upstream that has tasks would answer with a task, which the
+// client cannot ask for.
 func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapshot, client *Client, name string, params *rawjson.Object, trace *Trace) ([]byte, error) {
 	tool, err := project.Resolve(name)
 	if err != nil {
@@ -68,6 +76,7 @@ func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapsho
 	}
 	trace.Server = tool.Server.Config.Alias
 	params.Set("name", rawjson.Quote(tool.Upstream))
+	params.Delete("task")
 	response, err := g.forward(ctx, client, &outgoing{server: tool.Server, method: "tools/call", params: params, headers: tool.ParamHeaders, name: tool.FullName})
 	if err != nil {
 		return nil, err

@@ -85,11 +85,7 @@ func (g *Gateway) Forget(projectID string) { g.code.forget(projectID) }
 
 // listDeclarations answers gateway_listTools.
 func (g *Gateway) listDeclarations(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object) ([]byte, error) {
-	arguments := params.Get("arguments")
-	if rawjson.Kind(arguments) != '{' {
-		arguments = []byte("{}")
-	}
-	listing, err := g.Declarations.List(ctx, project, client.Principal.ID(), arguments)
+	listing, err := g.Declarations.List(ctx, project, client.Principal.ID(), params.Get("arguments"))
 	if err != nil {
 		return nil, err
 	}
@@ -114,14 +110,14 @@ type codeArguments struct {
 	Typecheck codemode.Typecheck `json:"typecheck"`
 }
 
-// runCode answers gateway_executeTool with code. What becomes of the code is a
-// result; faults are about the request.
-func (g *Gateway) runCode(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object) ([]byte, error) {
+// runCode answers gateway_executeTool with code, whose arguments arguments.Read
+// returned. The outcome of the code is a result; faults are about the request.
+func (g *Gateway) runCode(ctx context.Context, project *toolset.Snapshot, client *Client, params, given *rawjson.Object) ([]byte, error) {
 	if !project.Project.CodeModeEnabled {
 		return nil, fault.New(fault.KindDisabled, fault.CodeCodeModeDisabled, "Code Mode is off in this project: call a tool by its name")
 	}
 	var a codeArguments
-	if err := json.Unmarshal(params.Get("arguments"), &a); err != nil {
+	if err := json.Unmarshal(given.Bytes(), &a); err != nil {
 		return nil, fault.Invalid("code must be a string; timeout a number of milliseconds, dryRun true or false, typecheck off, warn or error")
 	}
 	q := codemode.Request{
@@ -144,14 +140,6 @@ func (g *Gateway) runCode(ctx context.Context, project *toolset.Snapshot, client
 	}
 	if client.Stateless() {
 		return g.decorate(result)
-	}
-	if client.Version < VersionStructured {
-		o, err := rawjson.ParseObject(result, rawjson.Lenient)
-		if err != nil {
-			return nil, fault.Internal(err)
-		}
-		o.Delete("structuredContent")
-		return o.Bytes(), nil
 	}
 	return result, nil
 }
@@ -232,7 +220,7 @@ func (g *Gateway) builtinsOf(project *toolset.Snapshot) string {
 	if g.Runner.CanTypecheck() {
 		b.WriteString(`,` + typecheckProperty)
 	}
-	b.WriteString(`},"additionalProperties":true},"annotations":{"readOnlyHint":false,"destructiveHint":true,"openWorldHint":true}}`)
+	b.WriteString(`},"additionalProperties":false},"annotations":{"readOnlyHint":false,"destructiveHint":true,"openWorldHint":true}}`)
 	return b.String()
 }
 

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"slices"
 
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
@@ -35,11 +36,10 @@ func (g *Gateway) forward(ctx context.Context, client *Client, out *outgoing) (*
 			return g.resume(ctx, client, p, out)
 		}
 	}
-	g.setUpstreamLevel(ctx, client, out.server)
 	capabilities := relayedCapabilities(client)
-	r := g.newRelay(client, out.params)
+	r := g.newRelay(client, out.server, out.params)
 	request := &upstream.Request{
-		Method: out.method, ParamHeaders: out.headers, Notify: r.notify,
+		Method: out.method, ParamHeaders: out.headers, Notify: r.notify, Stray: r.stray, LogLevel: wantedLevel(client),
 		Client: upstream.Client{SessionID: client.SessionID, Capabilities: capabilities, TraceParent: client.TraceParent, TraceState: client.TraceState},
 	}
 	if client.Notify == nil {
@@ -49,14 +49,21 @@ func (g *Gateway) forward(ctx context.Context, client *Client, out *outgoing) (*
 		request.Params = out.params.Bytes() // the call may outlive this request
 		return g.callParkable(ctx, client, out, request, r)
 	}
+	defer r.finish()
 	if client.Ask != nil && capabilities != nil {
 		request.Serve = func(ctx context.Context, method string, params []byte) (result, rpcError []byte) {
+			if method == "elicitation/create" {
+				g.elicitations.give(r, params)
+			}
 			return ask(ctx, client, method, params)
 		}
 	}
 	request.Parsed = out.params
 	for range maxInputRounds {
 		response, err := g.Upstreams.Call(ctx, out.server.Target, request)
+		if err == nil && response.Error != nil {
+			g.elicitations.giveAll(r, response.Error)
+		}
 		if err != nil || client.Stateless() || capabilities == nil || !response.Stateless {
 			return response, err
 		}
@@ -69,6 +76,15 @@ func (g *Gateway) forward(ctx context.Context, client *Client, out *outgoing) (*
 		}
 	}
 	return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "the upstream asked for input more than %d times in one call", maxInputRounds)
+}
+
+// wantedLevel returns the level of log messages that an upstream is to be set
+// to for the client; empty for one that never asked or has no stream for them.
+func wantedLevel(client *Client) string {
+	if client.Notify == nil || !slices.Contains(LogLevels(), client.LogLevel) {
+		return ""
+	}
+	return client.LogLevel
 }
 
 // inputRequired returns the result of a stateless upstream that asks for

@@ -64,14 +64,15 @@ type Gateway struct {
 	Options
 	progress atomic.Int64 // the last progress token given to an upstream
 	parked   *parkingLot
-	levels   upstreamLevels
 	code     codeTools
+
+	elicitations *elicitations
 }
 
 // New returns a gateway.
 func New(o Options) *Gateway {
 	return &Gateway{
-		Options: o, parked: newParkingLot(o.Tokens), levels: upstreamLevels{set: map[string]levelSet{}},
+		Options: o, parked: newParkingLot(o.Tokens), elicitations: newElicitations(),
 		code: codeTools{byProject: map[string]preparedTools{}},
 	}
 }
@@ -98,6 +99,11 @@ type Client struct {
 	// Notify sends a notification on the request's own stream. It is nil for
 	// a client that takes nothing but the answer.
 	Notify func(method string, params []byte)
+	// Push sends a notification on the stream of the client's session, if that
+	// is open in this process, and reports whether it is. It does not block,
+	// and may be called when the request is over. It is nil for a client
+	// without a session.
+	Push func(method string, params []byte) bool
 	// Ask sends a request to the client and returns its raw result or its raw
 	// JSON-RPC error. It is nil for a client that cannot be asked: one without
 	// a session or a stream, and every stateless one.

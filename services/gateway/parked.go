@@ -93,6 +93,7 @@ func (g *Gateway) callParkable(ctx context.Context, client *Client, out *outgoin
 	}
 	go func() {
 		response, err := g.Upstreams.Call(running, out.server.Target, request)
+		r.finish()
 		cancel()
 		p.done <- outcome{response, err}
 	}()

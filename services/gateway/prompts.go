@@ -22,6 +22,9 @@ func (g *Gateway) getPrompt(ctx context.Context, project *toolset.Snapshot, clie
 	}
 	trace.Server = prompt.Server.Config.Alias
 	params.Set("name", rawjson.Quote(prompt.Upstream))
+	if rawjson.Kind(params.Get("arguments")) == 'n' {
+		params.Delete("arguments")
+	}
 	response, err := g.forward(ctx, client, &outgoing{server: prompt.Server, method: "prompts/get", params: params, name: prompt.FullName})
 	if err != nil {
 		return nil, err

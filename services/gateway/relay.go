@@ -6,10 +6,17 @@ import (
 	"sync/atomic"
 
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolset"
+	"mcpgateway/services/upstream"
 )
 
-// relay passes on what an upstream sends while one call of a client runs.
+// relay passes on what an upstream sends while one call of a client runs, and
+// afterwards what arrives for the client on a shared stream.
 type relay struct {
+	serverID     string
+	stateless    bool // the upstream speaks 2026-07-28 or later
+	elicitations *elicitations
+
 	client atomic.Pointer[Client] // replaced when a parked call is continued
 	token  atomic.Pointer[[]byte] // the client's raw progress token
 	own    []byte                 // the raw token that the upstream knows; nil without one
@@ -18,8 +25,9 @@ type relay struct {
 // newRelay returns the relay of a call and writes its metadata into params:
 // a progress token of ours in place of the client's, and the log level that a
 // handshake client set for its session.
-func (g *Gateway) newRelay(client *Client, params *rawjson.Object) *relay {
-	r := &relay{}
+func (g *Gateway) newRelay(client *Client, server *toolset.Server, params *rawjson.Object) *relay {
+	r := &relay{serverID: server.Config.ID, elicitations: g.elicitations}
+	r.stateless = server.Inventory != nil && server.Inventory.ProtocolVersion >= VersionStateless
 	r.client.Store(client)
 	meta := params.Object("_meta")
 	if token := meta.Get("progressToken"); token != nil {
@@ -39,6 +47,9 @@ func (g *Gateway) newRelay(client *Client, params *rawjson.Object) *relay {
 	}
 	switch {
 	case meta == nil:
+		if rawjson.Kind(params.Get("_meta")) == 'n' {
+			params.Delete("_meta")
+		}
 	case meta.Len() == 0:
 		params.Delete("_meta")
 	default:
@@ -53,6 +64,46 @@ func (r *relay) continueWith(client *Client, params *rawjson.Object) {
 	if token := params.Object("_meta").Get("progressToken"); token != nil {
 		r.token.Store(&token)
 	}
+}
+
+// finish ends the call. Only the stream of the client's session is left.
+func (r *relay) finish() {
+	was := r.client.Load()
+	r.client.Store(&Client{Version: was.Version, SessionID: was.SessionID, LogLevel: was.LogLevel, Push: was.Push})
+}
+
+// stray passes on a notification that arrived for the client on a shared
+// stream.
+func (r *relay) stray(method string, params []byte) {
+	if r.passes(r.client.Load(), method, params) {
+		r.push(method, params)
+	}
+}
+
+// push sends a notification on the stream of the client's session, otherwise on
+// that of the call while it runs.
+func (r *relay) push(method string, params []byte) {
+	client := r.client.Load()
+	switch {
+	case client.Push != nil && client.Push(method, params):
+	case client.Notify != nil:
+		client.Notify(method, params)
+	}
+}
+
+// passes reports whether the client gets a log message, by its level, or a
+// notification of an unknown kind. A stateless client gets none of those from a
+// server with a handshake.
+func (r *relay) passes(client *Client, method string, params []byte) bool {
+	if method != "notifications/message" {
+		return upstream.IsCustom(method) && (r.stateless || !client.Stateless())
+	}
+	o, err := rawjson.ParseObject(params, rawjson.Lenient)
+	if err != nil {
+		return false
+	}
+	level, _ := o.String("level")
+	return wantsLog(client, level)
 }
 
 // notify passes a notification of the upstream on to the client, if it is one
@@ -74,26 +125,33 @@ func (r *relay) notify(method string, params []byte) {
 		}
 		o.Set("progressToken", *token)
 		client.Notify(method, o.Bytes())
-	case "notifications/message":
-		o, err := rawjson.ParseObject(params, rawjson.Lenient)
-		if err != nil {
-			return
-		}
-		if level, _ := o.String("level"); wantsLog(client, level) {
+	case upstream.ElicitationComplete:
+		if owner := r.elicitations.owner(r.serverID, params); owner != nil && owner != r {
+			owner.push(method, params)
+		} else if client.Version == VersionLatestHandshake {
 			client.Notify(method, params)
 		}
-	case "notifications/elicitation/complete":
-		if client.Version == VersionLatestHandshake {
+	default:
+		if r.passes(client, method, params) {
 			client.Notify(method, params)
 		}
 	}
 }
 
-// LogLevels returns the levels of log messages, the least severe first (RFC
-// 5424, as MCP names them).
-func LogLevels() []string {
-	return []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+// ElicitationCompleted passes the report that a URL elicitation of a server is
+// done, with its raw params, to the client that was given it. It reports false
+// if there is no such client.
+func (g *Gateway) ElicitationCompleted(serverID string, params []byte) bool {
+	owner := g.elicitations.owner(serverID, params)
+	if owner == nil {
+		return false
+	}
+	owner.push(upstream.ElicitationComplete, params)
+	return true
 }
+
+// LogLevels returns the levels of log messages, the least severe first.
+func LogLevels() []string { return upstream.LogLevels() }
 
 // wantsLog reports whether the client gets messages of the level. A stateless
 // client gets none unless it asked; a handshake client that never set a level

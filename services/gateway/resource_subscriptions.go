@@ -40,9 +40,11 @@ type SessionMemory interface {
 }
 
 // ResourceSubscriber makes upstream servers tell when a resource changes,
-// until release is called. release does not block.
+// until release is called, and holds the streams of a client's own upstream
+// sessions likewise. release does not block.
 type ResourceSubscriber interface {
 	Subscribe(ctx context.Context, target *upstream.Target, uri string) (release func(), err error)
+	HoldStreams(sessionID string) (release func())
 }
 
 // holder is a session or a stream that is subscribed to resources.
@@ -174,7 +176,8 @@ func (s *Subscriptions) SubscribeResources(ctx context.Context, project *toolset
 
 // Attach calls deliver with the updates of the resources that a session is
 // subscribed to, now and later, here and in other processes, until detach is
-// called. deliver must not block: it is called while others wait.
+// called. Until then the streams of the client's own upstream sessions are held.
+// deliver must not block: it is called while others wait.
 func (s *Subscriptions) Attach(sessionID string, deliver func(Notification)) (detach func()) {
 	sub := &subscription{deliver: deliver}
 	s.mu.Lock()
@@ -189,7 +192,11 @@ func (s *Subscriptions) Attach(sessionID string, deliver func(Notification)) (de
 		h.expiry.Stop()
 	}
 	s.background(func(ctx context.Context) { s.recall(ctx, h) })
-	return func() { s.leave(h, func() { delete(h.streams, sub) }) }
+	release := s.resources.HoldStreams(sessionID)
+	return func() {
+		release()
+		s.leave(h, func() { delete(h.streams, sub) })
+	}
 }
 
 // End ends the subscriptions of a session that has ended.

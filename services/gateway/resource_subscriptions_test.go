@@ -28,6 +28,8 @@ type subscriber struct {
 	wait  chan struct{} // when not nil, every answer waits for it
 }
 
+func (s *subscriber) HoldStreams(string) (release func()) { return func() {} }
+
 func (s *subscriber) Subscribe(ctx context.Context, target *upstream.Target, uri string) (func(), error) {
 	s.mu.Lock()
 	s.asked++

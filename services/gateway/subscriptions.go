@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"sync"
+	"time"
 
 	"mcpgateway/models"
 	"mcpgateway/services/notify"
@@ -39,6 +40,7 @@ type Subscriptions struct {
 	closed   bool
 	subs     map[string]map[*subscription]bool      // by project id
 	seen     map[string]listState                   // by project id; what subscribers know
+	told     map[string]map[string]time.Time        // by project id and method; when subscribers were notified last
 	sessions map[string]*holder                     // by session id
 	holders  map[string]map[string]map[*holder]bool // by server id and URI
 }
@@ -56,7 +58,7 @@ type subscription struct{ deliver func(Notification) }
 func NewSubscriptions(projects Projects, resources ResourceSubscriber, memory SessionMemory) *Subscriptions {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Subscriptions{
-		projects: projects, resources: resources, memory: memory, ctx: ctx, cancel: cancel, subs: map[string]map[*subscription]bool{}, seen: map[string]listState{},
+		projects: projects, resources: resources, memory: memory, ctx: ctx, cancel: cancel, subs: map[string]map[*subscription]bool{}, seen: map[string]listState{}, told: map[string]map[string]time.Time{},
 		sessions: map[string]*holder{}, holders: map[string]map[string]map[*holder]bool{},
 	}
 }
@@ -92,6 +94,7 @@ func (s *Subscriptions) Subscribe(projectID string, deliver func(Notification)) 
 		if len(s.subs[projectID]) == 0 {
 			delete(s.subs, projectID)
 			delete(s.seen, projectID)
+			delete(s.told, projectID)
 		}
 	}
 }
@@ -127,7 +130,29 @@ func (s *Subscriptions) Changed(_ context.Context, topic notify.Topic) error {
 	return nil
 }
 
+// minRelistTime is the shortest time between two notifications of one kind when
+// a list that a server announced turned out to be equal.
+const minRelistTime = time.Second
+
+// Listed passes on that a server of the project announced a changed list, after
+// that was read. Subscribers that were notified of its change, or of the same
+// kind less than a second ago, aren't notified again.
+func (s *Subscriptions) Listed(projectID, method string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Since(s.told[projectID][method]) >= minRelistTime {
+		s.tell(projectID, Notification{Method: method})
+	}
+}
+
 func (s *Subscriptions) tell(projectID string, n Notification) {
+	if len(s.subs[projectID]) == 0 {
+		return
+	}
+	if s.told[projectID] == nil {
+		s.told[projectID] = map[string]time.Time{}
+	}
+	s.told[projectID][n.Method] = time.Now()
 	for sub := range s.subs[projectID] {
 		sub.deliver(n)
 	}

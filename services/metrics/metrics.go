@@ -44,6 +44,10 @@ type Options struct {
 	Syncs    func() (succeeded, failed int64) // since the start
 	// Lost is how many calls the log of calls lost since the start.
 	Lost func() int64
+	// Unattributed is the number of notifications of upstream servers that
+	// were dropped since the start, because they belonged to no client for
+	// certain.
+	Unattributed func() int64
 }
 
 // Project is a project as it is configured now.

@@ -26,7 +26,7 @@ func (w *world) Record(call models.Call) { w.recorded = append(w.recorded, call)
 func (w *world) metrics() *metrics.Metrics {
 	return metrics.New(metrics.Options{
 		Version: "1.2.3", Projects: func() []metrics.Project { return w.projects },
-		Catalog: func() (int, int) { return 495, 24 }, Syncs: func() (int64, int64) { return 7, 2 }, Lost: func() int64 { return 3 },
+		Catalog: func() (int, int) { return 495, 24 }, Syncs: func() (int64, int64) { return 7, 2 }, Lost: func() int64 { return 3 }, Unattributed: func() int64 { return 4 },
 	})
 }
 
@@ -77,6 +77,7 @@ func TestMetricsTellTheState(t *testing.T) {
 		`upstream_last_sync_success{project="work",server="up"} 1`,
 		`upstream_last_sync_timestamp_seconds{project="work",server="down"} 1.7673552005e+09`,
 		`upstream_last_sync_timestamp_seconds{project="work",server="up"} 1.7673552005e+09`,
+		`upstream_unattributed_total 4`,
 		`upstream_up{project="work",server="down"} 0`,
 		`upstream_up{project="work",server="up"} 1`,
 		`upstream_waiting_calls{project="work",server="down"} 7`,

@@ -8,6 +8,7 @@ const (
 	sessionsTopic = "sessions"
 	catalogTopic  = "catalog"
 
+	sessionLevelsTopic     = "session-levels"
 	sessionResourcesPrefix = "session-resources:"
 	peopleTopic            = "people"
 	grantsPrefix           = "grants:"
@@ -36,6 +37,13 @@ func Sessions() Topic { return sessionsTopic }
 
 // IsSessions reports whether t is the topic that Sessions returns.
 func (t Topic) IsSessions() bool { return t == sessionsTopic }
+
+// SessionLevels returns the topic of the levels of log messages that clients set
+// for their sessions.
+func SessionLevels() Topic { return sessionLevelsTopic }
+
+// IsSessionLevels reports whether t is the topic that SessionLevels returns.
+func (t Topic) IsSessionLevels() bool { return t == sessionLevelsTopic }
 
 // SessionResources returns the topic of the resources that a session, and those
 // whose keys begin alike, are subscribed to: few topics for all sessions.

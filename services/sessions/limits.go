@@ -10,6 +10,9 @@ const (
 	MaxEnded = 200_000
 	// MaxResources is how many resources one session may be subscribed to.
 	MaxResources = 100
+	// MaxLevels is the maximum number of sessions whose level of log messages
+	// is remembered.
+	MaxLevels = 10_000
 
 	// reloadOverlap is how far the clocks of two processes may differ, plus
 	// how long a transaction may take, without a change being missed.

@@ -1,10 +1,10 @@
 package toolsearch
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"mcpgateway/services/arguments"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/page"
 	"mcpgateway/services/rawjson"
@@ -28,47 +28,34 @@ type queryArguments struct {
 }
 
 // readArguments returns the arguments of one of the two modes (spec, "Built-in
-// tool gateway_searchMcpForTask"). It returns INVALID_PARAMETER or
-// CONFLICTING_PARAMETERS.
+// tool gateway_searchMcpForTask"). It returns INVALID_PARAMETER, also for an
+// argument that the tool doesn't have, or CONFLICTING_PARAMETERS.
 func readArguments(raw []byte) (*taskArguments, *queryArguments, error) {
-	if len(raw) == 0 {
-		raw = []byte("{}")
-	}
-	o, err := rawjson.ParseObject(raw, rawjson.Strict)
+	o, err := arguments.Read(raw, "task", "query", "server", "limit", "offset", "cursor", "includeSchema")
 	if err != nil {
-		return nil, nil, fault.Invalid("arguments must be a JSON object in which no name repeats").Because(err)
+		return nil, nil, err
 	}
-	given := o.Names()
-	for _, name := range given {
-		if !slices.Contains([]string{"task", "query", "server", "limit", "offset", "cursor", "includeSchema"}, name) {
-			return nil, nil, fault.Invalid("there is no argument %q; write task (with server, limit, offset, includeSchema) or query (with limit, cursor, includeSchema)", clip(name, 64))
-		}
-	}
-	has := func(name string) bool { return slices.Contains(given, name) }
+	has := func(name string) bool { return o.Get(name) != nil }
 	switch {
 	case has("task") && has("query"):
-		return nil, nil, conflict("task and query are two ways to search; send one of them")
+		return nil, nil, arguments.Conflict("task and query are two ways to search; send one of them")
 	case has("task"):
 		if has("cursor") {
-			return nil, nil, conflict("cursor belongs to query; a search for a task continues by offset")
+			return nil, nil, arguments.Conflict("cursor belongs to query; a search for a task continues by offset")
 		}
 		task, err := readTask(o)
 		return task, nil, err
 	case has("query"):
 		if has("server") {
-			return nil, nil, conflict("server cannot be combined with query; write server:ALIAS inside the query")
+			return nil, nil, arguments.Conflict("server cannot be combined with query; write server:ALIAS inside the query")
 		}
 		if has("offset") {
-			return nil, nil, conflict("offset cannot be combined with query; send the cursor of the page before")
+			return nil, nil, arguments.Conflict("offset cannot be combined with query; send the cursor of the page before")
 		}
 		query, err := readQuery(o)
 		return nil, query, err
 	}
 	return nil, nil, fault.Invalid("send task, what you want to do in your own words, or query, terms that the tool must contain")
-}
-
-func conflict(message string) error {
-	return fault.New(fault.KindInvalid, fault.CodeConflictingParameters, "%s", message)
 }
 
 func readTask(o *rawjson.Object) (*taskArguments, error) {

@@ -138,7 +138,7 @@ func TestQueryArgumentsAreChecked(t *testing.T) {
 		{`{"query":"x","limit":"20"}`, fault.CodeInvalidParameter, ""},
 		{`{"query":"x","includeSchema":"yes"}`, fault.CodeInvalidParameter, ""},
 		{`{"query":"x","cursor":5}`, fault.CodeInvalidParameter, ""},
-		{`{"query":"x","cursor":null}`, fault.CodeInvalidParameter, ""},
+		{`{"query":"x","cursor":null,"limit":null,"task":null,"server":null,"offset":null}`, "", ""},
 		{`{"query":"x","cursor":""}`, fault.CodeInvalidCursor, ""},
 		{`{"query":"x","cursor":"bm90IGEgY3Vyc29y"}`, fault.CodeInvalidCursor, ""},
 		{`{"query":"x","page":2}`, fault.CodeInvalidParameter, ""},

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// askStream is the GET stream of a session whose clients can be asked. Behind
-// it are the calls of the session, because some upstreams ask nowhere else in
-// the middle of a call (MCP 2025-03-26, "Listening for Messages from the
-// Server"). It is opened for the first call that can answer and held until
+// askStream is the GET stream of a session whose clients can be asked or want
+// log messages. Behind it are the calls of the session, because some upstreams
+// ask and log nowhere else in the middle of a call (MCP 2025-03-26, "Listening
+// for Messages from the Server"). It is opened for the first call that can answer and held until
 // there was none for a while; a new one for each call would be refused by
 // upstreams that have not noticed the end of the last.
 type askStream struct {
@@ -19,7 +19,7 @@ type askStream struct {
 	transport *streamable
 
 	// Guarded by the mutex of the calls.
-	askable int   // calls in flight that can answer
+	askable int   // calls in flight that can answer or want log messages
 	held    *hold // nil when nothing is open or to be opened again
 	idle    *time.Timer
 	none    bool // the upstream has no such stream
@@ -43,6 +43,15 @@ func newAskStream(p *Pool, ss *session, s *streamable) *askStream {
 	return &askStream{inFlight: newInFlight(ss.key), pool: p, session: ss, transport: s}
 }
 
+// concerns reports whether a call is to be joined: where clients can be asked
+// each is, because a question belongs to the only call in flight.
+func (a *askStream) concerns(x *exchange) bool {
+	return !x.aside && (a.session.key.capabilities != "" || x.logs)
+}
+
+// needsStream reports whether the stream must be open for the call.
+func (x *exchange) needsStream() bool { return x.serve != nil || x.logs }
+
 // join counts a call among those in flight. For one that can answer it opens
 // the stream first and waits a moment for it. leave ends the part of the call,
 // which ended with err, and returns when its notifications are passed on.
@@ -55,7 +64,7 @@ func (a *askStream) join(ctx context.Context, x *exchange) (leave func(err error
 	var opening <-chan struct{}
 	a.mu.Lock()
 	a.waiting[x.id] = w
-	if x.serve != nil {
+	if x.needsStream() {
 		a.askable++
 		opening = a.need()
 	}
@@ -64,7 +73,7 @@ func (a *askStream) join(ctx context.Context, x *exchange) (leave func(err error
 	return func(err error) {
 		a.mu.Lock()
 		a.remove(w, err)
-		if x.serve != nil {
+		if x.needsStream() {
 			a.spare()
 		}
 		a.mu.Unlock()
@@ -196,9 +205,11 @@ func (a *askStream) listen(ctx context.Context, h *hold, g *getStream) (wait tim
 		return g.backOff(), false
 	}
 	x := &exchange{header: header, shared: &a.inFlight, notify: func(method string, params []byte) {
-		if method == "notifications/progress" {
+		if method == progressNotification {
 			a.progress(message{method: method, params: params})
+			return
 		}
+		a.session.callers.deliver(method, params)
 	}}
 	wait, over = g.read(ctx, a.transport, x, func(bool) {
 		a.mu.Lock()

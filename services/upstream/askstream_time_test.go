@@ -77,7 +77,7 @@ func (s *standing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: reader, Request: r}, nil
 }
 
-func TestTheStreamEndsAMinuteBehindTheLastCall(t *testing.T) {
+func TestStreamEndsAfterLastCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &standing{counting: counting{seen: map[string]int{}}, start: time.Now()}
 		p := upstream.NewPool(&http.Client{Transport: s}, "1")
@@ -89,17 +89,17 @@ func TestTheStreamEndsAMinuteBehindTheLastCall(t *testing.T) {
 			}
 		}
 		call()
-		time.Sleep(time.Minute - 1)
+		time.Sleep(30*time.Second - 1)
 		if got := s.noted(); len(got) != 1 {
-			t.Fatalf("a moment before a minute: %q", got)
+			t.Fatalf("a moment before 30 s: %q", got)
 		}
-		call() // it holds for another minute
-		time.Sleep(time.Minute - 1)
+		call() // it holds for another 30 s
+		time.Sleep(30*time.Second - 1)
 		if got := s.noted(); len(got) != 1 {
-			t.Fatalf("a moment before the second minute: %q", got)
+			t.Fatalf("a moment before the second 30 s: %q", got)
 		}
 		time.Sleep(time.Nanosecond)
-		if got, want := s.noted(), []string{"open 0s", "end 1m59.999999999s"}; !slices.Equal(got, want) {
+		if got, want := s.noted(), []string{"open 0s", "end 59.999999999s"}; !slices.Equal(got, want) {
 			t.Fatalf("got %q, want %q", got, want)
 		}
 		s.call = 5 * time.Minute

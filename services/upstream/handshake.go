@@ -41,7 +41,7 @@ func (c *connector) initialize(ctx context.Context) (*session, error) {
 		s.session = true
 	}
 	ss := c.session(s, fixed)
-	if s.session && c.key.capabilities != "" {
+	if s.session && !c.key.own {
 		s.asks = newAskStream(c.pool, ss, s)
 	}
 	if err := c.complete(ctx, ss, r, models.TransportStreamableHTTP); err != nil {
@@ -58,7 +58,7 @@ func (c *connector) openLegacy(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := openLegacySSE(ctx, c.pool.life, c.poster, requestHeader(configured, fixed), c.key, c.heard)
+	l, err := openLegacySSE(ctx, c.pool.life, c.poster, requestHeader(configured, fixed), c.key, c.heard, c.callers.deliver)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 // shown what is meant for another.
 type inFlight struct {
 	mixed bool // the calls may be of several clients
+	own   bool // the calls are the gateway's own
 
 	mu      sync.Mutex
 	waiting map[int64]*waiter
@@ -41,7 +42,8 @@ type responder struct {
 // newInFlight returns the calls of a session, of which there are none yet.
 func newInFlight(key sessionKey) inFlight {
 	return inFlight{
-		mixed:   key.capabilities != "" && key.client == "" && !key.alone,
+		mixed:   key.capabilities != "" && key.client == "" && !key.alone && !key.own,
+		own:     key.own,
 		waiting: map[int64]*waiter{},
 	}
 }
@@ -51,6 +53,9 @@ func newInFlight(key sessionKey) inFlight {
 // any longer. The caller holds the mutex.
 func (f *inFlight) remove(w *waiter, err error) {
 	delete(f.waiting, w.x.id)
+	if w.x.aside {
+		return
+	}
 	var away *refusal
 	if err != nil && !errors.As(err, &away) && !fault.Is(err, fault.CodeUpstreamUnauthorized) {
 		f.strays = f.strays || f.mixed
@@ -68,11 +73,23 @@ func (f *inFlight) strayed() bool {
 // responder returns who answers what the upstream asks now: the only call in
 // flight, or else nobody, which is said by nobody's way.
 func (f *inFlight) responder(nobody responder) responder {
+	if f.own {
+		nobody.serve = answerWithoutClient
+		return nobody
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	canAnswer := false
+	canAnswer, calls := false, 0
 	for _, w := range f.waiting {
-		if len(f.waiting) == 1 && !f.strays {
+		if !w.x.aside {
+			calls++
+		}
+	}
+	for _, w := range f.waiting {
+		if w.x.aside {
+			continue
+		}
+		if calls == 1 && !f.strays {
 			return responder{ctx: w.ctx, header: w.x.header, serve: w.x.serve}
 		}
 		canAnswer = canAnswer || w.x.serve != nil

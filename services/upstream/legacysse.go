@@ -26,6 +26,7 @@ type legacySSE struct {
 	replies chan struct{} // one element for each reply that is being sent
 
 	heard func(method string, params []byte)
+	stray func(method string, params []byte) // receives what carries no progress token
 
 	posts    context.Context // ends with close, which waits for all POSTs
 	endPosts context.CancelFunc
@@ -38,7 +39,7 @@ type legacySSE struct {
 // openLegacySSE opens the stream and waits for its endpoint. The stream lives
 // until close or the end of life; ctx bounds the opening only. heard takes the
 // notifications that belong to no call; key says whose calls they can be.
-func openLegacySSE(ctx, life context.Context, p poster, header http.Header, key sessionKey, heard func(string, []byte)) (*legacySSE, error) {
+func openLegacySSE(ctx, life context.Context, p poster, header http.Header, key sessionKey, heard, stray func(string, []byte)) (*legacySSE, error) {
 	streamCtx, cancel := context.WithCancel(life)
 	stop := context.AfterFunc(ctx, cancel)
 	header = maps.Clone(header)
@@ -62,7 +63,7 @@ func openLegacySSE(ctx, life context.Context, p poster, header http.Header, key 
 		posts: posts, endPosts: endPosts,
 		poster: poster{http: p.http, place: p.place, url: endpoint, refused: p.refused},
 		cancel: cancel, done: make(chan struct{}), replies: make(chan struct{}, maxReplies), inFlight: newInFlight(key),
-		heard: heard,
+		heard: heard, stray: stray,
 	}
 	go l.readStream(streamCtx, resp.Body, events, header)
 	return l, nil
@@ -186,12 +187,14 @@ func (l *legacySSE) answered(m *message) {
 }
 
 // notified hands a progress notification to the call whose token it carries.
-// Which call others belong to cannot be told on a shared stream.
+// Others go to the client that they can only belong to.
 func (l *legacySSE) notified(m message) {
 	l.heard(m.method, m.params)
-	if m.method == "notifications/progress" {
+	if m.method == progressNotification {
 		l.progress(m)
+		return
 	}
+	l.stray(m.method, m.params)
 }
 
 // requested answers a request of the upstream.

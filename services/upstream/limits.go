@@ -82,7 +82,12 @@ const (
 	// upstream may ask.
 	maxAskWait = 500 * time.Millisecond
 	// maxAskIdleTime is how long that stream is held without a call.
-	maxAskIdleTime = time.Minute
+	maxAskIdleTime = 30 * time.Second
+	// maxStrayTime is how long after a call a notification on a shared stream
+	// may still belong to it.
+	maxStrayTime = 250 * time.Millisecond
+	// maxLevelTime bounds setting the level of log messages before a call.
+	maxLevelTime = 5 * time.Second
 	// maxDrainTime bounds reading on behind an answer.
 	maxDrainTime = time.Second
 	// maxIdleTime is how long a session may lie unused.

@@ -138,7 +138,7 @@ func newLister(kind listKind) *lister {
 func (l *lister) list(ctx context.Context, p *Pool, s *server, t *Target) error {
 	var params []byte
 	for page := 1; ; page++ {
-		r, ss, err := p.call(ctx, s, t, own(), &Request{Method: l.kind.method, Params: params})
+		r, ss, err := p.call(ctx, s, t, own(), &Request{Method: l.kind.method, Params: params, Client: ownClient()})
 		if err != nil {
 			return err
 		}

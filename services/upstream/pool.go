@@ -25,7 +25,11 @@ type Pool struct {
 	userAgent string
 	ids       atomic.Int64
 	listens   atomic.Int64
-	servers   sync.Map // server id to *server
+
+	unattributed atomic.Int64
+	completed    func(serverID string, params []byte) bool
+
+	servers sync.Map // server id to *server
 
 	life    context.Context // ends with the pool; streams live by it
 	endLife context.CancelFunc
@@ -35,6 +39,7 @@ type Pool struct {
 
 	mu     sync.Mutex
 	closed bool
+	holds  map[string]int // open streams by client session
 	work   sync.WaitGroup
 }
 
@@ -46,7 +51,8 @@ func NewPool(h *http.Client, clientVersion string) *Pool {
 	life, end := context.WithCancel(context.Background())
 	p := &Pool{
 		http: h, self: newIdentity(clientVersion), userAgent: headerValue("gateway/" + clientVersion),
-		life: life, endLife: end, ending: make(chan struct{}, maxEnding),
+		holds: map[string]int{}, life: life, endLife: end, ending: make(chan struct{}, maxEnding),
+		completed: func(string, []byte) bool { return false },
 	}
 	p.start(p.sweep)
 	return p
@@ -234,7 +240,7 @@ func (p *Pool) call(ctx context.Context, s *server, t *Target, key sessionKey, r
 		default:
 			return nil, nil, err
 		}
-		resp, err := ss.call(ctx, p, t, r)
+		resp, err := p.callOn(ctx, ss, t, r)
 		v := ss.judge(resp, err)
 		if v != sessionGood {
 			s.discard(ss, v)
@@ -244,6 +250,29 @@ func (p *Pool) call(ctx context.Context, s *server, t *Target, key sessionKey, r
 			return resp, ss, err
 		}
 	}
+}
+
+// callOn sends one request on a session, for which its client's level of log
+// messages is set first.
+func (p *Pool) callOn(ctx context.Context, ss *session, t *Target, r *Request) (*Response, error) {
+	if ss.stateless || ss.key.own {
+		return ss.call(ctx, p, t, r)
+	}
+	ss.setLevel(ctx, p, t, r)
+	defer ss.callers.end(ss.callers.begin(r))
+	return ss.call(ctx, p, t, r)
+}
+
+// Unattributed returns how many notifications that arrived on shared streams
+// were dropped since the start, because they belonged to no client for certain.
+func (p *Pool) Unattributed() int64 { return p.unattributed.Load() }
+
+// OnElicitationComplete makes the pool call completed with the params of each
+// elicitation/complete that arrives on a shared stream. completed reports
+// whether a client was given that elicitation, and must not block. It must be
+// set before the pool is used.
+func (p *Pool) OnElicitationComplete(completed func(serverID string, params []byte) bool) {
+	p.completed = completed
 }
 
 // keyOf returns which session a client uses.
@@ -257,9 +286,6 @@ func keyOf(t *Target, c Client) sessionKey {
 	}
 	return key
 }
-
-// own returns the key of the session that the gateway uses for itself.
-func own() sessionKey { return sessionKey{} }
 
 // explain turns an error into what callers are promised.
 func explain(parent context.Context, t *Target, started time.Time, err error) error {

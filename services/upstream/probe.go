@@ -36,10 +36,12 @@ type connector struct {
 	key    sessionKey
 	known  eraKind
 	heard  func(method string, params []byte)
+	// callers are those of the session that the connector starts.
+	callers *attribution
 }
 
 func newConnector(p *Pool, t *Target, key sessionKey, known era, heard func(string, []byte)) (*connector, error) {
-	c := &connector{poster: poster{http: p.http, place: t.place(), refused: t.Refused}, pool: p, target: t, key: key, heard: heard}
+	c := &connector{poster: poster{http: p.http, place: t.place(), refused: t.Refused}, pool: p, target: t, key: key, heard: heard, callers: newAttribution(p, t, key)}
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, c.place.unavailable("has an unusable URL: it must begin with http:// or https:// and name a host")
@@ -138,7 +140,7 @@ func (c *connector) discover(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if x.body, _, err = statelessRequest(x.id, &Request{Method: "server/discover"}, c.pool.self); err != nil {
+	if x.body, _, err = statelessRequest(x.id, &Request{Method: "server/discover", Client: ownClient()}, c.pool.self); err != nil {
 		return nil, err
 	}
 	x.stateless = true
@@ -178,7 +180,7 @@ func (c *connector) discover(ctx context.Context) (*session, error) {
 
 // session returns a session over the transport, which is yet to begin.
 func (c *connector) session(t transport, fixed http.Header) *session {
-	ss := &session{key: c.key, target: c.target, place: c.place, transport: t, header: fixed, heard: c.heard}
+	ss := &session{key: c.key, target: c.target, place: c.place, transport: t, header: fixed, heard: c.heard, callers: c.callers, level: newSessionLevel()}
 	ss.inUse, ss.retire = context.WithCancel(context.Background())
 	return ss
 }

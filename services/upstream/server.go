@@ -174,6 +174,7 @@ func (s *server) land(f *flight, key sessionKey, t *Target, ss *session, found e
 		f.session, f.err = nil, ss.place.unavailable("has %d sessions in use, which is as many as the gateway opens", maxSessions)
 	default:
 		s.sessions[key], s.era = ss, found
+		s.hold(ss)
 	}
 	s.endRetired(ss)
 	s.wakeWatchers()
@@ -291,7 +292,7 @@ func (s *server) sweep(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, ss := range s.sessions {
-		if ss.transport.closed() || ss.inflight == 0 && now.Sub(ss.lastUsed) > maxIdleTime {
+		if ss.transport.closed() || ss.inflight == 0 && !ss.held && now.Sub(ss.lastUsed) > maxIdleTime {
 			s.remove(ss)
 		}
 	}

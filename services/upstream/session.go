@@ -20,6 +20,9 @@ type sessionKey struct {
 	// alone marks a session for a single call of a client that has no
 	// session of its own.
 	alone bool
+	// own marks the session that the gateway uses for itself. No call of a
+	// client goes through it.
+	own bool
 }
 
 // session is an established way to an upstream. For revision 2026-07-28 it
@@ -36,7 +39,9 @@ type session struct {
 	opened    time.Time
 	// heard takes what the upstream says, which may concern others than the
 	// call on whose stream it came.
-	heard func(method string, params []byte)
+	heard   func(method string, params []byte)
+	callers *attribution
+	level   sessionLevel
 	// inUse ends when the session is taken out of use.
 	inUse  context.Context
 	retire context.CancelFunc
@@ -46,6 +51,7 @@ type session struct {
 	lastUsed   time.Time
 	retired    bool // ends when its last call has
 	ended      bool
+	held       bool            // its client's own stream is open
 	subscribed map[string]bool // the resources that the upstream watches for it
 }
 
@@ -57,7 +63,10 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 	}
 	x := &exchange{
 		id: p.nextID(), head: callHead{configured: configured, fixed: ss.header, lines: ss.lines, repeatable: reads(r.Method)},
-		stateless: ss.stateless, notify: r.Notify, heard: ss.heard, serve: r.Serve,
+		stateless: ss.stateless, notify: r.Notify, heard: ss.heard, serve: r.Serve, aside: r.aside, logs: r.LogLevel != "",
+	}
+	if ss.key.own {
+		x.serve = answerWithoutClient
 	}
 	if ss.stateless {
 		var name string

@@ -51,11 +51,12 @@ func (s *streamable) close(ctx context.Context, header http.Header) {
 }
 
 func (s *streamable) call(ctx context.Context, x *exchange) (r reply, err error) {
-	if s.asks == nil && s.posts != nil && x.header == nil && !s.streams.Load() {
+	joins := s.asks != nil && s.asks.concerns(x)
+	if !joins && s.posts != nil && x.header == nil && !s.streams.Load() {
 		return s.callPlainly(ctx, x)
 	}
 	x.fullHeader()
-	if s.asks != nil {
+	if joins {
 		leave := s.asks.join(ctx, x)
 		defer func() { leave(err) }()
 	}

@@ -35,6 +35,8 @@ type Syncer struct {
 	schedule       *schedule
 	configurations notify.Configurations // that were planned for
 	updated        func(serverID, uri string)
+	listed         func(projectID, method string)
+	announced      announcements
 	counts         syncCounts
 	locks          Locks // nil when there are no other replicas
 
@@ -56,7 +58,7 @@ type Definitions struct {
 // definitions what to make of a tool.
 func NewSyncer(db *gorm.DB, pool *Pool, target func(models.Server) *Target, definitions Definitions, feed Publisher, now func() time.Time, log *slog.Logger) *Syncer {
 	s := &Syncer{db: db, pool: pool, target: target, definitions: definitions, feed: feed, now: now, log: log, schedule: newSchedule(now)}
-	s.updated = func(string, string) {}
+	s.updated, s.listed = func(string, string) {}, func(string, string) {}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }

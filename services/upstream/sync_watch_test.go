@@ -32,11 +32,12 @@ type liveWorld struct {
 	pool    *upstream.Pool
 	stop    func() // ends Run and waits for it
 	updated chan string
+	listed  chan string
 }
 
 func startLive(t *testing.T, db *gorm.DB, url string) *liveWorld {
 	t.Helper()
-	w := &liveWorld{db: db, pool: newPool(t), updated: make(chan string, 16)}
+	w := &liveWorld{db: db, pool: newPool(t), updated: make(chan string, 16), listed: make(chan string, 16)}
 	row := models.Server{
 		ID: "s", ProjectID: "p", Alias: "jira", AliasFold: "jira", URL: url, Transport: models.TransportAuto, AuthType: models.UpstreamAuthNone,
 		Enabled: true, TimeoutMS: 10_000, SessionMode: models.SessionShared, DefinitionPolicy: models.PolicyFollow, ConfigVersion: 1,
@@ -51,6 +52,7 @@ func startLive(t *testing.T, db *gorm.DB, url string) *liveWorld {
 	}
 	w.Syncer = upstream.NewSyncer(db, w.pool, toTarget, definitions, &announced{}, time.Now, slog.New(slog.DiscardHandler))
 	w.OnResourceUpdated(func(serverID, uri string) { w.updated <- serverID + " " + uri })
+	w.OnListed(func(projectID, method string) { w.listed <- projectID + " " + method })
 	if err := w.Plan(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -108,6 +110,32 @@ func TestAddedToolIsStoredWithoutASync(t *testing.T) {
 				w.awaitTools(t, "a", "b")
 				s.SetTools(plainTools("c")...)
 				w.awaitTools(t, "c")
+			})
+		})
+	}
+}
+
+// TestEqualListIsReported announces a list that did not change.
+func TestEqualListIsReported(t *testing.T) {
+	for _, era := range upstreamtest.AllEras() {
+		t.Run(string(era), func(t *testing.T) {
+			t.Parallel()
+			modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
+				s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Capabilities: everything, Tools: plainTools("a")})
+				w := startLive(t, db, s.Start(t))
+				w.awaitTools(t, "a")
+				if err := s.WaitForStreams(testContext(t), 1); err != nil {
+					t.Fatal("the watch has no stream")
+				}
+				s.Notify(upstream.PromptsListChanged, nil)
+				select {
+				case got := <-w.listed:
+					if got != "p "+upstream.PromptsListChanged {
+						t.Errorf("reported %q", got)
+					}
+				case <-time.After(30 * time.Second):
+					t.Fatal("an announced list that is equal was not reported")
+				}
 			})
 		})
 	}

@@ -60,9 +60,10 @@ func (t *Target) timeout() time.Duration {
 
 // Client is the client on whose behalf a call is made.
 type Client struct {
-	// SessionID names the client's own session with the gateway. It matters
-	// only for targets with one upstream session per client; there a client
-	// without a session gets an upstream session for each call.
+	// SessionID names the client's own session with the gateway. Targets with
+	// one upstream session per client have one for each, and one for each call
+	// of a client without a session. On shared sessions it tells whether calls
+	// are of one client.
 	SessionID string
 	// Capabilities is the raw JSON object of the client capabilities that
 	// the gateway relays for this client; nil means none.
@@ -92,6 +93,22 @@ type Request struct {
 	// progress notifications that carry the progress token of Params. Where
 	// Serve is set, those are taken from the GET stream of the session too.
 	Notify func(method string, params []byte)
+
+	// LogLevel is the least severe level of log messages that the client wants,
+	// one of LogLevels; empty if it never asked. A session with a handshake is
+	// set to it before the call. While the call runs the GET stream of the
+	// session is held, on which some upstreams send them.
+	LogLevel string
+
+	// Stray receives the log messages and notifications of unknown kinds that
+	// arrive on a stream which the calls of a session share, while the call
+	// runs and up to 250 ms later, if they can be only this client's; on a
+	// client's own session as long as that lasts. It must not block and may be
+	// called concurrently with Notify. It may be nil.
+	Stray func(method string, params []byte)
+
+	// aside marks a request of the gateway's that belongs to a call.
+	aside bool
 
 	// Serve answers a request that the upstream makes in the middle of this
 	// call with a raw result or a raw JSON-RPC error object. Its context ends

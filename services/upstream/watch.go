@@ -2,6 +2,8 @@ package upstream
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +16,41 @@ import (
 // updated must not block. Set it before Run.
 func (s *Syncer) OnResourceUpdated(updated func(serverID, uri string)) { s.updated = updated }
 
+// OnListed makes the syncer call listed whenever a sync has read what an
+// upstream announced with a notification of the method, such as
+// ToolsListChanged, whether the list changed or not. listed must not block. Set
+// it before Run.
+func (s *Syncer) OnListed(listed func(projectID, method string)) { s.listed = listed }
+
+// announcements are the lists that upstreams announced as changed since they
+// were read.
+type announcements struct {
+	mu      sync.Mutex
+	methods map[string]map[string]bool // by server id
+}
+
+func (a *announcements) add(serverID string, methods ...string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, method := range methods {
+		if a.methods == nil {
+			a.methods = map[string]map[string]bool{}
+		}
+		if a.methods[serverID] == nil {
+			a.methods[serverID] = map[string]bool{}
+		}
+		a.methods[serverID][method] = true
+	}
+}
+
+func (a *announcements) take(serverID string) (methods []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	methods = slices.Sorted(maps.Keys(a.methods[serverID]))
+	delete(a.methods, serverID)
+	return methods
+}
+
 // syncPlanned syncs a server that is due. For what the server announced the
 // lists have to be read anew; otherwise a run that others began will do.
 func (s *Syncer) syncPlanned(ctx context.Context, p planned) {
@@ -24,7 +61,15 @@ func (s *Syncer) syncPlanned(ctx context.Context, p planned) {
 		}
 		sync = s.shareAny
 	}
+	methods := s.announced.take(p.serverID)
 	r, err := sync(ctx, p.serverID) // the outcome is stored and logged
+	if err != nil {
+		s.announced.add(p.serverID, methods...)
+	} else {
+		for _, method := range methods {
+			s.listed(r.Server.ProjectID, method)
+		}
+	}
 	if ctx.Err() == nil {
 		s.schedule.heeded(p.serverID, err == nil && r.touched)
 	}
@@ -110,6 +155,7 @@ func (s *Syncer) heard(serverID string, e Event, opened time.Duration) {
 	case "":
 		s.schedule.announce(serverID, opened)
 	case ToolsListChanged, PromptsListChanged, ResourcesListChanged:
+		s.announced.add(serverID, e.Method)
 		s.schedule.announce(serverID, soonDelay)
 	case ResourceUpdated:
 		o, err := rawjson.ParseObject(e.Params, rawjson.Lenient)

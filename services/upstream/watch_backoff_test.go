@@ -36,17 +36,19 @@ func TestUpstreamWithoutAStreamIsNotAskedAgain(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if seen := c.now(); seen["GET"] != 1 || seen["initialize"] != 1 {
+				// The session of clients is in use; that of the watch isn't and ends.
+				if seen := c.now(); seen["GET"] != 1 || seen["initialize"] != 2 || seen["DELETE"] != 1 {
 					t.Errorf("in 1,000 minutes: %v", seen)
 				}
-				time.Sleep(time.Hour) // unused sessions end all the same
-				if seen := c.now(); seen["DELETE"] != 1 {
+				time.Sleep(time.Hour)
+				if seen := c.now(); seen["DELETE"] != 2 {
 					t.Errorf("the session was not ended: %v", seen)
 				}
-				if _, err := p.Call(t.Context(), to, &upstream.Request{Method: "x/y"}); err != nil {
+				if _, err := p.Describe(t.Context(), to); err != nil {
 					t.Fatal(err)
 				}
-				if seen := c.now(); seen["GET"] != 2 || seen["initialize"] != 2 {
+				synctest.Wait()
+				if seen := c.now(); seen["GET"] != 2 || seen["initialize"] != 3 {
 					t.Errorf("a new session is asked once: %v", seen)
 				}
 			})

@@ -147,7 +147,7 @@ func (w *watcher) attendSession(ctx context.Context, ss *session, s *streamable)
 	if err != nil {
 		return w.backOff()
 	}
-	x := &exchange{header: header, heard: ss.heard}
+	x := &exchange{header: header, heard: ss.heard, notify: ss.callers.deliver, serve: answerWithoutClient}
 	wait, over := w.read(ctx, s, x, func(resumed bool) {
 		if !resumed {
 			w.open()

@@ -1,0 +1,91 @@
+package gateway
+
+import (
+	lru "container/list"
+	"sync"
+	"time"
+
+	"mcpgateway/services/rawjson"
+)
+
+// Bounds of the URL elicitations whose end is reported to their clients.
+const (
+	maxElicitations = 10_000
+	elicitationTTL  = time.Hour
+)
+
+// elicitations are the URL elicitations that clients were given (MCP
+// 2025-11-25, "Elicitation"). The report that one is done may arrive on a
+// stream of any client; it goes to the client that was given its id.
+type elicitations struct {
+	mu    sync.Mutex
+	order *lru.List // of *elicitation, the latest first
+	byID  map[elicitationKey]*lru.Element
+}
+
+type elicitationKey struct{ serverID, id string }
+
+type elicitation struct {
+	key   elicitationKey
+	given time.Time
+	relay *relay // of the call in which it was given
+}
+
+func newElicitations() *elicitations {
+	return &elicitations{order: lru.New(), byID: map[elicitationKey]*lru.Element{}}
+}
+
+// give records that the client of the relay was given an elicitation with the
+// raw params, if it has an id.
+func (e *elicitations) give(r *relay, params []byte) {
+	o, err := rawjson.ParseObject(params, rawjson.Lenient)
+	if err != nil {
+		return
+	}
+	id, _ := o.String("elicitationId")
+	if id == "" || r.client.Load().Version != VersionLatestHandshake {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	key := elicitationKey{r.serverID, id}
+	if old := e.byID[key]; old != nil {
+		e.order.Remove(old)
+	}
+	e.byID[key] = e.order.PushFront(&elicitation{key: key, given: time.Now(), relay: r})
+	for last := e.order.Back(); e.order.Len() > maxElicitations || last != nil && time.Since(last.Value.(*elicitation).given) > elicitationTTL; last = e.order.Back() {
+		delete(e.byID, e.order.Remove(last).(*elicitation).key)
+	}
+}
+
+// giveAll records the elicitations in a raw -32042 error.
+func (e *elicitations) giveAll(r *relay, rpcError []byte) {
+	o, err := rawjson.ParseObject(rpcError, rawjson.Lenient)
+	if err != nil {
+		return
+	}
+	all, err := rawjson.Elements(o.Object("data").Get("elicitations"), rawjson.Lenient)
+	if err != nil {
+		return
+	}
+	for _, raw := range all {
+		e.give(r, raw)
+	}
+}
+
+// owner returns the relay to the client that was given the elicitation named by
+// the raw params of its completion, or nil.
+func (e *elicitations) owner(serverID string, params []byte) *relay {
+	o, err := rawjson.ParseObject(params, rawjson.Lenient)
+	if err != nil {
+		return nil
+	}
+	id, _ := o.String("elicitationId")
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	found := e.byID[elicitationKey{serverID, id}]
+	if found == nil || time.Since(found.Value.(*elicitation).given) > elicitationTTL {
+		return nil
+	}
+	return found.Value.(*elicitation).relay
+}

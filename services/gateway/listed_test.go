@@ -1,0 +1,60 @@
+package gateway_test
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcpgateway/services/gateway"
+	"mcpgateway/services/notify"
+	"mcpgateway/services/toolset"
+)
+
+// oneProject is project p, as it is now.
+type oneProject struct{ now *toolset.Snapshot }
+
+func (o *oneProject) ProjectByID(string) *toolset.Snapshot { return o.now }
+
+// TestEqualListIsPassedOn announces lists that turn out to be equal.
+func TestEqualListIsPassedOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		project := &oneProject{build(source("a"))}
+		s := gateway.NewSubscriptions(project, &subscriber{}, nil)
+		defer s.Close()
+		var got []string
+		s.Listed("p", gateway.NotifyToolsChanged) // nobody listens
+		cancel := s.Subscribe("p", func(n gateway.Notification) { got = append(got, n.Method) })
+		defer cancel()
+		take := func() []string {
+			defer func() { got = nil }()
+			return got
+		}
+		for _, tt := range []struct {
+			name   string
+			wait   time.Duration
+			method string
+			want   []string
+		}{
+			{"first", 0, gateway.NotifyToolsChanged, []string{gateway.NotifyToolsChanged}},
+			{"another kind", 0, gateway.NotifyPromptsChanged, []string{gateway.NotifyPromptsChanged}},
+			{"before a second", time.Second - 1, gateway.NotifyToolsChanged, nil},
+			{"at a second", 1, gateway.NotifyToolsChanged, []string{gateway.NotifyToolsChanged}},
+		} {
+			time.Sleep(tt.wait)
+			s.Listed("p", tt.method)
+			if got := take(); !slices.Equal(got, tt.want) {
+				t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+			}
+		}
+		// A real change is always passed on, and once.
+		project.now = build(source("a", "b"))
+		if err := s.Changed(t.Context(), notify.Toolset("p")); err != nil {
+			t.Fatal(err)
+		}
+		s.Listed("p", gateway.NotifyToolsChanged)
+		if got, want := take(), []string{gateway.NotifyToolsChanged}; !slices.Equal(got, want) {
+			t.Errorf("a change: got %q, want %q", got, want)
+		}
+	})
+}
