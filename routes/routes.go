@@ -99,14 +99,15 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, failures 
 	home, feeds := public.NewHome(publicPages, s.Catalog), public.NewFeeds(publicPages, s.Catalog)
 	registryPages, templatePages := public.NewRegistry(publicPages, s.Catalog, s.Directory), public.NewTemplates(publicPages, s.Catalog)
 	sso, ssoName := singleSignOn(s)
-	setup, login, stepUp := adminpages.NewSetup(frames, s.People, s.Demo, guards), adminpages.NewLogin(frames, s.People, guards, ssoName), adminpages.NewStepUp(frames, s.People, guards, ssoName)
-	signOn := adminpages.NewSingleSignOn(frames, sso, guards, ssoName)
+	resume := adminpages.NewResume(guards, s.KeptForms)
+	setup, login, stepUp := adminpages.NewSetup(frames, s.People, s.Demo, guards), adminpages.NewLogin(frames, s.People, guards, resume, ssoName), adminpages.NewStepUp(frames, s.People, guards, resume, s.People.NeedStepUp, ssoName)
+	signOn := adminpages.NewSingleSignOn(frames, sso, guards, resume, ssoName)
 	account := adminpages.NewAccount(frames, s.People, guards, time.Now)
 	peoplePages := adminpages.NewPeople(frames, s.People, s.SingleSignOn != nil, time.Now)
-	needStepUp, ring := adminpages.NeedStepUp(s.People.NeedStepUp), s.Config.Keys
+	ring := s.Config.Keys
 	projectPages := adminpages.NewProjects(frames, s.Directory, s.Syncer, s.Calls, s.Projects)
 	toolPages := adminpages.NewTools(frames, s.Directory, s.Syncer, s.Projects, s.Gateway)
-	keyPages := adminpages.NewKeys(frames, s.Directory, s.Syncer, s.Keys, needStepUp, time.Now)
+	keyPages := adminpages.NewKeys(frames, s.Directory, s.Syncer, s.Keys, time.Now)
 	auditPages := adminpages.NewAudit(frames, s.Audit, page.NewCursors(s.Config.Keys), time.Now)
 	codePages := adminpages.NewCodeMode(adminpages.CodeModeOptions{
 		Pages: frames, Directory: s.Directory, Health: s.Syncer, Store: s.Projects, Declarations: s.Declarations, Unchecked: s.Arguments.Unchecked,
@@ -114,13 +115,13 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, failures 
 	})
 	settings := adminpages.NewSettings(frames, adminpages.Facts{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now)
 	connect := adminpages.NewConnect(frames, s.Directory, s.Syncer, s.Gateway, s.Keys, s.Config.PublicURL)
-	serverPages := adminpages.NewServers(frames, s.Directory, s.Syncer, s.Calls, s.Projects, needStepUp)
-	wizard := adminpages.NewServerWizard(frames, s.Directory, s.Syncer, s.Projects, s.Catalog, ring, needStepUp)
+	serverPages := adminpages.NewServers(frames, s.Directory, s.Syncer, s.Calls, s.Projects, guards)
+	wizard := adminpages.NewServerWizard(frames, s.Directory, s.Syncer, s.Projects, s.Catalog, ring)
 	projectSettings := adminpages.NewProjectSettings(frames, s.Directory, s.Syncer, s.Projects, s.People, s.Keys)
-	files := adminpages.NewImportExport(frames, s.Projects, ring, needStepUp)
+	files := adminpages.NewImportExport(frames, s.Projects, ring)
 	catalogPages, catalogUse := adminpages.NewCatalog(frames, s.CatalogStore), adminpages.NewCatalogUse(frames, s.Directory, s.Catalog, s.Projects, s.Syncer)
 	connections := adminpages.NewConnections(s.Connections)
-	connectionPages := adminpages.NewConnectionPages(frames, s.Directory, s.Connections, s.Projects, s.Audit, s.Config.PublicURL, needStepUp, time.Now)
+	connectionPages := adminpages.NewConnectionPages(frames, s.Directory, s.Connections, s.Projects, s.Audit, s.Config.PublicURL, time.Now)
 	connectionAPI := api.NewConnections(s.Connections, s.Config.PublicURL, adminpages.StartConnectionPath)
 	callback, clientDocument := oauth.NewCallback(s.Connections, connections), oauth.NewClientDocument(s.ClientDocument)
 	return []route{

@@ -30,6 +30,10 @@ func (p people) Person(_ context.Context, cookie string) (*web.Person, error) {
 	return p[cookie], nil
 }
 
+func (p people) Expired(_ context.Context, cookie string) (*web.Person, error) {
+	return p["expired "+cookie], nil
+}
+
 type oneToken struct{}
 
 func (oneToken) Matches(given string) bool { return given == adminToken }
@@ -44,17 +48,17 @@ func newGuards(t *testing.T, public string) *web.Guards {
 	}
 	now := time.Now()
 	person := func(role string) *web.Person {
-		return &web.Person{ID: role + "-id", Email: role + "@example.com", Role: role, CSRF: "csrf-of-" + role, AuthenticatedAt: now}
+		return &web.Person{ID: role + "-id", Email: role + "@example.com", Role: role, CSRF: "csrf-of-" + role, ConfirmedUntil: now.Add(time.Minute)}
 	}
 	stale := person(web.RoleAdmin)
-	stale.AuthenticatedAt = now.Add(-time.Hour)
+	stale.ConfirmedUntil = now.Add(-time.Hour)
 	return web.NewGuards(web.GuardOptions{
 		Sessions:  people{"admin": person(web.RoleAdmin), "viewer": person(web.RoleViewer), "member": person(web.RoleMember), "stale": stale},
 		Token:     oneToken{},
 		Failures:  web.NewFailureLimit(time.Now),
 		PublicURL: u,
 		NeedStepUp: func(at time.Time) error {
-			if now.Sub(at) > time.Minute {
+			if now.After(at) {
 				return fault.New(fault.KindForbidden, fault.CodeStepUpRequired, "prove it")
 			}
 			return nil
@@ -179,11 +183,11 @@ func TestChangesAreMadeInTheNameOfWhoeverAsks(t *testing.T) {
 func TestSessionCookies(t *testing.T) {
 	for public, want := range map[string][]string{
 		"https://gateway.example": {
-			"__Host-sid=value; max-age=604800; path=/; HttpOnly; secure; SameSite=Lax", "__Host-sid=; expires=Thu, 01 Jan 1970 00:00:01 GMT; path=/; HttpOnly; secure; SameSite=Lax",
+			"__Host-sid=value; max-age=1209600; path=/; HttpOnly; secure; SameSite=Lax", "__Host-sid=; expires=Thu, 01 Jan 1970 00:00:01 GMT; path=/; HttpOnly; secure; SameSite=Lax",
 			"__Host-sso=flow; max-age=600; path=/; HttpOnly; secure; SameSite=Lax", "__Host-sso=; expires=Thu, 01 Jan 1970 00:00:01 GMT; path=/; HttpOnly; secure; SameSite=Lax",
 		},
 		"http://127.0.0.1:8080": {
-			"sid=value; max-age=604800; path=/; HttpOnly; SameSite=Lax", "sid=; expires=Thu, 01 Jan 1970 00:00:01 GMT; path=/; HttpOnly; SameSite=Lax",
+			"sid=value; max-age=1209600; path=/; HttpOnly; SameSite=Lax", "sid=; expires=Thu, 01 Jan 1970 00:00:01 GMT; path=/; HttpOnly; SameSite=Lax",
 			"sso=flow; max-age=600; path=/; HttpOnly; SameSite=Lax", "sso=; expires=Thu, 01 Jan 1970 00:00:01 GMT; path=/; HttpOnly; SameSite=Lax",
 		},
 	} {

@@ -44,14 +44,12 @@ type ConnectionPages struct {
 	store       ServerStore
 	changes     ChangeLog
 	publicURL   *url.URL
-	need        NeedStepUp
 	now         func() time.Time
 }
 
-// NewConnectionPages returns the handlers. need says who has to prove who they
-// are before a client is entered.
-func NewConnectionPages(pages *Pages, directory ProjectDirectory, connections ConnectionReader, store ServerStore, changes ChangeLog, publicURL *url.URL, need NeedStepUp, now func() time.Time) *ConnectionPages {
-	return &ConnectionPages{pages: pages, directory: directory, connections: connections, store: store, changes: changes, publicURL: publicURL, need: need, now: now}
+// NewConnectionPages returns the handlers.
+func NewConnectionPages(pages *Pages, directory ProjectDirectory, connections ConnectionReader, store ServerStore, changes ChangeLog, publicURL *url.URL, now func() time.Time) *ConnectionPages {
+	return &ConnectionPages{pages: pages, directory: directory, connections: connections, store: store, changes: changes, publicURL: publicURL, now: now}
 }
 
 // List serves GET /admin/connections?query=&state=.
@@ -178,7 +176,7 @@ func (a *ConnectionPages) page(c *fiber.Ctx, p views.ConnectionProps) error {
 	if p.Errors == nil {
 		p.ClientID, p.Scopes = stored.ID, stored.Scopes
 	}
-	p.HasSecret, p.ConfirmAt = config.OAuthClientSecret != "", a.need.confirmAt(c, connectionPath(config.ID))
+	p.HasSecret = config.OAuthClientSecret != ""
 	return web.Render(c, views.Connection(p))
 }
 

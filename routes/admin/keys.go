@@ -32,13 +32,12 @@ type Keys struct {
 	directory ProjectDirectory
 	health    HealthSource
 	keys      KeyKeeper
-	need      NeedStepUp
 	now       func() time.Time
 }
 
 // NewKeys returns the handlers.
-func NewKeys(pages *Pages, directory ProjectDirectory, health HealthSource, keys KeyKeeper, need NeedStepUp, now func() time.Time) *Keys {
-	return &Keys{pages: pages, directory: directory, health: health, keys: keys, need: need, now: now}
+func NewKeys(pages *Pages, directory ProjectDirectory, health HealthSource, keys KeyKeeper, now func() time.Time) *Keys {
+	return &Keys{pages: pages, directory: directory, health: health, keys: keys, now: now}
 }
 
 // keysPerPage is how many keys one page lists.
@@ -136,7 +135,7 @@ func (a *Keys) page(c *fiber.Ctx, p admin.KeysProps) error {
 		return err
 	}
 	p.Frame = a.pages.Frame(c, title(project, "Keys"), layout.SectionProjects)
-	p.Project, p.Now, p.ConfirmURL = headOf(project, a.health, layout.TabKeys), a.now(), a.need.confirmAt(c, a.path(c))
+	p.Project, p.Now = headOf(project, a.health, layout.TabKeys), a.now()
 	for _, row := range rows {
 		over := row.RevokedAt != nil || row.ExpiresAt != nil && !row.ExpiresAt.After(p.Now)
 		if over && !p.Ended {

@@ -45,13 +45,13 @@ type Servers struct {
 	reader    ServerReader
 	calls     CallLog
 	store     ServerStore
-	need      NeedStepUp
+	stepUp    StepUpGate
 }
 
-// NewServers returns the handlers. need says who has to prove who they are
-// before credentials are changed.
-func NewServers(pages *Pages, directory ProjectDirectory, reader ServerReader, calls CallLog, store ServerStore, need NeedStepUp) *Servers {
-	return &Servers{pages: pages, directory: directory, reader: reader, calls: calls, store: store, need: need}
+// NewServers returns the handlers. stepUp decides who may send stored
+// credentials to another address.
+func NewServers(pages *Pages, directory ProjectDirectory, reader ServerReader, calls CallLog, store ServerStore, stepUp StepUpGate) *Servers {
+	return &Servers{pages: pages, directory: directory, reader: reader, calls: calls, store: store, stepUp: stepUp}
 }
 
 // List serves GET /admin/projects/:projectSlug/servers.
