@@ -44,7 +44,7 @@ func TestFormSurvivesWrongPasswords(t *testing.T) {
 	}
 	w.wantKeys(t, 0)
 	done := w.confirm(t, got, "/login/again", url.Values{"password": {password}})
-	if done.Status != http.StatusOK {
+	if done.Status != http.StatusSeeOther || !strings.HasPrefix(done.Location, keysForm+"/") {
 		t.Errorf("then %d %q", done.Status, done.Location)
 	}
 	w.wantKeys(t, 1)
@@ -134,12 +134,12 @@ func TestOpenPagesStayGoodAfterConfirming(t *testing.T) {
 	old := w.csrf
 	w.confirm(t, w.post(t, keysForm, newKeyForm()), "/login/again", url.Values{"password": {password}})
 	w.csrf = old // of a page in another window
-	if got := w.post(t, keysForm, newKeyForm()); got.Status != http.StatusOK {
+	if got := w.post(t, keysForm, newKeyForm()); got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Location, keysForm+"/") {
 		t.Errorf("after a confirmation: %d %q", got.Status, got.Location)
 	}
 	w.expire(t)
 	w.confirm(t, w.post(t, keysForm, newKeyForm()), "/login", url.Values{"email": {formAdmin}, "password": {password}})
-	if got := w.post(t, keysForm, newKeyForm()); got.Status != http.StatusOK {
+	if got := w.post(t, keysForm, newKeyForm()); got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Location, keysForm+"/") {
 		t.Errorf("after signing in again: %d %q", got.Status, got.Location)
 	}
 	w.wantKeys(t, 4)
@@ -160,7 +160,7 @@ func TestConfirmInPlace(t *testing.T) {
 	if got := w.post(t, "/login/again", values("dialog", "1", "password", password)); got.Status != http.StatusNoContent {
 		t.Errorf("the password: %d", got.Status)
 	}
-	if got := w.post(t, keysForm, newKeyForm()); got.Status != http.StatusOK {
+	if got := w.post(t, keysForm, newKeyForm()); !strings.HasPrefix(got.Location, keysForm+"/") {
 		t.Errorf("the form then leads to %q", got.Location)
 	}
 }
@@ -252,7 +252,7 @@ func TestSingleSignOnSendsTheForm(t *testing.T) {
 		if link == nil {
 			t.Fatalf("no link to the provider in the page with status %d", asked.Status)
 		}
-		if got := follow(strings.ReplaceAll(link[1], "&amp;", "&")); got.Status != http.StatusOK {
+		if got := follow(strings.ReplaceAll(link[1], "&amp;", "&")); got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Location, keysForm+"/") {
 			t.Errorf("the provider leads to %d %q %q", got.Status, got.Location, got.Flash)
 		}
 		w.wantKeys(t, n+1)

@@ -107,7 +107,7 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, failures 
 	ring := s.Config.Keys
 	projectPages := adminpages.NewProjects(frames, s.Directory, s.Syncer, s.Calls, s.Projects)
 	toolPages := adminpages.NewTools(frames, s.Directory, s.Syncer, s.Projects, s.Gateway)
-	keyPages := adminpages.NewKeys(frames, s.Directory, s.Syncer, s.Keys, time.Now)
+	keyPages := adminpages.NewKeys(frames, s.Directory, s.Syncer, s.Keys, ring, time.Now)
 	auditPages := adminpages.NewAudit(frames, s.Audit, page.NewCursors(s.Config.Keys), time.Now)
 	codePages := adminpages.NewCodeMode(adminpages.CodeModeOptions{
 		Pages: frames, Directory: s.Directory, Health: s.Syncer, Store: s.Projects, Declarations: s.Declarations, Unchecked: s.Arguments.Unchecked,
@@ -234,6 +234,7 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, failures 
 		{post, "/admin/projects/:projectSlug/code-mode/runs/:id/replay", codePages.Replay, admin},
 		{get, "/admin/projects/:projectSlug/keys", keyPages.List, viewer},
 		{post, "/admin/projects/:projectSlug/keys", keyPages.Create, careful},
+		{get, "/admin/projects/:projectSlug/keys/:id", keyPages.Show, viewer},
 		{post, "/admin/projects/:projectSlug/keys/:id/rotate", keyPages.Rotate, careful},
 		{post, "/admin/projects/:projectSlug/keys/:id/revoke", keyPages.Revoke, careful},
 		{get, "/admin/audit", auditPages.List, viewer},

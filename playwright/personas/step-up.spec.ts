@@ -81,10 +81,11 @@ test("a form above the page confirms in place too", async ({ page, gateway }) =>
   await page.getByRole("button", { name: "Create key" }).click();
   await page.getByRole("link", { name: "I have stored it" }).click();
   await page.locator("summary", { hasText: "Rotate" }).click();
+  await expect(page.getByLabel("Old key")).toHaveValue("0s");
   await anHourLater(gateway);
   await page.getByRole("button", { name: "Rotate key" }).click();
   await confirm(page);
-  await expect(page.getByText("The old key works until")).toBeVisible();
+  await expect(page.getByText("The old key no longer works.")).toBeVisible();
 });
 
 test.describe("without scripts", () => {
