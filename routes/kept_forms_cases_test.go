@@ -20,6 +20,7 @@ type formWorld struct {
 	upstream, source string // addresses of an MCP server and of a catalog
 	project          *models.Project
 	entry, template  string
+	undo             string // token of what takes the last approvals back
 }
 
 // fill creates what the forms change.
@@ -176,7 +177,17 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 
 		{route: project + "/tools", make: at("/admin/projects/p/tools?x=1", "tool", "clock__current_time", "enabled", "false")},
 		{route: project + "/tools/:name/enabled", make: at("/admin/projects/p/tools/clock__current_time/enabled", "enabled", "true")},
-		{route: project + "/tools/:name/approve", make: at("/admin/projects/p/tools/held__current_time/approve")},
+		{route: project + "/tools/:name/approve", make: func(t *testing.T, w *formWorld) (string, url.Values) {
+			shown := newBrowser(t, w.App).send(t, "/admin/projects/p/tools/held__current_time", nil)
+			return "/admin/projects/p/tools/held__current_time/approve", values("hash", hiddenField(t, shown.Body, "hash"))
+		}},
+		{route: project + "/tools/review", make: func(t *testing.T, w *formWorld) (string, url.Values) {
+			w.undo = w.browser.post(t, "/admin/projects/p/tools/review", url.Values{"tool": w.review(t, "/admin/projects/p/tools/review")}).FlashUndo
+			return "/admin/projects/p/tools/review", values("tool", "no-such hash", "undo", "1")
+		}},
+		{route: "/admin/undo", make: func(_ *testing.T, w *formWorld) (string, url.Values) {
+			return "/admin/undo", values("form", w.undo)
+		}},
 		{route: project + "/tools/:name/try", shows: http.StatusOK, want: "Europe/Berlin", make: at("/admin/projects/p/tools/clock__current_time/try", "as", "json", "arguments", `{"zone":"Europe/Berlin"}`)},
 		{route: project + "/code-mode", make: at("/admin/projects/p/code-mode", "enabled", "on", "timeout", "9")},
 		{route: project + "/code-mode/run", make: at("/admin/projects/p/code-mode/run", "code", "return 6 * 7;")},

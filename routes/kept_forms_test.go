@@ -20,6 +20,7 @@ import (
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/access"
 	"mcpgateway/services/secrets"
+	"mcpgateway/views/layout"
 )
 
 // browser is a browser with a session of the administrator.
@@ -35,6 +36,8 @@ type page struct {
 	Location string
 	Flash    string
 	Body     string
+
+	FlashLink, FlashUndo string // what the message leads to
 }
 
 const formAdmin = "ada@example.com"
@@ -77,7 +80,7 @@ func (b *browser) send(t *testing.T, path string, form url.Values, header ...str
 	got := page{Status: answer.StatusCode, Location: answer.Header.Get("Location"), Body: string(body)}
 	for _, cookie := range answer.Cookies() {
 		if cookie.Name == "flash" {
-			got.Flash = flashText(t, cookie.Value)
+			got.Flash, got.FlashLink, got.FlashUndo = flashOf(t, cookie.Value)
 			continue
 		}
 		if b.cookies[cookie.Name] = cookie.Value; cookie.Value == "" {
@@ -94,17 +97,17 @@ func (b *browser) post(t *testing.T, path string, form url.Values) page {
 	return b.send(t, path, form, "Referer", "http://127.0.0.1:8080/admin/people?query=x")
 }
 
-func flashText(t *testing.T, value string) string {
+func flashOf(t *testing.T, value string) (text, link, undo string) {
 	t.Helper()
 	raw, err := base64.RawURLEncoding.DecodeString(value)
 	if err != nil || len(raw) == 0 {
-		return ""
+		return "", "", ""
 	}
-	var flash struct{ Text string }
+	var flash layout.Flash
 	if err := json.Unmarshal(raw, &flash); err != nil {
 		t.Fatal(err)
 	}
-	return flash.Text
+	return flash.Text, flash.LinkURL, flash.Undo
 }
 
 // age changes the columns of every session as if time had passed.
@@ -202,7 +205,7 @@ func TestEveryFormIsCarriedOut(t *testing.T) {
 					t.Errorf("%s: status %d, want %d with %q (%s %q)", f.route, got.Status, f.status(), f.want, got.Location, got.Flash)
 				}
 				got.Location, got.Flash = ids.ReplaceAllString(got.Location, "ID"), durations.ReplaceAllString(ids.ReplaceAllString(got.Flash, "ID"), "n ms")
-				got.Body = ""
+				got.Body, got.FlashUndo = "", ""
 				effects[mode][f.route+f.variant] = effect{got, w.audited(t)[len(before):]}
 				if f.ends {
 					w.browser = newBrowser(t, w.App)

@@ -106,7 +106,7 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, failures 
 	peoplePages := adminpages.NewPeople(frames, s.People, s.SingleSignOn != nil, time.Now)
 	ring := s.Config.Keys
 	projectPages := adminpages.NewProjects(frames, s.Directory, s.Syncer, s.Calls, s.Projects)
-	toolPages := adminpages.NewTools(frames, s.Directory, s.Syncer, s.Projects, s.Gateway)
+	toolPages := adminpages.NewTools(frames, s.Directory, s.Syncer, s.Projects, s.Gateway, guards)
 	keyPages := adminpages.NewKeys(frames, s.Directory, s.Syncer, s.Keys, ring, time.Now)
 	auditPages := adminpages.NewAudit(frames, s.Audit, page.NewCursors(s.Config.Keys), time.Now)
 	codePages := adminpages.NewCodeMode(adminpages.CodeModeOptions{
@@ -219,6 +219,9 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, failures 
 		{post, "/admin/people/:id/delete", peoplePages.Delete, careful},
 		{get, "/admin/projects/:projectSlug/tools", toolPages.List, viewer},
 		{post, "/admin/projects/:projectSlug/tools", toolPages.SwitchMany, admin},
+		{get, "/admin/projects/:projectSlug/tools/review", toolPages.Review, admin},
+		{post, "/admin/projects/:projectSlug/tools/review", toolPages.ApproveMany, admin},
+		{post, "/admin/undo", resume.Undo, admin},
 		{get, "/admin/projects/:projectSlug/tools/:name", toolPages.Show, viewer},
 		{post, "/admin/projects/:projectSlug/tools/:name/enabled", toolPages.Switch, admin},
 		{post, "/admin/projects/:projectSlug/tools/:name/approve", toolPages.Approve, admin},

@@ -32,6 +32,17 @@ func (g *Guards) keep(c *fiber.Ctx, p *Person) (token string, err error) {
 	return g.options.Forms.Keep(c.UserContext(), p, form)
 }
 
+// KeepUndo stores the form that takes back what the request does, and returns
+// its token: "" without a user.
+func (g *Guards) KeepUndo(c *fiber.Ctx, path string, form url.Values) (token string, err error) {
+	p := PersonOf(c)
+	if p == nil || g.options.Forms == nil {
+		return "", nil
+	}
+	kept := Form{Method: fiber.MethodPost, URL: path, ContentType: fiber.MIMEApplicationForm, Body: []byte(form.Encode())}
+	return g.options.Forms.Keep(c.UserContext(), p, kept)
+}
+
 // keepExpired is keep for a form that came after its session had expired. Only
 // what a page of ours sent with that session's token is stored.
 func (g *Guards) keepExpired(c *fiber.Ctx) (token string, err error) {

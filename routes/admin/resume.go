@@ -95,6 +95,23 @@ func (r *Resume) Continue(c *fiber.Ctx, in access.SignedIn, from origin) error {
 	return r.guards.Replay(c, web.Form(form), in.Cookie.Reveal(), in.Session.CSRF)
 }
 
+// Undo serves POST /admin/undo: it carries out the form that takes the last
+// action back.
+func (r *Resume) Undo(c *fiber.Ctx) error {
+	p := web.PersonOf(c)
+	if p == nil {
+		return fault.Unauthorized()
+	}
+	form, err := r.forms.Take(c.UserContext(), posted(c, "form"), p.ID, p.SessionID)
+	if fault.Is(err, fault.CodeNotFound) {
+		return Failed(c, homePath, fault.Invalid("This can no longer be undone."))
+	}
+	if err != nil {
+		return err
+	}
+	return r.guards.Replay(c, web.Form(form), r.guards.SessionCookie(c), p.CSRF)
+}
+
 // act returns what the form of an origin is about to do, in words.
 func (r *Resume) act(c *fiber.Ctx, from origin) string {
 	p := web.PersonOf(c)

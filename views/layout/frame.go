@@ -79,8 +79,11 @@ type Banner struct {
 
 // Flash is the result of an action, shown once on the page that follows it.
 type Flash struct {
-	Tone string // "", "ok", "warn" or "bad"
-	Text string
+	Tone      string // "", "ok", "warn" or "bad"
+	Text      string
+	LinkLabel string `json:",omitempty"` // with LinkURL, what can be done about it
+	LinkURL   string `json:",omitempty"`
+	Undo      string `json:",omitempty"` // token of the form that takes the action back
 }
 
 // Shell returns the frame of the administration around its children: the side
