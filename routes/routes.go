@@ -3,9 +3,11 @@ package routes
 
 import (
 	"log/slog"
+	"net/http"
 	"slices"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
 	adminpages "mcpgateway/routes/admin"
@@ -46,12 +48,14 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 	c := s.Config
 	names := web.NewNames(c.PublicURL, c.AllowedHosts, c.AllowedOrigins, c.LoopbackListener)
 	assets := layout.NewAssets(static.URL)
+	var guards *web.Guards
 	app := web.New(web.Options{
 		Names: names, HTTPS: c.PublicURL.Scheme == "https", TrustedProxies: c.TrustedProxies, Log: log,
-		ErrorPage: ui.ErrorPage(assets), Requests: s.Metrics, Draining: s.Draining, Spans: spansOf(s.Tracer),
+		ErrorPage: errorPage(adminpages.NewPages(assets, adminpages.Banners(s.Waiting)), &guards), Requests: s.Metrics, Draining: s.Draining, Spans: spansOf(s.Tracer),
 	})
 	failures := web.NewFailureLimit(time.Now)
-	guards, before := newGuards(s, failures)
+	var before map[guard][]fiber.Handler
+	guards, before = newGuards(s, failures)
 	for _, r := range table(s, names, guards, failures, assets) {
 		chain, declared := before[r.guard]
 		if !declared {
@@ -68,6 +72,17 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 		}
 	}
 	return app
+}
+
+// errorPage returns the pages of failed requests. Users who are signed in keep
+// the navigation, also where no guard has seen the request.
+func errorPage(frames *adminpages.Pages, guards **web.Guards) web.ErrorPage {
+	return func(c *fiber.Ctx, status int, message, requestID string) templ.Component {
+		if g := *guards; g != nil && web.PersonOf(c) == nil && g.SessionCookie(c) != "" {
+			_ = g.Identify(c) // without the database the page is a visitor's
+		}
+		return ui.ErrorPage(frames.Frame(c, http.StatusText(status), layout.SectionNone), status, message, requestID)
+	}
 }
 
 func table(s *services.Services, names *web.Names, guards *web.Guards, failures *web.FailureLimit, assets layout.Assets) []route {
@@ -103,6 +118,7 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, failures 
 	setup, login, stepUp := adminpages.NewSetup(frames, s.People, s.Demo, guards), adminpages.NewLogin(frames, s.People, guards, resume, ssoName), adminpages.NewStepUp(frames, s.People, guards, resume, s.People.NeedStepUp, ssoName)
 	signOn := adminpages.NewSingleSignOn(frames, sso, guards, resume, ssoName)
 	account := adminpages.NewAccount(frames, s.People, guards, time.Now)
+	me := adminpages.NewMe(frames, s.OAuth, s.Config.PublicURL)
 	peoplePages := adminpages.NewPeople(frames, s.People, s.SingleSignOn != nil, time.Now)
 	ring := s.Config.Keys
 	projectPages := adminpages.NewProjects(frames, s.Directory, s.Syncer, s.Calls, s.Projects)
@@ -252,7 +268,8 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, failures 
 
 		{get, "/kit", kit.Page, open},
 		{get, "/kit/live", kit.Live, open},
-		{get, "/admin", projectPages.List, viewer},
+		{get, "/me", me.Show, person},
+		{get, "/admin", projectPages.List, person},
 		{get, "/admin/projects/new", projectPages.New, viewer},
 		{post, "/admin/projects", projectPages.Create, admin},
 		{get, "/admin/projects/:projectSlug", connect.Show, viewer},

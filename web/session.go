@@ -163,6 +163,15 @@ func PersonOf(c *fiber.Ctx) *Person {
 // for itself: the cookie beside it is not looked at, so that the two are never
 // combined.
 func (g *Guards) know(c *fiber.Ctx) error {
+	if err := g.Identify(c); err != nil {
+		return err
+	}
+	return c.Next()
+}
+
+// Identify finds out who makes the request, as every guard does, for requests
+// that no guard has seen.
+func (g *Guards) Identify(c *fiber.Ctx) error {
 	actor := Actor{Kind: "client", IP: c.IP(), RequestID: EventOf(c).RequestID}
 	switch header := c.Get(fiber.HeaderAuthorization); {
 	case header != "":
@@ -187,7 +196,7 @@ func (g *Guards) know(c *fiber.Ctx) error {
 	}
 	c.SetUserContext(g.options.Act(c.UserContext(), actor))
 	c.Vary(fiber.HeaderCookie)
-	return c.Next()
+	return nil
 }
 
 // checkToken notes in the request that its Authorization header carries the
@@ -232,8 +241,16 @@ func (g *Guards) need(roles ...string) fiber.Handler {
 		if g.options.Denied != nil {
 			g.options.Denied(c.UserContext(), c.Method()+" "+EventOf(c).Route, p.Role)
 		}
-		return fault.Forbidden("your role %q may not do this: ask an administrator", p.Role)
+		return forbiddenRole(p.Role)
 	}
+}
+
+// forbiddenRole returns the fault for a person whose role may not use a route.
+func forbiddenRole(role string) error {
+	if role == RoleViewer {
+		return fault.Forbidden("Viewers can look, not change. Ask an administrator")
+	}
+	return fault.Forbidden("Members can't use this page. Ask an administrator")
 }
 
 // sendTo answers with a redirect to a page that leads back here, with the token

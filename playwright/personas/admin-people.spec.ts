@@ -167,7 +167,10 @@ test("people are added, changed, blocked and deleted", async ({ page, gateway, b
   await theirs.getByLabel("Password").fill(vera.password);
   await theirs.getByRole("button", { name: "Sign in" }).click();
   await expect(theirs.getByRole("heading", { level: 1 })).toHaveText("Your account");
-  expect((await theirs.request.get("/admin")).status(), "a member in the administration").toBe(403);
+  expect((await theirs.request.get("/admin/people")).status(), "a member in the administration").toBe(403);
+  await theirs.goto("/admin");
+  await expect(theirs.getByRole("heading", { level: 1 })).toHaveText("Your projects");
+  await theirs.goto("/admin/account");
 
   await page.getByRole("row", { name: email }).getByRole("link").click();
   await page.getByRole("textbox", { name: "Name" }).fill("Grace");
