@@ -62,7 +62,10 @@ func newGuards(s *services.Services, failures *web.FailureLimit) (*web.Guards, m
 type sessions struct{ people *access.People }
 
 // Person returns the person of a session cookie's value; nil is nobody.
-func (s sessions) Person(ctx context.Context, cookie string) (*web.Person, error) {
+func (s sessions) Person(ctx context.Context, cookie string, active bool) (*web.Person, error) {
+	if !active {
+		return personOf(s.people.WatchingSession(ctx, cookie))
+	}
 	return personOf(s.people.Session(ctx, cookie))
 }
 

@@ -104,9 +104,10 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, failures 
 	metadata := oauth.NewMetadata(s.Config.PublicURL, s.Directory)
 	authorize := oauth.NewAuthorize(s.OAuth, s.Directory, assets, loginPath)
 	token, register, grants := oauth.NewToken(s.OAuth, failures), oauth.NewRegister(s.OAuth), oauth.NewGrants(s.OAuth, assets, time.Now)
+	syncer := adminpages.Health{Syncer: s.Syncer, ConnectionWaits: s.Waiting}
 	frames := adminpages.NewPages(assets, adminpages.Banners(s.Waiting))
 	activity := adminpages.NewActivity(adminpages.ActivityOptions{
-		Pages: frames, Guards: guards, Directory: s.Directory, Health: s.Syncer, Calls: s.Calls, Keys: s.Keys, People: s.People, Cursors: page.NewCursors(s.Config.Keys),
+		Pages: frames, Guards: guards, Directory: s.Directory, Health: syncer, Calls: s.Calls, Keys: s.Keys, People: s.People, Cursors: page.NewCursors(s.Config.Keys),
 	})
 	s.Metrics.Streams("mcp", endpoint.OpenStreams)
 	s.Metrics.Streams("activity", activity.OpenStreams)
@@ -121,21 +122,21 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, failures 
 	me := adminpages.NewMe(frames, s.OAuth, s.Config.PublicURL)
 	peoplePages := adminpages.NewPeople(frames, s.People, s.SingleSignOn != nil, time.Now)
 	ring := s.Config.Keys
-	projectPages := adminpages.NewProjects(frames, s.Directory, s.Syncer, s.Calls, s.Projects)
-	toolPages := adminpages.NewTools(frames, s.Directory, s.Syncer, s.Projects, s.Gateway, guards)
-	keyPages := adminpages.NewKeys(frames, s.Directory, s.Syncer, s.Keys, ring, time.Now)
+	projectPages := adminpages.NewProjects(frames, s.Directory, syncer, s.Calls, s.Projects)
+	toolPages := adminpages.NewTools(frames, s.Directory, syncer, s.Projects, s.Gateway, guards)
+	keyPages := adminpages.NewKeys(frames, s.Directory, syncer, s.Keys, ring, time.Now)
 	auditPages := adminpages.NewAudit(frames, s.Audit, page.NewCursors(s.Config.Keys), time.Now)
 	codePages := adminpages.NewCodeMode(adminpages.CodeModeOptions{
-		Pages: frames, Directory: s.Directory, Health: s.Syncer, Store: s.Projects, Declarations: s.Declarations, Unchecked: s.Arguments.Unchecked,
+		Pages: frames, Directory: s.Directory, Health: syncer, Store: s.Projects, Declarations: s.Declarations, Unchecked: s.Arguments.Unchecked,
 		Runner: s.Gateway, CanTypecheck: s.Runner.CanTypecheck(), Traces: s.CodeRuns, Keys: s.Keys, People: s.People, Now: time.Now,
 	})
 	settings := adminpages.NewSettings(frames, adminpages.Facts{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now)
-	connect := adminpages.NewConnect(frames, s.Directory, s.Syncer, s.Gateway, s.Keys, s.Config.PublicURL)
-	serverPages := adminpages.NewServers(frames, s.Directory, s.Syncer, s.Calls, s.Projects, guards)
-	wizard := adminpages.NewServerWizard(frames, s.Directory, s.Syncer, s.Projects, s.Catalog, ring)
-	projectSettings := adminpages.NewProjectSettings(frames, s.Directory, s.Syncer, s.Projects, s.People, s.Keys)
+	connect := adminpages.NewConnect(frames, s.Directory, syncer, s.Gateway, s.Keys, s.Config.PublicURL)
+	serverPages := adminpages.NewServers(frames, s.Directory, syncer, s.Calls, s.Projects, guards)
+	wizard := adminpages.NewServerWizard(frames, s.Directory, syncer, s.Projects, s.Catalog, ring)
+	projectSettings := adminpages.NewProjectSettings(frames, s.Directory, syncer, s.Projects, s.People, s.Keys)
 	files := adminpages.NewImportExport(frames, s.Projects, ring)
-	catalogPages, catalogUse := adminpages.NewCatalog(frames, s.CatalogStore), adminpages.NewCatalogUse(frames, s.Directory, s.Catalog, s.Projects, s.Syncer)
+	catalogPages, catalogUse := adminpages.NewCatalog(frames, s.CatalogStore), adminpages.NewCatalogUse(frames, s.Directory, s.Catalog, s.Projects, syncer)
 	connections := adminpages.NewConnections(s.Connections)
 	connectionPages := adminpages.NewConnectionPages(frames, s.Directory, s.Connections, s.Projects, s.Audit, s.Config.PublicURL, time.Now)
 	connectionAPI := api.NewConnections(s.Connections, s.Config.PublicURL, adminpages.StartConnectionPath)

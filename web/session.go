@@ -39,8 +39,9 @@ type Person struct {
 // Sessions finds the person of a session cookie's value. No such session is
 // nil without an error.
 type Sessions interface {
-	// Person returns the person of a live session.
-	Person(ctx context.Context, cookie string) (*Person, error)
+	// Person returns the person of a live session. active is false for
+	// requests that an open page makes without its user.
+	Person(ctx context.Context, cookie string, active bool) (*Person, error)
 	// Expired returns the person of a session that ended by its age.
 	Expired(ctx context.Context, cookie string) (*Person, error)
 }
@@ -146,6 +147,9 @@ func (g *Guards) StepUp(c *fiber.Ctx) (ok bool, err error) {
 	return false, g.sendTo(c, g.options.StepUpPath, form)
 }
 
+// headerBackground marks requests that a page makes without its user.
+const headerBackground = "X-Background"
+
 // Keys of what guards leave in a request.
 const (
 	personKey = "person"
@@ -185,7 +189,7 @@ func (g *Guards) Identify(c *fiber.Ctx) error {
 			actor.Kind, actor.Name = "token", "administration token"
 		}
 	case c.Cookies(g.sessionName()) != "":
-		p, err := g.options.Sessions.Person(c.UserContext(), c.Cookies(g.sessionName()))
+		p, err := g.options.Sessions.Person(c.UserContext(), c.Cookies(g.sessionName()), c.Get(headerBackground) == "")
 		if err != nil {
 			return err
 		}

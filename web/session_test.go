@@ -23,7 +23,7 @@ const adminToken = "administration-token"
 // people are sessions by the cookie's value; "broken" fails.
 type people map[string]*web.Person
 
-func (p people) Person(_ context.Context, cookie string) (*web.Person, error) {
+func (p people) Person(_ context.Context, cookie string, _ bool) (*web.Person, error) {
 	if cookie == "broken" {
 		return nil, errors.New("the database is down")
 	}

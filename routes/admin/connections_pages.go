@@ -98,6 +98,9 @@ func (a *ConnectionPages) rows(statuses map[string]oauthclient.Status) []views.C
 
 func connectionRow(p *toolset.Snapshot, server *toolset.Server, s oauthclient.Status) views.ConnectionRow {
 	config := server.Config
+	if s.State == oauthclient.NeedsReauth && !s.WasConnected() {
+		s.State, s.Reason = oauthclient.NotConnected, "" // there is nothing to connect again
+	}
 	return views.ConnectionRow{
 		ServerID: config.ID, Alias: config.Alias, URL: config.URL, Slug: p.Project.Slug, Project: ui.Clean(cmp.Or(p.Project.Name, p.Project.Slug)),
 		Enabled: config.Enabled, State: views.ConnectionStateOf(string(s.State)), Reason: s.Reason,

@@ -105,7 +105,7 @@ func (a *Servers) latency(ctx context.Context, p *toolset.Snapshot, alias string
 func (a *Servers) row(p *toolset.Snapshot, server *toolset.Server, latency map[string]time.Duration) views.ServerRow {
 	config := server.Config
 	health := a.reader.Health(config.ID)
-	state, problem := stateOf(server, health)
+	state, problem := stateOf(server, a.reader)
 	shown, known := toolsOf(p, config.ID)
 	row := views.ServerRow{
 		ID: config.ID, Alias: config.Alias, URL: config.URL, OAuth: config.AuthType == models.UpstreamAuthOAuth, Enabled: config.Enabled,
@@ -118,7 +118,7 @@ func (a *Servers) row(p *toolset.Snapshot, server *toolset.Server, latency map[s
 		row.MS = max(d.Milliseconds(), 1)
 	}
 	if server.Inventory != nil {
-		row.SyncedAt = health.LastSync(server.Inventory.SyncedAt)
+		row.SyncedAt, row.TriedAt = health.LastSync(server.Inventory.SyncedAt), &server.Inventory.AttemptedAt
 	}
 	return row
 }

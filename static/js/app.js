@@ -128,12 +128,24 @@ define("confirm-dialog", (element) => {
   }
 });
 
+/** Draws the parts of the page anew that a live list makes out of date. */
+async function refreshLiveParts() {
+  const answer = await fetch(location.href, { headers: { "X-Background": "1" } });
+  if (!answer.ok || answer.redirected) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  for (const part of document.querySelectorAll("[data-live-part]")) {
+    const now = page.getElementById(part.id);
+    if (!now) return location.reload(); // the page has another form now
+    part.replaceWith(document.adoptNode(now));
+  }
+}
+
 define("live-tail", (element) => {
   const list = element.querySelector("ul");
   const pause = element.querySelector("[data-pause]");
   const state = element.querySelector("[data-state]");
   const keep = Number(element.dataset.keep);
-  let source;
+  let source, due;
   const show = (word, tone) => {
     state.textContent = word;
     state.className = `badge dot ${tone}`;
@@ -145,9 +157,17 @@ define("live-tail", (element) => {
     source.onmessage = ({ data }) => {
       list.insertAdjacentHTML("afterbegin", data);
       while (list.children.length > keep) list.lastElementChild.remove();
+      due ??= setTimeout(() => {
+        due = undefined;
+        refreshLiveParts().catch(() => {}); // the next event tries again
+      }, 2000);
     };
   };
-  const stop = () => source?.close();
+  const stop = () => {
+    source?.close();
+    clearTimeout(due);
+    due = undefined;
+  };
   pause.addEventListener("click", () => {
     const paused = pause.ariaPressed !== "true";
     pause.ariaPressed = String(paused);
@@ -215,7 +235,7 @@ define("live-form", (element) => {
   const stopped = async () => {
     show("Stopped", "warn");
     for (const step of steps.querySelectorAll("[data-open]")) {
-      step.querySelector(".badge").textContent = "Cancelled";
+      step.querySelector(".badge").textContent = "Stopped";
       delete step.dataset.open;
     }
     const at = kept;
