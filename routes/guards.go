@@ -3,6 +3,7 @@ package routes
 import (
 	"context"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -54,6 +55,7 @@ func newGuards(s *services.Services) (*web.Guards, map[guard][]fiber.Handler) {
 	g := web.NewGuards(web.GuardOptions{
 		Sessions: sessions{s.People}, Token: access.NewAdminToken(s.Config.AdminToken), Failures: web.NewFailureLimit(time.Now), PublicURL: s.Config.PublicURL,
 		NeedStepUp: s.People.NeedStepUp, Act: act, Denied: s.Denials.Record, LoginPath: loginPath, StepUpPath: stepUpPath,
+		Forms: forms{s.KeptForms}, KeepsForm: keepsForm,
 	})
 	perAddress := web.NewAddressLimit(publicPerSecond, publicBurst, time.Now).Handler
 	return g, map[guard][]fiber.Handler{
@@ -66,8 +68,19 @@ func newGuards(s *services.Services) (*web.Guards, map[guard][]fiber.Handler) {
 type sessions struct{ people *access.People }
 
 // Person returns the person of a session cookie's value; nil is nobody.
-func (s sessions) Person(ctx context.Context, cookie string) (*web.Person, error) {
-	info, err := s.people.Session(ctx, cookie)
+func (s sessions) Person(ctx context.Context, cookie string, active bool) (*web.Person, error) {
+	if !active {
+		return personOf(s.people.WatchingSession(ctx, cookie))
+	}
+	return personOf(s.people.Session(ctx, cookie))
+}
+
+// Expired returns the person of a session that ended by its age.
+func (s sessions) Expired(ctx context.Context, cookie string) (*web.Person, error) {
+	return personOf(s.people.ExpiredSession(ctx, cookie))
+}
+
+func personOf(info access.SessionInfo, err error) (*web.Person, error) {
 	if fault.Is(err, fault.CodeUnauthorized) {
 		return nil, nil
 	}
@@ -76,8 +89,23 @@ func (s sessions) Person(ctx context.Context, cookie string) (*web.Person, error
 	}
 	p := info.Person
 	return &web.Person{
-		ID: p.ID, Name: p.Name, Email: p.Email, Role: string(p.Role), SessionID: info.ID, CSRF: info.CSRF, AuthenticatedAt: info.AuthenticatedAt,
+		ID: p.ID, Name: p.Name, Email: p.Email, Role: string(p.Role), SessionID: info.ID, CSRF: info.CSRF, ConfirmedUntil: info.ConfirmedUntil,
 	}, nil
+}
+
+// forms stores forms that wait for their users.
+type forms struct{ kept *access.KeptForms }
+
+// Keep stores a form of a person's session.
+func (f forms) Keep(ctx context.Context, p *web.Person, form web.Form) (string, error) {
+	return f.kept.Keep(ctx, p.ID, p.SessionID, access.KeptForm(form))
+}
+
+// keepsForm reports whether a form posted to the path waits for its user to
+// sign in again: those of the administration and of connected apps. A consent
+// is bound to the session that it began in.
+func keepsForm(path string) bool {
+	return strings.HasPrefix(path, "/admin/") || strings.HasPrefix(path, "/oauth/grants/")
 }
 
 // act records what a request changes as its actor's.

@@ -3,9 +3,11 @@ package routes
 
 import (
 	"log/slog"
+	"net/http"
 	"slices"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
 	adminpages "mcpgateway/routes/admin"
@@ -46,11 +48,13 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 	c := s.Config
 	names := web.NewNames(c.PublicURL, c.AllowedHosts, c.AllowedOrigins, c.LoopbackListener)
 	assets := layout.NewAssets(static.URL)
+	var guards *web.Guards
 	app := web.New(web.Options{
 		Names: names, HTTPS: c.PublicURL.Scheme == "https", TrustedProxies: c.TrustedProxies, Log: log,
-		ErrorPage: ui.ErrorPage(assets), Requests: s.Metrics, Draining: s.Draining, Spans: spansOf(s.Tracer),
+		ErrorPage: errorPage(adminpages.NewPages(assets, adminpages.Banners(s.Waiting)), &guards), Requests: s.Metrics, Draining: s.Draining, Spans: spansOf(s.Tracer),
 	})
-	guards, before := newGuards(s)
+	var before map[guard][]fiber.Handler
+	guards, before = newGuards(s)
 	for _, r := range table(s, names, guards, assets) {
 		chain, declared := before[r.guard]
 		if !declared {
@@ -67,6 +71,17 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 		}
 	}
 	return app
+}
+
+// errorPage returns the pages of failed requests. Users who are signed in keep
+// the navigation, also where no guard has seen the request.
+func errorPage(frames *adminpages.Pages, guards **web.Guards) web.ErrorPage {
+	return func(c *fiber.Ctx, status int, message, requestID string) templ.Component {
+		if g := *guards; g != nil && web.PersonOf(c) == nil && g.SessionCookie(c) != "" {
+			_ = g.Identify(c) // without the database the page is a visitor's
+		}
+		return ui.ErrorPage(frames.Frame(c, http.StatusText(status), layout.SectionNone), status, message, requestID)
+	}
 }
 
 func table(s *services.Services, names *web.Names, guards *web.Guards, assets layout.Assets) []route {
@@ -87,9 +102,10 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 	metadata := oauth.NewMetadata(s.Config.PublicURL, s.Directory)
 	authorize := oauth.NewAuthorize(s.OAuth, s.Directory, assets, loginPath)
 	token, register, grants := oauth.NewToken(s.OAuth, web.NewFailureLimit(time.Now)), oauth.NewRegister(s.OAuth), oauth.NewGrants(s.OAuth, assets, time.Now)
+	syncer := adminpages.Health{Syncer: s.Syncer, ConnectionWaits: s.Waiting}
 	frames := adminpages.NewPages(assets, adminpages.Banners(s.Waiting))
 	activity := adminpages.NewActivity(adminpages.ActivityOptions{
-		Pages: frames, Guards: guards, Directory: s.Directory, Health: s.Syncer, Calls: s.Calls, Keys: s.Keys, People: s.People, Cursors: page.NewCursors(s.Config.Keys),
+		Pages: frames, Guards: guards, Directory: s.Directory, Health: syncer, Calls: s.Calls, Keys: s.Keys, People: s.People, Cursors: page.NewCursors(s.Config.Keys),
 	})
 	s.Metrics.Streams("mcp", endpoint.OpenStreams)
 	s.Metrics.Streams("activity", activity.OpenStreams)
@@ -97,28 +113,30 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 	home, feeds := public.NewHome(publicPages, s.Catalog), public.NewFeeds(publicPages, s.Catalog)
 	registryPages, templatePages := public.NewRegistry(publicPages, s.Catalog, s.Directory), public.NewTemplates(publicPages, s.Catalog)
 	sso, ssoName := singleSignOn(s)
-	setup, login, stepUp := adminpages.NewSetup(frames, s.People, s.Demo, guards), adminpages.NewLogin(frames, s.People, guards, ssoName), adminpages.NewStepUp(frames, s.People, guards, ssoName)
-	signOn := adminpages.NewSingleSignOn(frames, sso, guards, ssoName)
+	resume := adminpages.NewResume(guards, s.KeptForms)
+	setup, login, stepUp := adminpages.NewSetup(frames, s.People, s.Demo, guards), adminpages.NewLogin(frames, s.People, guards, resume, ssoName), adminpages.NewStepUp(frames, s.People, guards, resume, s.People.NeedStepUp, ssoName)
+	signOn := adminpages.NewSingleSignOn(frames, sso, guards, resume, ssoName)
 	account := adminpages.NewAccount(frames, s.People, guards, time.Now)
+	me := adminpages.NewMe(frames, s.OAuth, s.Config.PublicURL)
 	peoplePages := adminpages.NewPeople(frames, s.People, s.SingleSignOn != nil, time.Now)
-	needStepUp, ring := adminpages.NeedStepUp(s.People.NeedStepUp), s.Config.Keys
-	projectPages := adminpages.NewProjects(frames, s.Directory, s.Syncer, s.Calls, s.Projects)
-	toolPages := adminpages.NewTools(frames, s.Directory, s.Syncer, s.Projects, s.Gateway)
-	keyPages := adminpages.NewKeys(frames, s.Directory, s.Syncer, s.Keys, needStepUp, time.Now)
+	ring := s.Config.Keys
+	projectPages := adminpages.NewProjects(frames, s.Directory, syncer, s.Calls, s.Projects)
+	toolPages := adminpages.NewTools(frames, s.Directory, syncer, s.Projects, s.Gateway, guards)
+	keyPages := adminpages.NewKeys(frames, s.Directory, syncer, s.Keys, ring, time.Now)
 	auditPages := adminpages.NewAudit(frames, s.Audit, page.NewCursors(s.Config.Keys), time.Now)
 	codePages := adminpages.NewCodeMode(adminpages.CodeModeOptions{
-		Pages: frames, Directory: s.Directory, Health: s.Syncer, Store: s.Projects, Declarations: s.Declarations, Unchecked: s.Arguments.Unchecked,
+		Pages: frames, Directory: s.Directory, Health: syncer, Store: s.Projects, Declarations: s.Declarations, Unchecked: s.Arguments.Unchecked,
 		Runner: s.Gateway, CanTypecheck: s.Runner.CanTypecheck(), Traces: s.CodeRuns, Keys: s.Keys, People: s.People, Now: time.Now,
 	})
 	settings := adminpages.NewSettings(frames, adminpages.Facts{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now)
-	connect := adminpages.NewConnect(frames, s.Directory, s.Syncer, s.Gateway, s.Keys, s.Config.PublicURL)
-	serverPages := adminpages.NewServers(frames, s.Directory, s.Syncer, s.Calls, s.Projects, needStepUp)
-	wizard := adminpages.NewServerWizard(frames, s.Directory, s.Syncer, s.Projects, s.Catalog, ring, needStepUp)
-	projectSettings := adminpages.NewProjectSettings(frames, s.Directory, s.Syncer, s.Projects, s.People, s.Keys)
-	files := adminpages.NewImportExport(frames, s.Projects, ring, needStepUp)
-	catalogPages, catalogUse := adminpages.NewCatalog(frames, s.CatalogStore), adminpages.NewCatalogUse(frames, s.Directory, s.Catalog, s.Projects, s.Syncer)
+	connect := adminpages.NewConnect(frames, s.Directory, syncer, s.Gateway, s.Keys, s.Config.PublicURL)
+	serverPages := adminpages.NewServers(frames, s.Directory, syncer, s.Calls, s.Projects, guards)
+	wizard := adminpages.NewServerWizard(frames, s.Directory, syncer, s.Projects, s.Catalog, ring)
+	projectSettings := adminpages.NewProjectSettings(frames, s.Directory, syncer, s.Projects, s.People, s.Keys)
+	files := adminpages.NewImportExport(frames, s.Projects, ring)
+	catalogPages, catalogUse := adminpages.NewCatalog(frames, s.CatalogStore), adminpages.NewCatalogUse(frames, s.Directory, s.Catalog, s.Projects, syncer)
 	connections := adminpages.NewConnections(frames, s.Connections)
-	connectionPages := adminpages.NewConnectionPages(frames, s.Directory, s.Connections, s.Projects, s.Audit, s.Config.PublicURL, needStepUp, time.Now)
+	connectionPages := adminpages.NewConnectionPages(frames, s.Directory, s.Connections, s.Projects, s.Audit, s.Config.PublicURL, time.Now)
 	connectionAPI := api.NewConnections(s.Connections, s.Config.PublicURL, adminpages.StartConnectionPath)
 	callback, clientDocument := oauth.NewCallback(s.Connections, connections), oauth.NewClientDocument(s.ClientDocument)
 	return append(devTable(s, assets), []route{
@@ -216,6 +234,9 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 		{post, "/admin/people/:id/delete", peoplePages.Delete, careful},
 		{get, "/admin/projects/:projectSlug/tools", toolPages.List, viewer},
 		{post, "/admin/projects/:projectSlug/tools", toolPages.SwitchMany, admin},
+		{get, "/admin/projects/:projectSlug/tools/review", toolPages.Review, admin},
+		{post, "/admin/projects/:projectSlug/tools/review", toolPages.ApproveMany, admin},
+		{post, "/admin/undo", resume.Undo, admin},
 		{get, "/admin/projects/:projectSlug/tools/:name", toolPages.Show, viewer},
 		{post, "/admin/projects/:projectSlug/tools/:name/enabled", toolPages.Switch, admin},
 		{post, "/admin/projects/:projectSlug/tools/:name/approve", toolPages.Approve, admin},
@@ -231,6 +252,7 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 		{post, "/admin/projects/:projectSlug/code-mode/runs/:id/replay", codePages.Replay, admin},
 		{get, "/admin/projects/:projectSlug/keys", keyPages.List, viewer},
 		{post, "/admin/projects/:projectSlug/keys", keyPages.Create, careful},
+		{get, "/admin/projects/:projectSlug/keys/:id", keyPages.Show, viewer},
 		{post, "/admin/projects/:projectSlug/keys/:id/rotate", keyPages.Rotate, careful},
 		{post, "/admin/projects/:projectSlug/keys/:id/revoke", keyPages.Revoke, careful},
 		{get, "/admin/audit", auditPages.List, viewer},
@@ -243,8 +265,9 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 		{post, "/admin/connections/:id/disconnect", connections.Disconnect, admin},
 		{post, "/admin/connections/:id/drop-registration", connections.DropRegistration, admin},
 
-		{get, "/admin", projectPages.List, viewer},
-		{get, "/admin/projects", projectPages.List, viewer},
+		{get, "/me", me.Show, person},
+		{get, "/admin", projectPages.List, person},
+		{get, "/admin/projects", projectPages.List, person},
 		{get, "/admin/projects/new", projectPages.New, viewer},
 		{post, "/admin/projects", projectPages.Create, admin},
 		{get, "/admin/projects/:projectSlug", connect.Show, viewer},

@@ -56,6 +56,7 @@ type Services struct {
 	ProjectAuth *access.ProjectAuth
 	CallLimits  *access.CallLimits
 	People      *access.People
+	KeptForms   *access.KeptForms
 	// SingleSignOn is nil when it is not configured.
 	SingleSignOn *access.SingleSignOn
 	Catalog      *catalog.Catalog
@@ -154,6 +155,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.OAuth = oauthserver.New(oauthserver.Options{DB: db, Issuer: c.PublicURL, Audit: s.Audit, Feed: feed, Sealer: c.Keys, Documents: s.clients.MCP().Transport, Now: now})
 	s.CallLimits = access.NewCallLimits(now)
 	s.People = access.NewPeople(db, s.Audit, feed, c.Keys, access.NewPasswords(), now)
+	s.KeptForms = access.NewKeptForms(db, s.People, c.Keys, now)
 	if sso := c.SingleSignOn; sso.Configured() {
 		provider := oidc.NewProvider(oidc.Options{
 			Issuer: sso.Issuer, ClientID: sso.ClientID, ClientSecret: sso.ClientSecret, RedirectURL: c.PublicURL.String() + "/login/callback",

@@ -61,7 +61,7 @@ type errorBody struct {
 }
 
 // ErrorPage renders the page that a browser sees for a failed request.
-type ErrorPage func(status int, message, requestID string) templ.Component
+type ErrorPage func(c *fiber.Ctx, status int, message, requestID string) templ.Component
 
 // errorHandler answers every error that a handler returns: as JSON, or as a
 // page when the client asked for HTML. Texts of plain errors stay in the log.
@@ -75,8 +75,8 @@ func errorHandler(page ErrorPage) fiber.ErrorHandler {
 		}
 		c.Set(fiber.HeaderCacheControl, "no-store")
 		c.Status(statusOf(f.Kind))
-		if page != nil && c.Method() == fiber.MethodGet && wantsHTML(c) {
-			return Render(c, page(statusOf(f.Kind), f.Message, event.RequestID))
+		if page != nil && wantsHTML(c) {
+			return Render(c, page(c, statusOf(f.Kind), f.Message, event.RequestID))
 		}
 		body := errorBody{Code: f.Code, Message: f.Message, Restart: f.Restart, Span: f.Span, Fields: f.Fields, RequestID: event.RequestID}
 		if f.Kind == fault.KindUnauthorized {

@@ -34,7 +34,7 @@ func (l *logged) String() string {
 }
 
 // page renders what an error page is given.
-func page(status int, message, requestID string) templ.Component {
+func page(_ *fiber.Ctx, status int, message, requestID string) templ.Component {
 	return templ.Raw("<p>" + strings.Repeat("!", status/100) + templ.EscapeString(message) + " " + requestID + "</p>")
 }
 

@@ -20,7 +20,7 @@ const (
 
 // How long a browser keeps the cookies; the server ends sessions sooner.
 const (
-	sessionCookieAge = 7 * 24 * time.Hour
+	sessionCookieAge = 14 * 24 * time.Hour
 	deviceCookieAge  = 180 * 24 * time.Hour
 	flowCookieAge    = 10 * time.Minute
 )
@@ -32,15 +32,19 @@ const maxNext = 2048
 type Person struct {
 	ID, Name, Email string
 	Role            string
-	SessionID       string // stays when the cookie's value is renewed
-	CSRF            string // what the forms of this session carry in the field csrf
-	AuthenticatedAt time.Time
+	SessionID       string    // stays when the cookie's value is renewed
+	CSRF            string    // what the forms of this session carry in the field csrf
+	ConfirmedUntil  time.Time // when the last proof of who they are no longer allows changing secrets
 }
 
-// Sessions finds the person of a session cookie's value. No live session is
+// Sessions finds the person of a session cookie's value. No such session is
 // nil without an error.
 type Sessions interface {
-	Person(ctx context.Context, cookie string) (*Person, error)
+	// Person returns the person of a live session. active is false for
+	// requests that an open page makes without its user.
+	Person(ctx context.Context, cookie string, active bool) (*Person, error)
+	// Expired returns the person of a session that ended by its age.
+	Expired(ctx context.Context, cookie string) (*Person, error)
 }
 
 // TokenChecker knows one bearer token.
@@ -63,13 +67,15 @@ type GuardOptions struct {
 	Token      TokenChecker
 	Failures   *FailureLimit // of wrong administration tokens
 	PublicURL  *url.URL
-	NeedStepUp func(authenticatedAt time.Time) error // nil when the person proved who they are lately
+	NeedStepUp func(confirmedUntil time.Time) error // nil while the person's proof is good
 	Act        Act
 	// Denied is told that somebody who is known may not use a route, which is
 	// given as its method and pattern; nil is told nothing.
 	Denied     func(ctx context.Context, route, role string)
-	LoginPath  string // where people sign in
-	StepUpPath string // where they prove again who they are
+	LoginPath  string                 // where people sign in
+	StepUpPath string                 // where they prove again who they are
+	Forms      FormKeeper             // of forms that have to wait for either; nil keeps none
+	KeepsForm  func(path string) bool // reports whether a form posted to the path is kept
 }
 
 // Guards are the handlers before those of a route. They say who may use it;
@@ -114,22 +120,36 @@ func (g *Guards) Admin() []fiber.Handler {
 // admits people who proved who they are lately, and sends the others to do so.
 // Automation with the administration token passes.
 func (g *Guards) Careful(c *fiber.Ctx) error {
-	p := PersonOf(c)
-	if p == nil && c.Locals(tokenKey) != nil {
-		return c.Next()
-	}
-	if p == nil {
-		return fault.Unauthorized()
-	}
-	err := g.options.NeedStepUp(p.AuthenticatedAt)
-	if err == nil {
-		return c.Next()
-	}
-	if isAPI(c) {
+	if ok, err := g.StepUp(c); !ok {
 		return err
 	}
-	return g.sendTo(c, g.options.StepUpPath)
+	return c.Next()
 }
+
+// StepUp reports whether the request may change secrets, as Careful does. If
+// not, it has answered the request unless it returns an error: the form is kept
+// and carried out when its user has confirmed who they are.
+func (g *Guards) StepUp(c *fiber.Ctx) (ok bool, err error) {
+	p := PersonOf(c)
+	if p == nil {
+		if c.Locals(tokenKey) == nil {
+			return false, fault.Unauthorized()
+		}
+		return true, nil
+	}
+	err = g.options.NeedStepUp(p.ConfirmedUntil)
+	if err == nil || isAPI(c) {
+		return err == nil, err
+	}
+	form, err := g.keep(c, p)
+	if err != nil {
+		return false, err
+	}
+	return false, g.sendTo(c, g.options.StepUpPath, form)
+}
+
+// headerBackground marks requests that a page makes without its user.
+const headerBackground = "X-Background"
 
 // Keys of what guards leave in a request.
 const (
@@ -148,6 +168,15 @@ func PersonOf(c *fiber.Ctx) *Person {
 // alone, and the cookie is ignored. Any other
 // Authorization header is a proxy's and is ignored.
 func (g *Guards) know(c *fiber.Ctx) error {
+	if err := g.Identify(c); err != nil {
+		return err
+	}
+	return c.Next()
+}
+
+// Identify finds out who makes the request, as every guard does, for requests
+// that no guard has seen.
+func (g *Guards) Identify(c *fiber.Ctx) error {
 	actor := Actor{Kind: "client", IP: ClientIP(c), RequestID: EventOf(c).RequestID}
 	switch presented, bearer := bearerToken(c); {
 	case bearer && isAPI(c):
@@ -158,7 +187,7 @@ func (g *Guards) know(c *fiber.Ctx) error {
 			actor.Kind, actor.Name = "token", "administration token"
 		}
 	case c.Cookies(g.sessionName()) != "":
-		p, err := g.options.Sessions.Person(c.UserContext(), c.Cookies(g.sessionName()))
+		p, err := g.options.Sessions.Person(c.UserContext(), c.Cookies(g.sessionName()), c.Get(headerBackground) == "")
 		if err != nil {
 			return err
 		}
@@ -169,7 +198,7 @@ func (g *Guards) know(c *fiber.Ctx) error {
 	}
 	c.SetUserContext(g.options.Act(c.UserContext(), actor))
 	c.Vary(fiber.HeaderCookie)
-	return c.Next()
+	return nil
 }
 
 // checkToken notes in the request that it presents the administration token. It
@@ -203,7 +232,11 @@ func (g *Guards) need(roles ...string) fiber.Handler {
 			return fault.Unauthorized()
 		}
 		if p == nil {
-			return g.sendTo(c, g.options.LoginPath)
+			form, err := g.keepExpired(c)
+			if err != nil {
+				return err
+			}
+			return g.sendTo(c, g.options.LoginPath, form)
 		}
 		for _, role := range roles {
 			if p.Role == role {
@@ -213,26 +246,31 @@ func (g *Guards) need(roles ...string) fiber.Handler {
 		if g.options.Denied != nil {
 			g.options.Denied(c.UserContext(), c.Method()+" "+EventOf(c).Route, p.Role)
 		}
-		return fault.Forbidden("your role %q may not do this: ask an administrator", p.Role)
+		return forbiddenRole(p.Role)
 	}
 }
 
-// sendTo answers with a redirect to a page that leads back here. htmx follows
-// redirects itself and would show the page inside this one, so it is told to
-// leave instead.
-func (g *Guards) sendTo(c *fiber.Ctx, path string) error {
-	next := ""
-	if c.Method() == fiber.MethodGet {
-		next = c.OriginalURL()
+// forbiddenRole returns the fault for a person whose role may not use a route.
+func forbiddenRole(role string) error {
+	if role == RoleViewer {
+		return fault.Forbidden("Viewers can look, not change. Ask an administrator")
 	}
-	if at := c.Get("HX-Current-URL"); at != "" {
-		next = ""
-		if u, err := url.Parse(at); err == nil {
-			next = u.RequestURI()
-		}
+	return fault.Forbidden("Members can't use this page. Ask an administrator")
+}
+
+// sendTo answers with a redirect to a page that leads back here, with the token
+// of the form that is kept, if any. htmx follows redirects itself and would
+// show the page inside this one, so it is told to leave instead.
+func (g *Guards) sendTo(c *fiber.Ctx, path, form string) error {
+	q := url.Values{}
+	if next := LocalPath(g.pageOf(c), ""); next != "" {
+		q.Set("next", next)
 	}
-	if next = LocalPath(next, ""); next != "" {
-		path += "?next=" + url.QueryEscape(next)
+	if form != "" {
+		q.Set("form", form)
+	}
+	if len(q) > 0 {
+		path += "?" + q.Encode()
 	}
 	if c.Get("HX-Request") != "" {
 		c.Set("HX-Redirect", path)

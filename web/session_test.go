@@ -23,11 +23,15 @@ const adminToken = "administration-token"
 // people are sessions by the cookie's value; "broken" fails.
 type people map[string]*web.Person
 
-func (p people) Person(_ context.Context, cookie string) (*web.Person, error) {
+func (p people) Person(_ context.Context, cookie string, _ bool) (*web.Person, error) {
 	if cookie == "broken" {
 		return nil, errors.New("the database is down")
 	}
 	return p[cookie], nil
+}
+
+func (p people) Expired(_ context.Context, cookie string) (*web.Person, error) {
+	return p["expired "+cookie], nil
 }
 
 type oneToken struct{}
@@ -44,17 +48,17 @@ func newGuards(t *testing.T, public string) *web.Guards {
 	}
 	now := time.Now()
 	person := func(role string) *web.Person {
-		return &web.Person{ID: role + "-id", Email: role + "@example.com", Role: role, CSRF: "csrf-of-" + role, AuthenticatedAt: now}
+		return &web.Person{ID: role + "-id", Email: role + "@example.com", Role: role, CSRF: "csrf-of-" + role, ConfirmedUntil: now.Add(time.Minute)}
 	}
 	stale := person(web.RoleAdmin)
-	stale.AuthenticatedAt = now.Add(-time.Hour)
+	stale.ConfirmedUntil = now.Add(-time.Hour)
 	return web.NewGuards(web.GuardOptions{
 		Sessions:  people{"admin": person(web.RoleAdmin), "viewer": person(web.RoleViewer), "member": person(web.RoleMember), "stale": stale},
 		Token:     oneToken{},
 		Failures:  web.NewFailureLimit(time.Now),
 		PublicURL: u,
 		NeedStepUp: func(at time.Time) error {
-			if now.Sub(at) > time.Minute {
+			if now.After(at) {
 				return fault.New(fault.KindForbidden, fault.CodeStepUpRequired, "prove it")
 			}
 			return nil
@@ -145,7 +149,7 @@ func TestGuardsSendPeopleToSignInAndBack(t *testing.T) {
 		{Name: "the API, step-up", Path: "/api/careful", Header: map[string]string{"Cookie": "__Host-sid=stale"}, Status: 403, WantBody: []string{"STEP_UP_REQUIRED"}},
 		{Name: "htmx", Method: "POST", Path: "/admin", Header: map[string]string{"HX-Request": "true", "HX-Current-URL": "https://gateway.example/admin/projects?x=1"}, Status: 200,
 			WantHeader: map[string]string{"HX-Redirect": "/login?next=%2Fadmin%2Fprojects%3Fx%3D1", "Location": ""}},
-		{Name: "another role", Path: "/admin", Header: map[string]string{"Cookie": "__Host-sid=viewer", "Accept": "text/html"}, Status: 403, WantBody: []string{"viewer"}},
+		{Name: "another role", Path: "/admin", Header: map[string]string{"Cookie": "__Host-sid=viewer", "Accept": "text/html"}, Status: 403, WantBody: []string{"Viewers can look, not change."}},
 		{Name: "sessions cannot be read", Path: "/visitor", Header: map[string]string{"Cookie": "__Host-sid=broken"}, Status: 500, NotBody: []string{"database"}},
 		{Name: "an unknown cookie", Path: "/api/signed", Header: map[string]string{"Cookie": "__Host-sid=x"}, Status: 401},
 		{Name: "the cookie of plain http", Path: "/api/signed", Header: map[string]string{"Cookie": "sid=admin"}, Status: 401},
@@ -195,11 +199,11 @@ func TestChangesAreMadeInTheNameOfWhoeverAsks(t *testing.T) {
 func TestSessionCookies(t *testing.T) {
 	for public, want := range map[string][]string{
 		"https://gateway.example": {
-			"__Host-sid=value; max-age=604800; path=/; HttpOnly; secure; SameSite=Lax", "__Host-sid=; expires=Thu, 01 Jan 1970 00:00:01 GMT; path=/; HttpOnly; secure; SameSite=Lax",
+			"__Host-sid=value; max-age=1209600; path=/; HttpOnly; secure; SameSite=Lax", "__Host-sid=; expires=Thu, 01 Jan 1970 00:00:01 GMT; path=/; HttpOnly; secure; SameSite=Lax",
 			"__Host-sso=flow; max-age=600; path=/; HttpOnly; secure; SameSite=Lax", "__Host-sso=; expires=Thu, 01 Jan 1970 00:00:01 GMT; path=/; HttpOnly; secure; SameSite=Lax",
 		},
 		"http://127.0.0.1:8080": {
-			"sid=value; max-age=604800; path=/; HttpOnly; SameSite=Lax", "sid=; expires=Thu, 01 Jan 1970 00:00:01 GMT; path=/; HttpOnly; SameSite=Lax",
+			"sid=value; max-age=1209600; path=/; HttpOnly; SameSite=Lax", "sid=; expires=Thu, 01 Jan 1970 00:00:01 GMT; path=/; HttpOnly; SameSite=Lax",
 			"sso=flow; max-age=600; path=/; HttpOnly; SameSite=Lax", "sso=; expires=Thu, 01 Jan 1970 00:00:01 GMT; path=/; HttpOnly; SameSite=Lax",
 		},
 	} {

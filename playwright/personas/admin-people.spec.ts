@@ -45,7 +45,7 @@ const pages = [
   { path: "/admin/projects/many/keys", heading: "many" },
   { path: "/admin/audit?verify=1", heading: "Audit log" },
   { path: "/admin/settings", heading: "Settings" },
-  { path: "/login/again?next=/admin", heading: "Confirm who you are" },
+  { path: "/login/again?next=/admin", heading: "Confirm it's you" },
 ];
 
 for (const look of [
@@ -112,8 +112,22 @@ withTools("a tool of a pinned server waits for approval", async ({ page, gateway
   await page.goto("/admin/projects/pinned/tools?show=changed");
   await page.getByRole("link", { name: "github__tool_0" }).click();
   await page.getByRole("button", { name: "Approve this definition" }).click();
-  await expect(page.getByRole("status")).toContainText("The definition is approved.");
+  await expect(page.getByRole("status")).toContainText("1 tool approved.");
   await expect(page.locator(".page-head")).toContainText("Enabled");
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(page.getByRole("status")).toContainText("1 approval undone.");
+
+  // In the list, enabling does not approve: the review does.
+  await page.goto("/admin/projects/pinned/tools");
+  await page.getByRole("checkbox", { name: "Select github__tool_0" }).check();
+  await page.getByRole("button", { name: "Enable", exact: true }).click();
+  await expect(page.getByRole("status")).toContainText("1 tool needs approval first and was left as it is: github__tool_0.");
+  await page.getByRole("status").getByRole("link", { name: "Review" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Review tools");
+  expect((await new AxeBuilder({ page }).analyze()).violations.map(({ id }) => id)).toEqual([]);
+  await page.getByRole("button", { name: "Approve selected" }).click();
+  await expect(page.getByRole("status")).toContainText("1 tool approved.");
+  await expect(page.getByText("No tool is waiting for approval")).toBeVisible();
   await fresh.stop();
 });
 
@@ -153,7 +167,10 @@ test("people are added, changed, blocked and deleted", async ({ page, gateway, b
   await theirs.getByLabel("Password").fill(vera.password);
   await theirs.getByRole("button", { name: "Sign in" }).click();
   await expect(theirs.getByRole("heading", { level: 1 })).toHaveText("Your account");
-  expect((await theirs.request.get("/admin")).status(), "a member in the administration").toBe(403);
+  expect((await theirs.request.get("/admin/people")).status(), "a member in the administration").toBe(403);
+  await theirs.goto("/admin");
+  await expect(theirs.getByRole("heading", { level: 1 })).toHaveText("Your projects");
+  await theirs.goto("/admin/account");
 
   await page.getByRole("row", { name: email }).getByRole("link").click();
   await page.getByRole("textbox", { name: "Name" }).fill("Grace");

@@ -15,16 +15,22 @@ test("a key is shown once and later pages show its beginning only", async ({ pag
   await page.goto(keys);
   await page.getByRole("textbox", { name: "Name" }).fill("Laptop");
   const [answer] = await Promise.all([
-    page.waitForResponse((response) => response.request().method() === "POST"),
+    page.waitForResponse((response) => response.url().includes(`${keys}/`) && response.request().method() === "GET"),
     page.getByRole("button", { name: "Create key" }).click(),
   ]);
   expect(answer.headers()["cache-control"]).toBe("no-store");
   await expect(page.getByRole("link", { name: "I have stored it" })).toBeVisible();
   const key = /gwk_[\w-]{20,}/.exec(await page.getByRole("main").innerText())![0];
 
-  await page.getByRole("link", { name: "I have stored it" }).click();
+  // Loading the page again makes no second key.
+  await page.reload();
+  await expect(page.getByText("This key was shown once")).toBeVisible();
+  await expect(page.getByRole("main")).not.toContainText(key);
+  const shown = new URL(page.url()).pathname;
+  await page.getByRole("link", { name: "Back to keys" }).click();
   await expect(page).toHaveURL(keys);
-  for (const path of [keys, `${keys}?ended=1`, "/admin/audit", keys.replace("/keys", "")]) {
+  await expect(page.getByRole("row", { name: /Laptop/ })).toHaveCount(1);
+  for (const path of [keys, shown, `${keys}?ended=1`, "/admin/audit", keys.replace("/keys", "")]) {
     const html = await (await page.request.get(path)).text();
     expect(html, path).not.toContain(key);
     expect(html, path).not.toContain(key.slice(0, 12));
@@ -40,7 +46,8 @@ test("a key can be rotated and revoked, and the page says what that does", async
   await page.getByRole("link", { name: "I have stored it" }).click();
 
   await page.locator("summary", { hasText: "Rotate" }).click();
-  await page.getByLabel("The old key works for").selectOption("1h");
+  await expect(page.getByLabel("Old key")).toHaveValue("0s");
+  await page.getByLabel("Old key").selectOption("1h");
   await page.getByRole("button", { name: "Rotate key" }).click();
   await expect(page.getByText(/The old key works until/)).toBeVisible();
   await page.getByRole("link", { name: "I have stored it" }).click();

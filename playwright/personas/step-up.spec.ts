@@ -5,8 +5,11 @@ import { promisify } from "node:util";
 
 import AxeBuilder from "@axe-core/playwright";
 
+import type { Page } from "@playwright/test";
+
 import { type Gateway, ofOneWorker } from "../support/gateway.ts";
 import { addProject, ada, expect, pageOf, signIn, startEmptyGateway, test as base } from "../support/signed-in.ts";
+import { startUpstream } from "../support/upstream.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -23,47 +26,111 @@ const test = base.extend<object, object>({
 });
 
 /** Makes everybody's last proof of who they are an hour old. */
-async function anHourLater(gateway: Gateway): Promise<void> {
+const anHourLater = (gateway: Gateway) => growOld(gateway, "1h");
+
+/** Lets every session expire for want of use. */
+const aDayLater = (gateway: Gateway) => growOld(gateway, "24h");
+
+async function growOld(gateway: Gateway, age: string): Promise<void> {
   const database = `sqlite:${path.join(gateway.folder, "data", "gateway.db")}`;
-  await promisify(execFile)(process.env.GO ?? "go", ["run", "./models/modelstest/oldsessions", database], { cwd: root, timeout: 120_000 });
+  await promisify(execFile)(process.env.GO ?? "go", ["run", "./models/modelstest/oldsessions", database, age], { cwd: root, timeout: 120_000 });
 }
 
-test("who signed in long ago proves who they are before a key is made", async ({ page, gateway }) => {
+/** Confirms who the user is in the dialog or on the page. */
+async function confirm(page: Page): Promise<void> {
+  await page.getByLabel(`Password of ${ada.email}`).fill(ada.password);
+  await page.getByRole("button", { name: "Confirm", exact: true }).click();
+}
+
+test("who signed in long ago confirms it in place, and the form is sent", async ({ page, gateway }) => {
   test.slow(); // it builds a program
   await addProject(gateway, "careful", {});
   await page.goto("/admin/projects/careful/keys");
-  await anHourLater(gateway);
-
-  // What only shows or changes less goes on without.
-  await page.reload();
-  await expect(page.getByRole("heading", { level: 1 })).toHaveText("careful");
-  await page.getByRole("link", { name: "Confirm", exact: true }).click();
-  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Confirm who you are");
-  expect((await new AxeBuilder({ page }).analyze()).violations.map(({ id }) => id)).toEqual([]);
-
-  await page.getByLabel(`Password of ${ada.email}`).fill("not the password");
-  await page.getByRole("button", { name: "Confirm" }).click();
-  await expect(page.getByText("This is not your password.")).toBeVisible();
-  await page.getByLabel(`Password of ${ada.email}`).fill(ada.password);
-  await page.getByRole("button", { name: "Confirm" }).click();
-  await expect(page).toHaveURL(/\/admin\/projects\/careful\/keys/);
-
   await page.getByRole("textbox", { name: "Name" }).fill("CI");
+  await page.getByLabel("Ends").selectOption("30");
+  await anHourLater(gateway);
   await page.getByRole("button", { name: "Create key" }).click();
+
+  const dialog = page.getByRole("dialog", { name: "Confirm it's you" });
+  await expect(dialog).toContainText("You're about to create a key. Nothing you typed is lost.");
+  expect((await new AxeBuilder({ page }).analyze()).violations.map(({ id }) => id)).toEqual([]);
+  await dialog.getByRole("link", { name: "Cancel" }).click();
+  await expect(dialog).toHaveCount(0);
+  await expect(page.getByRole("textbox", { name: "Name" })).toHaveValue("CI");
+
+  await page.getByRole("button", { name: "Create key" }).click();
+  await page.getByLabel(`Password of ${ada.email}`).fill("not the password");
+  await page.getByRole("button", { name: "Confirm", exact: true }).click();
+  await expect(page.getByText("This is not your password.")).toBeVisible();
+  await confirm(page);
   await expect(page.getByText(/gwk_[0-9A-Za-z]{36}/).first()).toBeVisible();
+  await page.goto("/admin/projects/careful/keys");
+  await expect(page.getByRole("row", { name: /CI/ })).toHaveCount(1);
+
+  // It holds from now on, in dialogs above the page as well.
+  await page.locator("summary", { hasText: "Revoke" }).first().click();
+  await page.getByRole("button", { name: "Revoke key" }).first().click();
+  await expect(page.getByRole("status")).toContainText("The key is revoked.");
 });
 
-test("a form that was open for too long asks who it is and changes nothing", async ({ page, gateway }) => {
+test("a form above the page confirms in place too", async ({ page, gateway }) => {
   test.slow(); // it builds a program
-  await page.goto("/admin/people/new");
-  await page.getByRole("textbox", { name: "E-mail" }).fill("late@example.com");
-  await page.getByLabel("First password").fill("late and quiet words here");
+  await addProject(gateway, "above", {});
+  await page.goto("/admin/projects/above/keys");
+  await page.getByRole("textbox", { name: "Name" }).fill("Old");
+  await page.getByRole("button", { name: "Create key" }).click();
+  await page.getByRole("link", { name: "I have stored it" }).click();
+  await page.locator("summary", { hasText: "Rotate" }).click();
+  await expect(page.getByLabel("Old key")).toHaveValue("0s");
   await anHourLater(gateway);
-  await page.getByRole("button", { name: "Add person" }).click();
-  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Confirm who you are");
-  await page.getByLabel(`Password of ${ada.email}`).fill(ada.password);
-  await page.getByRole("button", { name: "Confirm" }).click();
-  await expect(page.getByRole("heading", { level: 1 })).not.toHaveText("Confirm who you are");
-  await page.goto("/admin/people");
-  await expect(page.getByText("late@example.com")).toHaveCount(0);
+  await page.getByRole("button", { name: "Rotate key" }).click();
+  await confirm(page);
+  await expect(page.getByText("The old key no longer works.")).toBeVisible();
+});
+
+test.describe("without scripts", () => {
+  test("a form that was open for too long is sent after the confirmation", async ({ browser, gateway, people }) => {
+    test.slow(); // it builds a program
+    expect(people.admin.cookies).not.toEqual([]);
+    const context = await browser.newContext({ baseURL: gateway.url, storageState: await signIn(gateway, ada), javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto("/admin/people/new");
+    await page.getByRole("textbox", { name: "E-mail" }).fill("late@example.com");
+    await page.getByLabel("First password").fill("late and quiet words here");
+    await anHourLater(gateway);
+    await page.getByRole("button", { name: "Add person" }).click();
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("Confirm it's you");
+    await confirm(page);
+    await expect(page.getByRole("status")).toHaveText("late@example.com may sign in now.");
+
+    // A session that expired asks for the whole sign-in.
+    await page.goto("/admin/people/new");
+    await page.getByRole("textbox", { name: "E-mail" }).fill("later@example.com");
+    await page.getByLabel("First password").fill("later and quiet words here");
+    await aDayLater(gateway);
+    await page.getByRole("button", { name: "Add person" }).click();
+    await expect(page.getByText("Your session ended")).toBeVisible();
+    await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+    await page.getByLabel("Password").fill(ada.password);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await expect(page.getByRole("status")).toHaveText("later@example.com may sign in now.");
+    await context.close();
+  });
+});
+
+test("the Playground keeps what was typed when the session expired", async ({ page, gateway }) => {
+  test.slow(); // it builds a program
+  const upstream = await startUpstream({ tools: [{ name: "say", description: "Says it.", inputSchema: { type: "object", properties: { text: { type: "string" } } } }] });
+  await addProject(gateway, "played", { up: upstream.url });
+  await page.goto("/admin/projects/played/tools/up__say");
+  await page.getByRole("textbox", { name: "text" }).fill("not lost");
+  await aDayLater(gateway);
+  await page.getByRole("button", { name: "Run" }).click();
+  await expect(page.getByText("Your session ended")).toBeVisible();
+  await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+  await page.getByLabel("Password").fill(ada.password);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  await expect(page.locator("#result pre").first()).toHaveText('{"text":"not lost"}');
+  await expect(page.getByRole("textbox", { name: "text" })).toHaveValue("not lost");
+  await upstream.stop();
 });

@@ -37,7 +37,7 @@ type ActivityKeys interface {
 type ActivityPeople interface {
 	Get(ctx context.Context, id string) (access.Person, error)
 	List(ctx context.Context) ([]access.Person, error)
-	Session(ctx context.Context, cookie string) (access.SessionInfo, error)
+	WatchingSession(ctx context.Context, cookie string) (access.SessionInfo, error)
 }
 
 // ActivityOptions are what the pages of the calls work with. All but Poll and

@@ -76,7 +76,7 @@ func (a *Activity) mayLookOn(ctx context.Context, project *toolset.Snapshot, coo
 		if err != nil || now.Project.ID != project.Project.ID {
 			return false
 		}
-		session, err := a.People.Session(ctx, cookie)
+		session, err := a.People.WatchingSession(ctx, cookie)
 		return err == nil && slices.Contains([]models.Role{models.RoleAdmin, models.RoleViewer}, session.Person.Role)
 	}
 }

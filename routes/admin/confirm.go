@@ -5,20 +5,16 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
-
-	"mcpgateway/web"
 )
 
-// NeedStepUp returns nil for somebody who proved lately who they are.
-type NeedStepUp func(authenticatedAt time.Time) error
+// NeedStepUp returns nil while the proof of who somebody is, which is good until
+// the given time, allows changing secrets.
+type NeedStepUp func(confirmedUntil time.Time) error
 
-// confirmAt returns where the person has to prove who they are before a form
-// of the page next is filled in; it is empty when that is not needed.
-func (need NeedStepUp) confirmAt(c *fiber.Ctx, next string) string {
-	if p := web.PersonOf(c); p == nil || need(p.AuthenticatedAt) == nil {
-		return ""
-	}
-	return StepUpPath(next)
+// StepUpGate reports whether a request may change secrets, and otherwise answers
+// it. Implemented by web.Guards.
+type StepUpGate interface {
+	StepUp(c *fiber.Ctx) (ok bool, err error)
 }
 
 // projectPath returns the address of a project's first page.

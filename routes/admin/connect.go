@@ -120,7 +120,7 @@ func (a *Connect) check(ctx context.Context, p *toolset.Snapshot) []views.CheckS
 		}))
 	}
 	for _, server := range p.Servers {
-		state, problem := stateOf(server, a.health.Health(server.Config.ID))
+		state, problem := stateOf(server, a.health)
 		switch state.Kind {
 		case views.StateOff:
 		case views.StateOK:

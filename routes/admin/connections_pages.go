@@ -44,14 +44,12 @@ type ConnectionPages struct {
 	store       ServerStore
 	changes     ChangeLog
 	publicURL   *url.URL
-	need        NeedStepUp
 	now         func() time.Time
 }
 
-// NewConnectionPages returns the handlers. need says who has to prove who they
-// are before a client is entered.
-func NewConnectionPages(pages *Pages, directory ProjectDirectory, connections ConnectionReader, store ServerStore, changes ChangeLog, publicURL *url.URL, need NeedStepUp, now func() time.Time) *ConnectionPages {
-	return &ConnectionPages{pages: pages, directory: directory, connections: connections, store: store, changes: changes, publicURL: publicURL, need: need, now: now}
+// NewConnectionPages returns the handlers.
+func NewConnectionPages(pages *Pages, directory ProjectDirectory, connections ConnectionReader, store ServerStore, changes ChangeLog, publicURL *url.URL, now func() time.Time) *ConnectionPages {
+	return &ConnectionPages{pages: pages, directory: directory, connections: connections, store: store, changes: changes, publicURL: publicURL, now: now}
 }
 
 // List serves GET /admin/connections?query=&state=.
@@ -100,6 +98,9 @@ func (a *ConnectionPages) rows(statuses map[string]oauthclient.Status) []views.C
 
 func connectionRow(p *toolset.Snapshot, server *toolset.Server, s oauthclient.Status) views.ConnectionRow {
 	config := server.Config
+	if s.State == oauthclient.NeedsReauth && !s.WasConnected() {
+		s.State, s.Reason = oauthclient.NotConnected, "" // there is nothing to connect again
+	}
 	return views.ConnectionRow{
 		ServerID: config.ID, Alias: config.Alias, URL: config.URL, Slug: p.Project.Slug, Project: ui.Clean(cmp.Or(p.Project.Name, p.Project.Slug)),
 		Enabled: config.Enabled, State: views.ConnectionStateOf(string(s.State)), Reason: s.Reason,
@@ -178,7 +179,7 @@ func (a *ConnectionPages) page(c *fiber.Ctx, p views.ConnectionProps) error {
 	if p.Errors == nil {
 		p.ClientID, p.Scopes = stored.ID, stored.Scopes
 	}
-	p.HasSecret, p.ConfirmAt = config.OAuthClientSecret != "", a.need.confirmAt(c, connectionPath(config.ID))
+	p.HasSecret = config.OAuthClientSecret != ""
 	return web.Render(c, views.Connection(p))
 }
 

@@ -35,12 +35,11 @@ type ImportExport struct {
 	pages *Pages
 	store Declarer
 	seal  Sealer
-	need  NeedStepUp
 }
 
 // NewImportExport returns the handlers.
-func NewImportExport(pages *Pages, store Declarer, seal Sealer, need NeedStepUp) *ImportExport {
-	return &ImportExport{pages: pages, store: store, seal: seal, need: need}
+func NewImportExport(pages *Pages, store Declarer, seal Sealer) *ImportExport {
+	return &ImportExport{pages: pages, store: store, seal: seal}
 }
 
 // Import serves GET /admin/import.
@@ -48,7 +47,6 @@ func (a *ImportExport) Import(c *fiber.Ctx) error { return a.importPage(c, views
 
 func (a *ImportExport) importPage(c *fiber.Ctx, props views.ImportProps) error {
 	props.Frame = a.pages.Frame(c, "Import", layout.SectionProjects)
-	props.ConfirmAt = a.need.confirmAt(c, "/admin/import")
 	return web.Render(c, views.Import(props))
 }
 

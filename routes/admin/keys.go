@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,7 +12,6 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
-	"mcpgateway/services/toolset"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/ui"
@@ -32,13 +32,14 @@ type Keys struct {
 	directory ProjectDirectory
 	health    HealthSource
 	keys      KeyKeeper
-	need      NeedStepUp
+	seal      Sealer
 	now       func() time.Time
 }
 
-// NewKeys returns the handlers.
-func NewKeys(pages *Pages, directory ProjectDirectory, health HealthSource, keys KeyKeeper, need NeedStepUp, now func() time.Time) *Keys {
-	return &Keys{pages: pages, directory: directory, health: health, keys: keys, need: need, now: now}
+// NewKeys returns the handlers. seal seals new keys on their way to the page
+// that shows them.
+func NewKeys(pages *Pages, directory ProjectDirectory, health HealthSource, keys KeyKeeper, seal Sealer, now func() time.Time) *Keys {
+	return &Keys{pages: pages, directory: directory, health: health, keys: keys, seal: seal, now: now}
 }
 
 // keysPerPage is how many keys one page lists.
@@ -56,8 +57,8 @@ func (a *Keys) List(c *fiber.Ctx) error {
 	return a.page(c, admin.KeysProps{Ended: c.Query("ended") == "1", Expires: "90"})
 }
 
-// Create serves POST /admin/projects/:projectSlug/keys. The key is in this
-// answer and never again.
+// Create serves POST /admin/projects/:projectSlug/keys. The page of the key
+// shows it, once.
 func (a *Keys) Create(c *fiber.Ctx) error {
 	project, err := a.directory.Project(c.Params("projectSlug"))
 	if err != nil {
@@ -78,11 +79,11 @@ func (a *Keys) Create(c *fiber.Ctx) error {
 		p.Errors = fields
 		return a.page(c, p)
 	}
-	return a.shown(c, project, row, text, "")
+	return a.created(c, row, text, "")
 }
 
-// Rotate serves POST /admin/projects/:projectSlug/keys/:id/rotate. The new key
-// is in this answer and never again.
+// Rotate serves POST /admin/projects/:projectSlug/keys/:id/rotate. The page of
+// the new key shows it, once.
 func (a *Keys) Rotate(c *fiber.Ctx) error {
 	project, err := a.directory.Project(c.Params("projectSlug"))
 	if err != nil {
@@ -96,11 +97,11 @@ func (a *Keys) Rotate(c *fiber.Ctx) error {
 	if err != nil {
 		return Failed(c, a.path(c), err)
 	}
-	note := "The old key does not work any more."
+	note := "The old key no longer works."
 	if grace > 0 {
 		note = "The old key works until " + a.now().Add(grace).UTC().Format("2 January, 15:04 UTC") + " at the latest."
 	}
-	return a.shown(c, project, row, text, note)
+	return a.created(c, row, text, note)
 }
 
 // Revoke serves POST /admin/projects/:projectSlug/keys/:id/revoke.
@@ -119,10 +120,34 @@ func (a *Keys) path(c *fiber.Ctx) string { return keysPath(c.Params("projectSlug
 
 func keysPath(slug string) string { return projectPath(slug) + "/keys" }
 
-func (a *Keys) shown(c *fiber.Ctx, project *toolset.Snapshot, row models.Key, text secrets.Value, note string) error {
+// created leads to the page of a new key, which shows its text once.
+func (a *Keys) created(c *fiber.Ctx, row models.Key, text secrets.Value, note string) error {
+	to := a.path(c) + "/" + row.ID
+	if err := putShown(c, a.seal, a.now(), to, text.Reveal(), note); err != nil {
+		return err
+	}
+	return c.Redirect(to, fiber.StatusSeeOther)
+}
+
+// Show serves GET /admin/projects/:projectSlug/keys/:id: right after a key was
+// created its text, later only that it was shown.
+func (a *Keys) Show(c *fiber.Ctx) error {
+	project, err := a.directory.Project(c.Params("projectSlug"))
+	if err != nil {
+		return err
+	}
+	rows, err := a.keys.List(c.UserContext(), project.Project.ID)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(rows, func(row models.Key) bool { return row.ID == c.Params("id") })
+	if i < 0 {
+		return fault.NotFound("key", c.Params("id"))
+	}
+	shown, _ := takeShown(c, a.seal, a.now())
 	return web.Render(c, admin.KeyNew(admin.KeyNewProps{
-		Frame: a.pages.Frame(c, "New key", layout.SectionProjects), Project: headOf(project, a.health, layout.TabKeys),
-		Name: row.Name, Key: text.Reveal(), Note: note,
+		Frame: a.pages.Frame(c, title(project, "Key"), layout.SectionProjects), Project: headOf(project, a.health, layout.TabKeys),
+		Name: rows[i].Name, Prefix: rows[i].Prefix, Key: shown.Secret, Note: shown.Note,
 	}))
 }
 
@@ -136,7 +161,7 @@ func (a *Keys) page(c *fiber.Ctx, p admin.KeysProps) error {
 		return err
 	}
 	p.Frame = a.pages.Frame(c, title(project, "Keys"), layout.SectionProjects)
-	p.Project, p.Now, p.ConfirmURL = headOf(project, a.health, layout.TabKeys), a.now(), a.need.confirmAt(c, a.path(c))
+	p.Project, p.Now = headOf(project, a.health, layout.TabKeys), a.now()
 	for _, row := range rows {
 		over := row.RevokedAt != nil || row.ExpiresAt != nil && !row.ExpiresAt.After(p.Now)
 		if over && !p.Ended {

@@ -34,20 +34,25 @@ type Login struct {
 	pages  *Pages
 	people Entrance
 	guards *web.Guards
+	resume *Resume
 	sso    string // what the identity provider is called; empty without one
 }
 
 // NewLogin returns the handlers. sso is what the identity provider is called,
 // or empty when there is none.
-func NewLogin(pages *Pages, people Entrance, guards *web.Guards, sso string) *Login {
-	return &Login{pages: pages, people: people, guards: guards, sso: sso}
+func NewLogin(pages *Pages, people Entrance, guards *web.Guards, resume *Resume, sso string) *Login {
+	return &Login{pages: pages, people: people, guards: guards, resume: resume, sso: sso}
 }
 
-// Show serves GET /login. Who is signed in already goes on to ?next=.
+// Show serves GET /login. Who is signed in already goes on to ?next=, or
+// confirms the form that waits.
 func (l *Login) Show(c *fiber.Ctx) error {
-	next := web.LocalPath(c.Query("next"), homePath)
-	if web.PersonOf(c) != nil {
-		return c.Redirect(next, fiber.StatusSeeOther)
+	from := queriedOrigin(c)
+	switch signedIn := web.PersonOf(c) != nil; {
+	case signedIn && from.form != "":
+		return c.Redirect(from.at(stepUpPath), fiber.StatusSeeOther)
+	case signedIn:
+		return c.Redirect(from.next, fiber.StatusSeeOther)
 	}
 	open, err := l.people.SetupOpen(c.UserContext())
 	if err != nil {
@@ -56,22 +61,21 @@ func (l *Login) Show(c *fiber.Ctx) error {
 	if open {
 		return c.Redirect(setupPath, fiber.StatusSeeOther)
 	}
-	return l.form(c, admin.LoginProps{Next: next})
+	return l.form(c, from, admin.LoginProps{})
 }
 
 // SignIn serves POST /login.
 func (l *Login) SignIn(c *fiber.Ctx) error {
-	next, email := web.LocalPath(posted(c, "next"), homePath), posted(c, "email")
+	from, email := postedOrigin(c), posted(c, "email")
 	in, err := l.people.SignIn(c.UserContext(), email, postedSecret(c, "password"), browserOf(c, l.guards))
 	if err != nil {
 		errors := refused(c, err)
 		if errors == nil {
 			return err
 		}
-		return l.form(c, admin.LoginProps{Next: next, Email: email, Errors: errors})
+		return l.form(c, from, admin.LoginProps{Email: email, Errors: errors})
 	}
-	setSignedIn(c, l.guards, in)
-	return c.Redirect(next, fiber.StatusSeeOther)
+	return l.resume.Continue(c, in, from)
 }
 
 // SignOut serves POST /logout.
@@ -83,10 +87,11 @@ func (l *Login) SignOut(c *fiber.Ctx) error {
 	return Done(c, loginPath, "You are signed out.")
 }
 
-func (l *Login) form(c *fiber.Ctx, p admin.LoginProps) error {
+func (l *Login) form(c *fiber.Ctx, from origin, p admin.LoginProps) error {
+	p.Next, p.Form = from.next, from.form
 	p.Frame = l.pages.Frame(c, "Sign in", layout.SectionNone)
 	if l.sso != "" {
-		p.Provider, p.ProviderURL = l.sso, withNext(ssoPath, p.Next)
+		p.Provider, p.ProviderURL = l.sso, from.at(ssoPath)
 	}
 	return web.Render(c, admin.Login(p))
 }

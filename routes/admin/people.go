@@ -22,17 +22,16 @@ const maxPeopleShown = 100
 
 // People serves the accounts of people to administrators.
 type People struct {
-	pages      *Pages
-	people     *access.People
-	provider   bool // somebody without a password can sign in
-	now        func() time.Time
-	needStepUp NeedStepUp
+	pages    *Pages
+	people   *access.People
+	provider bool // somebody without a password can sign in
+	now      func() time.Time
 }
 
 // NewPeople returns the handlers. provider reports whether single sign-on is
 // configured.
 func NewPeople(pages *Pages, people *access.People, provider bool, now func() time.Time) *People {
-	return &People{pages: pages, people: people, provider: provider, now: now, needStepUp: people.NeedStepUp}
+	return &People{pages: pages, people: people, provider: provider, now: now}
 }
 
 // List serves GET /admin/people?query=.
@@ -168,7 +167,7 @@ func (a *People) page(c *fiber.Ctx, form string, errors map[string]string) error
 	if err != nil {
 		return err
 	}
-	p := admin.PersonProps{Now: a.now(), Row: a.row(c, person), HasOwn: person.HasPassword, Form: form, Errors: errors, Seen: seen(detailsOf(person)), ConfirmURL: a.needStepUp.confirmAt(c, a.path(c))}
+	p := admin.PersonProps{Now: a.now(), Row: a.row(c, person), HasOwn: person.HasPassword, Form: form, Errors: errors, Seen: seen(detailsOf(person))}
 	if form == "details" {
 		p.Row.Name, p.Row.Role = posted(c, "name"), posted(c, "role")
 	}
@@ -178,7 +177,7 @@ func (a *People) page(c *fiber.Ctx, form string, errors map[string]string) error
 
 func (a *People) newForm(c *fiber.Ctx, p admin.PersonNewProps) error {
 	p.Frame = a.pages.Frame(c, "Add a person", layout.SectionPeople)
-	p.Provider, p.ConfirmURL = a.provider, a.needStepUp.confirmAt(c, peoplePath+"/new")
+	p.Provider = a.provider
 	return web.Render(c, admin.PersonNew(p))
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
@@ -48,8 +49,12 @@ func NewProjects(pages *Pages, directory ProjectDirectory, health HealthSource, 
 	return &Projects{pages: pages, directory: directory, health: health, calls: calls, store: store}
 }
 
-// List serves GET /admin.
+// List serves GET /admin. Whoever may not read the administration is sent to
+// their own page.
 func (p *Projects) List(c *fiber.Ctx) error {
+	if person := web.PersonOf(c); person != nil && !access.Administers(models.Role(person.Role)) {
+		return c.Redirect(mePath, fiber.StatusSeeOther)
+	}
 	query, after := strings.TrimSpace(c.Query("query")), c.Query("after")
 	all := p.directory.All()
 	found := slices.DeleteFunc(slices.Clone(all), func(s *toolset.Snapshot) bool { return !named(s, query) })

@@ -87,7 +87,7 @@ func hiddenOf(p *toolset.Snapshot, server *toolset.Server) []views.HiddenTool {
 	}
 	var hidden []views.HiddenTool
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
-		hidden = append(hidden, views.HiddenTool{Reason: string(reason), Count: counts[reason]})
+		hidden = append(hidden, views.HiddenTool{Reason: string(reason), Count: counts[reason], Reviewable: reason == toolset.HiddenByApproval})
 	}
 	return hidden
 }

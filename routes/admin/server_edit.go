@@ -32,7 +32,6 @@ func (a *Servers) editForm(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Se
 	s := server.Config
 	props.Frame = a.pages.Frame(c, title(p, "Edit "+s.Alias), layout.SectionProjects)
 	props.Project, props.ID, props.Called = headOf(p, a.reader, layout.TabServers), s.ID, s.Alias
-	props.ConfirmAt = a.need.confirmAt(c, serverPath(p.Project.Slug, s.ID)+"/edit")
 	props.Open = p.Project.AuthMode == models.AuthNone
 	props.Seen, props.CredentialsSeen = seen(behaviourOf(&s)), seen(credentialsKept(&s))
 	if props.Errors == nil {
@@ -69,12 +68,14 @@ func (a *Servers) Save(c *fiber.Ctx) error {
 	}
 	ms, ok := readSeconds(props.Timeout)
 	d.TimeoutMS = &ms
-	switch person := web.PersonOf(c); {
-	case !ok:
+	if projects.TouchesCredentials(server.Config, d) {
+		if confirmed, err := a.stepUp.StepUp(c); !confirmed {
+			return err
+		}
+	}
+	if !ok {
 		err = fault.Validation(map[string]string{"timeout": "use a number of seconds"})
-	case projects.TouchesCredentials(server.Config, d) && (person == nil || a.need(person.AuthenticatedAt) != nil):
-		err = fault.Validation(map[string]string{"url": "stored credentials are sent to this address: confirm who you are first"})
-	default:
+	} else {
 		if err = unlessChanged(c, behaviourOf(&server.Config), behaviourSettings(&server.Config, props)...); err == nil {
 			_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, &props.Alias, d)
 		}

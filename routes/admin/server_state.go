@@ -16,6 +16,9 @@ import (
 // HealthSource tells what the latest exchanges with a server showed.
 type HealthSource interface {
 	Health(serverID string) upstream.Health
+	// Connection reports whether the server's OAuth connection needs a person,
+	// and whether it was connected before.
+	Connection(serverID string) (waits, before bool)
 }
 
 // ProjectDirectory finds the present state of projects; toolset.Directory says how.
@@ -26,7 +29,8 @@ type ProjectDirectory interface {
 
 // stateOf returns how a server is, and in words what went wrong last; the
 // words are empty when nothing did.
-func stateOf(s *toolset.Server, health upstream.Health) (state views.ServerState, problem string) {
+func stateOf(s *toolset.Server, source HealthSource) (state views.ServerState, problem string) {
+	health := source.Health(s.Config.ID)
 	code, synced := "", s.Inventory != nil && s.Inventory.SyncedAt != nil
 	if s.Inventory != nil {
 		code, problem = s.Inventory.ErrorCode, s.Inventory.ErrorMessage
@@ -36,11 +40,12 @@ func stateOf(s *toolset.Server, health upstream.Health) (state views.ServerState
 		code, problem = string(health.LastCode), health.LastMessage
 	}
 	kind := views.StateOK
+	access := accessOf(s, source, code)
 	switch {
 	case !s.Config.Enabled:
 		kind = views.StateOff
-	case code == string(fault.CodeUpstreamUnauthorized):
-		kind = views.StateReconnect
+	case access != "":
+		kind = access
 	case code != "":
 		kind = views.StateDown
 	case !synced:
@@ -49,13 +54,39 @@ func stateOf(s *toolset.Server, health upstream.Health) (state views.ServerState
 	return views.StateOf(kind), problem
 }
 
+// accessOf returns the state of a server that does not admit the gateway, or
+// "" for one that does as far as is known. code is that of its last failure.
+func accessOf(s *toolset.Server, source HealthSource, code string) string {
+	config, refused := &s.Config, code == string(fault.CodeUpstreamUnauthorized)
+	if config.AuthType == models.UpstreamAuthOAuth {
+		waits, before := source.Connection(config.ID)
+		switch {
+		case waits && before:
+			return views.StateReconnect
+		case waits:
+			return views.StateUnconnected
+		case refused:
+			return views.StateRefused
+		}
+		return ""
+	}
+	missing := config.AuthBearer == "" && len(config.Headers) == 0
+	switch {
+	case missing && (refused || config.AuthType == models.UpstreamAuthBearer):
+		return views.StateNoToken
+	case refused:
+		return views.StateRefused
+	}
+	return ""
+}
+
 // worstOf returns the state of the server of a project that needs most care;
 // servers that are switched off need none.
 func worstOf(p *toolset.Snapshot, health HealthSource) views.ServerState {
 	all := views.States()
 	worst := len(all) - 1
 	for _, server := range p.Servers {
-		state, _ := stateOf(server, health.Health(server.Config.ID))
+		state, _ := stateOf(server, health)
 		worst = min(worst, slices.IndexFunc(all, func(s views.ServerState) bool { return s.Kind == state.Kind }))
 	}
 	return all[worst]
@@ -75,12 +106,10 @@ func headOf(p *toolset.Snapshot, health HealthSource, tab layout.ProjectTab) lay
 		head.Status = "Healthy"
 	case views.StateDown:
 		head.Status = "A server is down"
-	case views.StateReconnect:
-		head.Status = "Needs reconnect"
-	case views.StateUnread:
-		head.Status = "Not synced yet"
-	default:
+	case views.StateOff:
 		head.Status = "Switched off"
+	default:
+		head.Status = state.Word
 	}
 	return head
 }

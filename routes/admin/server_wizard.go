@@ -40,14 +40,12 @@ type ServerWizard struct {
 	store     ServerStore
 	catalog   CatalogReader
 	seal      Sealer
-	need      NeedStepUp
 }
 
 // NewServerWizard returns the handlers. What pages must not show of a form on
-// its way is sealed by seal; need says who has to prove who they are before
-// servers are added.
-func NewServerWizard(pages *Pages, directory ProjectDirectory, reader ServerReader, store ServerStore, catalog CatalogReader, seal Sealer, need NeedStepUp) *ServerWizard {
-	return &ServerWizard{pages: pages, directory: directory, reader: reader, store: store, catalog: catalog, seal: seal, need: need}
+// its way is sealed by seal.
+func NewServerWizard(pages *Pages, directory ProjectDirectory, reader ServerReader, store ServerStore, catalog CatalogReader, seal Sealer) *ServerWizard {
+	return &ServerWizard{pages: pages, directory: directory, reader: reader, store: store, catalog: catalog, seal: seal}
 }
 
 // New serves GET …/servers/new: the catalog to pick from, or with ?entry= how
@@ -176,10 +174,6 @@ func pasteError(fields map[string]string) string {
 func (a *ServerWizard) connectPage(c *fiber.Ctx, p *toolset.Snapshot, props views.ServerConnectProps) error {
 	props.Frame = a.pages.Frame(c, title(p, "Connect servers"), layout.SectionProjects)
 	props.Project, props.Open = headOf(p, a.reader, layout.TabServers), p.Project.AuthMode == models.AuthNone
-	props.ConfirmAt = a.need.confirmAt(c, serversPath(p.Project.Slug)+"/new")
-	if entry := c.Query("entry"); entry != "" && props.ConfirmAt != "" {
-		props.ConfirmAt = StepUpPath(serversPath(p.Project.Slug) + "/new?entry=" + url.QueryEscape(entry))
-	}
 	return web.Render(c, views.ServerConnect(props))
 }
 

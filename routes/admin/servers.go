@@ -45,13 +45,13 @@ type Servers struct {
 	reader    ServerReader
 	calls     CallLog
 	store     ServerStore
-	need      NeedStepUp
+	stepUp    StepUpGate
 }
 
-// NewServers returns the handlers. need says who has to prove who they are
-// before credentials are changed.
-func NewServers(pages *Pages, directory ProjectDirectory, reader ServerReader, calls CallLog, store ServerStore, need NeedStepUp) *Servers {
-	return &Servers{pages: pages, directory: directory, reader: reader, calls: calls, store: store, need: need}
+// NewServers returns the handlers. stepUp decides who may send stored
+// credentials to another address.
+func NewServers(pages *Pages, directory ProjectDirectory, reader ServerReader, calls CallLog, store ServerStore, stepUp StepUpGate) *Servers {
+	return &Servers{pages: pages, directory: directory, reader: reader, calls: calls, store: store, stepUp: stepUp}
 }
 
 // List serves GET /admin/projects/:projectSlug/servers.
@@ -105,7 +105,7 @@ func (a *Servers) latency(ctx context.Context, p *toolset.Snapshot, alias string
 func (a *Servers) row(p *toolset.Snapshot, server *toolset.Server, latency map[string]time.Duration) views.ServerRow {
 	config := server.Config
 	health := a.reader.Health(config.ID)
-	state, problem := stateOf(server, health)
+	state, problem := stateOf(server, a.reader)
 	shown, known := toolsOf(p, config.ID)
 	row := views.ServerRow{
 		ID: config.ID, Alias: config.Alias, URL: config.URL, OAuth: config.AuthType == models.UpstreamAuthOAuth, Enabled: config.Enabled,
@@ -118,7 +118,7 @@ func (a *Servers) row(p *toolset.Snapshot, server *toolset.Server, latency map[s
 		row.MS = max(d.Milliseconds(), 1)
 	}
 	if server.Inventory != nil {
-		row.SyncedAt = health.LastSync(server.Inventory.SyncedAt)
+		row.SyncedAt, row.TriedAt = health.LastSync(server.Inventory.SyncedAt), &server.Inventory.AttemptedAt
 	}
 	return row
 }

@@ -24,13 +24,14 @@ type SingleSignOn struct {
 	pages    *Pages
 	provider IdentityProvider
 	guards   *web.Guards
+	resume   *Resume
 	name     string
 }
 
 // NewSingleSignOn returns the handlers. provider is nil when there is none;
 // name is what it is called.
-func NewSingleSignOn(pages *Pages, provider IdentityProvider, guards *web.Guards, name string) *SingleSignOn {
-	return &SingleSignOn{pages: pages, provider: provider, guards: guards, name: name}
+func NewSingleSignOn(pages *Pages, provider IdentityProvider, guards *web.Guards, resume *Resume, name string) *SingleSignOn {
+	return &SingleSignOn{pages: pages, provider: provider, guards: guards, resume: resume, name: name}
 }
 
 // Start serves GET /login/sso: it sends the browser to the identity provider.
@@ -38,10 +39,10 @@ func (s *SingleSignOn) Start(c *fiber.Ctx) error {
 	if s.provider == nil {
 		return noSingleSignOn()
 	}
-	next := web.LocalPath(c.Query("next"), homePath)
-	to, cookie, err := s.provider.Start(c.UserContext(), next, c.Query("fresh") == "1")
+	from := queriedOrigin(c)
+	to, cookie, err := s.provider.Start(c.UserContext(), from.path(), c.Query("fresh") == "1")
 	if err != nil {
-		return s.failed(c, next, err)
+		return s.failed(c, from, err)
 	}
 	s.guards.SetFlow(c, cookie.Reveal())
 	c.Set(fiber.HeaderCacheControl, "no-store")
@@ -57,16 +58,15 @@ func (s *SingleSignOn) Finish(c *fiber.Ctx) error {
 	answer := access.SSOAnswer{State: c.Query("state"), Code: c.Query("code"), Issuer: c.Query("iss"), Error: c.Query("error")}
 	in, next, err := s.provider.Finish(c.UserContext(), s.guards.TakeFlow(c), answer, browserOf(c, s.guards))
 	if err != nil {
-		return s.failed(c, homePath, err)
+		return s.failed(c, origin{next: homePath}, err)
 	}
-	setSignedIn(c, s.guards, in)
 	c.Set(fiber.HeaderCacheControl, "no-store")
-	return c.Redirect(web.LocalPath(next, homePath), fiber.StatusSeeOther)
+	return s.resume.Continue(c, in, originOf(next))
 }
 
 // failed shows the sign-in page with what went wrong, so that there is a way
 // on. The status is that of the fault.
-func (s *SingleSignOn) failed(c *fiber.Ctx, next string, err error) error {
+func (s *SingleSignOn) failed(c *fiber.Ctx, from origin, err error) error {
 	f := fault.From(err)
 	if f.Kind == fault.KindInternal {
 		return err
@@ -74,8 +74,8 @@ func (s *SingleSignOn) failed(c *fiber.Ctx, next string, err error) error {
 	web.EventOf(c).Fault(f)
 	c.Status(web.StatusOf(f))
 	return web.Render(c, admin.Login(admin.LoginProps{
-		Frame: s.pages.Frame(c, "Sign in", layout.SectionNone), Next: next, Errors: map[string]string{"": f.Message},
-		Provider: s.name, ProviderURL: withNext(ssoPath, next),
+		Frame: s.pages.Frame(c, "Sign in", layout.SectionNone), Next: from.next, Form: from.form, Errors: map[string]string{"": f.Message},
+		Provider: s.name, ProviderURL: from.at(ssoPath),
 	}))
 }
 

@@ -16,10 +16,6 @@ import (
 // stepUpPath is where people prove again who they are.
 const stepUpPath = "/login/again"
 
-// StepUpPath returns where somebody proves again who they are before they come
-// to the page next.
-func StepUpPath(next string) string { return withNext(stepUpPath, next) }
-
 // Prover lets people prove again who they are; access.People says how.
 type Prover interface {
 	Get(ctx context.Context, id string) (access.Person, error)
@@ -31,36 +27,47 @@ type StepUp struct {
 	pages  *Pages
 	people Prover
 	guards *web.Guards
+	resume *Resume
+	need   NeedStepUp
 	sso    string
 }
 
 // NewStepUp returns the handlers. sso is what the identity provider is called,
 // or empty when there is none.
-func NewStepUp(pages *Pages, people Prover, guards *web.Guards, sso string) *StepUp {
-	return &StepUp{pages: pages, people: people, guards: guards, sso: sso}
+func NewStepUp(pages *Pages, people Prover, guards *web.Guards, resume *Resume, need NeedStepUp, sso string) *StepUp {
+	return &StepUp{pages: pages, people: people, guards: guards, resume: resume, need: need, sso: sso}
 }
 
-// Show serves GET /login/again.
+// Show serves GET /login/again. With ?dialog=1, for the script that asks in
+// place, it returns 204 while nothing has to be confirmed.
 func (s *StepUp) Show(c *fiber.Ctx) error {
-	return s.form(c, admin.StepUpProps{Next: web.LocalPath(c.Query("next"), homePath)})
+	p := web.PersonOf(c)
+	if c.Query("dialog") != "" && p != nil && s.need(p.ConfirmedUntil) == nil {
+		return c.SendStatus(fiber.StatusNoContent)
+	}
+	return s.form(c, queriedOrigin(c), nil)
 }
 
-// Prove serves POST /login/again.
+// Prove serves POST /login/again. With dialog=1 it returns 204, and the script
+// then sends the form that it held back.
 func (s *StepUp) Prove(c *fiber.Ctx) error {
-	next := web.LocalPath(posted(c, "next"), homePath)
+	from := postedOrigin(c)
 	in, err := s.people.StepUp(c.UserContext(), postedSecret(c, "password"), browserOf(c, s.guards))
 	if err != nil {
 		errors := refused(c, err)
 		if errors == nil {
 			return err
 		}
-		return s.form(c, admin.StepUpProps{Next: next, Errors: errors})
+		return s.form(c, from, errors)
 	}
-	s.guards.SetSession(c, in.Cookie.Reveal())
-	return c.Redirect(next, fiber.StatusSeeOther)
+	if posted(c, "dialog") != "" {
+		s.guards.SetSession(c, in.Cookie.Reveal())
+		return c.SendStatus(fiber.StatusNoContent)
+	}
+	return s.resume.Continue(c, in, from)
 }
 
-func (s *StepUp) form(c *fiber.Ctx, p admin.StepUpProps) error {
+func (s *StepUp) form(c *fiber.Ctx, from origin, errors map[string]string) error {
 	signedIn := web.PersonOf(c)
 	if signedIn == nil {
 		return fault.Unauthorized()
@@ -69,10 +76,14 @@ func (s *StepUp) form(c *fiber.Ctx, p admin.StepUpProps) error {
 	if err != nil {
 		return err
 	}
-	p.Frame = s.pages.Frame(c, "Confirm who you are", layout.SectionNone)
+	p := admin.StepUpProps{Next: from.next, Form: from.form, Errors: errors, Act: s.resume.act(c, from)}
+	if p.Act == "" {
+		p.Act = actOf(c.Query("act"))
+	}
+	p.Frame = s.pages.Frame(c, "Confirm it's you", layout.SectionNone)
 	p.Password = person.HasPassword
 	if s.sso != "" && person.HasIdentity {
-		p.Provider, p.ProviderURL = s.sso, withNext(ssoPath, p.Next)+"&fresh=1"
+		p.Provider, p.ProviderURL = s.sso, from.at(ssoPath)+"&fresh=1"
 	}
 	return web.Render(c, admin.StepUp(p))
 }

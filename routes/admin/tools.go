@@ -10,6 +10,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/fault"
+	"mcpgateway/services/projects"
 	"mcpgateway/services/query"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolsearch"
@@ -24,10 +25,18 @@ import (
 // at once.
 const toolsPerPage = 25
 
-// ToolSwitch switches tools and approves their definitions; projects.Store
-// says how.
+// ToolSwitch switches tools and approves their definitions. Implemented by
+// projects.Store.
 type ToolSwitch interface {
 	SetTool(ctx context.Context, slug, name string, enabled, approved *bool) error
+	Approve(ctx context.Context, slug string, seen []projects.ToolDefinition) (projects.Approvals, error)
+	Unapprove(ctx context.Context, slug string, approved []projects.ToolDefinition) (projects.Approvals, error)
+}
+
+// Undoer stores the form that takes an action back, and returns its token.
+// Implemented by web.Guards.
+type Undoer interface {
+	KeepUndo(c *fiber.Ctx, path string, form url.Values) (token string, err error)
 }
 
 // Tools serves the tools of a project.
@@ -37,12 +46,13 @@ type Tools struct {
 	health    HealthSource
 	store     ToolSwitch
 	gateway   Caller
+	undo      Undoer
 }
 
 // NewTools returns the handlers. gateway carries out the calls of the
 // Playground.
-func NewTools(pages *Pages, directory ProjectDirectory, health HealthSource, store ToolSwitch, gateway Caller) *Tools {
-	return &Tools{pages: pages, directory: directory, health: health, store: store, gateway: gateway}
+func NewTools(pages *Pages, directory ProjectDirectory, health HealthSource, store ToolSwitch, gateway Caller, undo Undoer) *Tools {
+	return &Tools{pages: pages, directory: directory, health: health, store: store, gateway: gateway, undo: undo}
 }
 
 func toolsPath(slug string) string { return projectPath(slug) + "/tools" }
@@ -101,6 +111,7 @@ func (a *Tools) fill(p *admin.ToolsProps, found []*toolset.Tool, show string, pa
 	pages := max((len(found)+toolsPerPage-1)/toolsPerPage, 1)
 	page = min(max(page, 1), pages)
 	from := (page - 1) * toolsPerPage
+	p.Waiting = len(ofState(found, admin.ToolChanged))
 	p.Found, p.First, p.BackURL = len(found), from+1, address(show, page)
 	for _, t := range found[from:min(from+toolsPerPage, len(found))] {
 		p.Rows = append(p.Rows, toolRowOf(t))
@@ -186,42 +197,6 @@ func (a *Tools) Switch(c *fiber.Ctx) error {
 		return Failed(c, a.back(c), err)
 	}
 	return c.Redirect(a.back(c), fiber.StatusSeeOther) // the switch itself shows the result
-}
-
-// SwitchMany serves POST /admin/projects/:projectSlug/tools: it switches the
-// selected tools.
-func (a *Tools) SwitchMany(c *fiber.Ctx) error {
-	var names []string
-	for _, value := range c.Request().PostArgs().PeekMulti("tool") {
-		names = append(names, string(value))
-	}
-	if len(names) == 0 || len(names) > toolsPerPage {
-		return Failed(c, a.back(c), fault.Invalid("select 1 to %d tools first", toolsPerPage))
-	}
-	enabled := posted(c, "enabled") == "true"
-	for _, name := range names {
-		if err := a.store.SetTool(c.UserContext(), c.Params("projectSlug"), name, &enabled, nil); err != nil {
-			return Failed(c, a.back(c), err)
-		}
-	}
-	word := "disabled"
-	if enabled {
-		word = "enabled"
-	}
-	return Done(c, a.back(c), ui.Plural(len(names), "tool is ", "tools are ")+word+".")
-}
-
-// Approve serves POST /admin/projects/:projectSlug/tools/:name/approve.
-func (a *Tools) Approve(c *fiber.Ctx) error {
-	name, err := url.PathUnescape(c.Params("name"))
-	if err != nil {
-		return fault.NotFound("tool", c.Params("name"))
-	}
-	slug, approved := c.Params("projectSlug"), true
-	if err := a.store.SetTool(c.UserContext(), slug, name, nil, &approved); err != nil {
-		return Failed(c, toolPath(slug, name), err)
-	}
-	return Done(c, toolPath(slug, name), "The definition is approved. Clients see the tool now.")
 }
 
 // back returns the page that a form of the list came from.

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -24,7 +25,15 @@ import (
 const (
 	SessionIdle     = 12 * time.Hour
 	SessionLifetime = 7 * 24 * time.Hour
-	StepUpLifetime  = 10 * time.Minute
+
+	// A proof of who somebody is lasts for StepUpIdle after the last request of
+	// the session, and StepUpLifetime after the proof whatever happens.
+	StepUpIdle     = 60 * time.Minute
+	StepUpLifetime = 8 * time.Hour
+
+	// SessionMemory is how long the row of an expired session stays, so that a
+	// form that comes too late is known to be its user's.
+	SessionMemory = 7 * 24 * time.Hour
 
 	MaxSessions = 50 // live ones of a person; a further sign-in ends the oldest
 
@@ -51,6 +60,7 @@ type SessionInfo struct {
 	CreatedAt       time.Time
 	LastSeenAt      time.Time // to the minute
 	AuthenticatedAt time.Time // when the person last proved who they are
+	ConfirmedUntil  time.Time // when that proof no longer allows changing secrets
 	ExpiresAt       time.Time // when it ends whatever happens
 	IP              string
 	UserAgent       string
@@ -65,27 +75,82 @@ type SignedIn struct {
 }
 
 // Session returns the live session of a cookie's value, with the person as
-// they are now, and writes, at most once a minute, that it was seen. It
-// returns UNAUTHORIZED for a value that is no session's, or whose session
-// ended, or whose person may not sign in any more.
+// they are now, and writes, at most once a minute, that it was seen, which
+// prolongs a confirmation that still holds. It returns UNAUTHORIZED for a value
+// that is no session's, or whose session ended, or whose person may not sign in
+// any more.
 func (p *People) Session(ctx context.Context, cookie string) (SessionInfo, error) {
+	return p.seen(ctx, cookie, true)
+}
+
+// WatchingSession is Session for an open page that asks without its user: it
+// does not prolong a confirmation.
+func (p *People) WatchingSession(ctx context.Context, cookie string) (SessionInfo, error) {
+	return p.seen(ctx, cookie, false)
+}
+
+func (p *People) seen(ctx context.Context, cookie string, active bool) (SessionInfo, error) {
 	row, user, err := p.liveSession(p.db.WithContext(ctx), cookie)
 	if err != nil {
 		return SessionInfo{}, fault.From(err)
 	}
-	if now := p.now(); now.Sub(row.LastSeenAt) >= seenInterval {
-		err := p.db.WithContext(ctx).Model(&models.BrowserSession{}).
-			Where("hash = ? AND last_seen_at < ?", row.Hash, now).Update("last_seen_at", now).Error
+	now := p.now()
+	changes := map[string]any{}
+	if now.Sub(row.LastSeenAt) >= seenInterval {
+		changes["last_seen_at"], row.LastSeenAt = now, now
+	}
+	if active && now.Before(confirmedUntil(&row)) && now.Sub(confirmedAt(&row)) >= seenInterval {
+		changes["confirmed_at"], row.ConfirmedAt = now, &now
+	}
+	if len(changes) > 0 {
+		err := p.db.WithContext(ctx).Model(&models.BrowserSession{}).Where("hash = ? AND last_seen_at <= ?", row.Hash, now).Updates(changes).Error
 		if err != nil {
 			return SessionInfo{}, fault.Internal(err)
 		}
-		row.LastSeenAt = now
+	}
+	return sessionInfo(row, user, cookie), nil
+}
+
+// confirmedAt returns when a request last found the proof of a session good.
+func confirmedAt(row *models.BrowserSession) time.Time {
+	if row.ConfirmedAt == nil || row.ConfirmedAt.Before(row.AuthenticatedAt) {
+		return row.AuthenticatedAt
+	}
+	return *row.ConfirmedAt
+}
+
+// confirmedUntil returns when the proof of a session stops being good unless
+// the session is used before.
+func confirmedUntil(row *models.BrowserSession) time.Time {
+	idle, last := confirmedAt(row).Add(StepUpIdle), row.AuthenticatedAt.Add(StepUpLifetime)
+	if idle.Before(last) {
+		return idle
+	}
+	return last
+}
+
+// ExpiredSession returns the session of a cookie's value that ended by its age
+// within SessionMemory, with the person as they are now. It returns
+// UNAUTHORIZED for every other value: a session that was ended on purpose
+// leaves nothing behind.
+func (p *People) ExpiredSession(ctx context.Context, cookie string) (SessionInfo, error) {
+	row, user, err := p.session(p.db.WithContext(ctx), cookie, func(row *models.BrowserSession) bool {
+		return row.RevokedAt == nil && !p.live(row)
+	})
+	if err != nil {
+		return SessionInfo{}, fault.From(err)
 	}
 	return sessionInfo(row, user, cookie), nil
 }
 
 // liveSession returns the rows of a session that is neither ended nor too old.
 func (p *People) liveSession(tx *gorm.DB, cookie string) (models.BrowserSession, models.User, error) {
+	return p.session(tx, cookie, p.live)
+}
+
+// session returns the rows of a session that is acceptable, of a person who may
+// sign in.
+func (p *People) session(tx *gorm.DB, cookie string, acceptable func(*models.BrowserSession) bool) (models.BrowserSession, models.User, error) {
 	var row models.BrowserSession
 	var user models.User
 	hash, ok := sessionHash(cookie)
@@ -93,7 +158,7 @@ func (p *People) liveSession(tx *gorm.DB, cookie string) (models.BrowserSession,
 		return row, user, fault.Unauthorized()
 	}
 	err := tx.First(&row, "hash = ?", hash).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) || err == nil && !p.live(&row) {
+	if errors.Is(err, gorm.ErrRecordNotFound) || err == nil && !acceptable(&row) {
 		return row, user, fault.Unauthorized()
 	}
 	if err != nil {
@@ -198,18 +263,29 @@ func (p *People) endSession(tx *gorm.DB, hash []byte) error {
 	return tx.Model(&models.BrowserSession{}).Where("hash = ? AND revoked_at IS NULL", hash).Update("revoked_at", p.now()).Error
 }
 
-// begin stores a new session of a person and ends the one that the browser had.
+// begin stores a new session of a person and ends the one that the browser
+// had. If that was the same person's, the token of its forms stays good, so
+// that pages that are open in other windows can still be sent.
 func (p *People) begin(tx *gorm.DB, user models.User, from Browser, authenticatedAt time.Time) (SignedIn, error) {
+	cookie, hash := newCookie()
+	csrf := csrfToken(cookie.Reveal())
 	if hash, ok := sessionHash(from.Cookie); ok {
+		var old models.BrowserSession
+		found := tx.Limit(1).Find(&old, "hash = ? AND user_id = ? AND revoked_at IS NULL", hash, user.ID)
+		if found.Error != nil {
+			return SignedIn{}, found.Error
+		}
+		if found.RowsAffected == 1 {
+			csrf = cmp.Or(old.CSRF, csrfToken(from.Cookie))
+		}
 		if err := p.endSession(tx, hash); err != nil {
 			return SignedIn{}, err
 		}
 	}
-	cookie, hash := newCookie()
 	now := p.now()
 	row := models.BrowserSession{
 		Hash: hash, ID: uuid.Must(uuid.NewV7()).String(), UserID: user.ID, CreatedAt: now, LastSeenAt: now, AuthenticatedAt: authenticatedAt,
-		IP: from.IP, UserAgent: shortUserAgent(from.UserAgent),
+		CSRF: csrf, IP: from.IP, UserAgent: shortUserAgent(from.UserAgent),
 	}
 	if err := tx.Create(&row).Error; err != nil {
 		return SignedIn{}, err
@@ -230,28 +306,33 @@ func (p *People) begin(tx *gorm.DB, user models.User, from Browser, authenticate
 
 // renew gives a session another cookie value and notes that its person just
 // proved who they are. Its age stays: proving it does not lengthen its life.
-func (p *People) renew(tx *gorm.DB, row models.BrowserSession, user models.User) (SignedIn, error) {
+// The token of its forms stays too, so that pages that are open in other
+// windows can still be sent.
+func (p *People) renew(tx *gorm.DB, row models.BrowserSession, user models.User, old string) (SignedIn, error) {
 	cookie, hash := newCookie()
 	now := p.now()
+	if row.CSRF == "" {
+		row.CSRF = csrfToken(old)
+	}
 	result := tx.Model(&models.BrowserSession{}).Where("hash = ? AND revoked_at IS NULL", row.Hash).
-		Updates(map[string]any{"hash": hash, "authenticated_at": now, "last_seen_at": now})
+		Updates(map[string]any{"hash": hash, "authenticated_at": now, "confirmed_at": now, "last_seen_at": now, "csrf": row.CSRF})
 	if result.Error != nil {
 		return SignedIn{}, result.Error
 	}
 	if result.RowsAffected != 1 {
 		return SignedIn{}, fault.Unauthorized()
 	}
-	row.Hash, row.AuthenticatedAt, row.LastSeenAt = hash, now, now
+	row.Hash, row.AuthenticatedAt, row.ConfirmedAt, row.LastSeenAt = hash, now, &now, now
 	return SignedIn{Cookie: cookie, Session: sessionInfo(row, user, cookie.Reveal())}, nil
 }
 
 func sessionInfo(row models.BrowserSession, user models.User, cookie string) SessionInfo {
 	info := SessionInfo{
 		ID: row.ID, Person: personOf(&user), CreatedAt: row.CreatedAt, LastSeenAt: row.LastSeenAt, AuthenticatedAt: row.AuthenticatedAt,
-		ExpiresAt: row.CreatedAt.Add(SessionLifetime), IP: row.IP, UserAgent: row.UserAgent,
+		ConfirmedUntil: confirmedUntil(&row), ExpiresAt: row.CreatedAt.Add(SessionLifetime), IP: row.IP, UserAgent: row.UserAgent,
 	}
 	if cookie != "" {
-		info.CSRF = csrfToken(cookie)
+		info.CSRF = cmp.Or(row.CSRF, csrfToken(cookie))
 	}
 	return info
 }

@@ -64,12 +64,8 @@ func TestSession(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.Advance(access.StepUpLifetime - time.Millisecond)
-			if err := w.people.NeedStepUp(before.AuthenticatedAt); err != nil {
-				t.Errorf("just before: %v", err)
-			}
-			w.Advance(time.Millisecond)
-			want(t, w.people.NeedStepUp(before.AuthenticatedAt), fault.CodeStepUpRequired)
+			w.Advance(access.StepUpIdle)
+			want(t, w.people.NeedStepUp(before.ConfirmedUntil), fault.CodeStepUpRequired)
 			f := want(t, second(w.people.StepUp(t.Context(), secrets.NewValue("wrong"), access.Browser{IP: address, Cookie: old})), fault.CodeValidationFailed)
 			if f.Fields["password"] == "" || !w.live(t, old) {
 				t.Errorf("a wrong password: %+v", f)
@@ -79,10 +75,10 @@ func TestSession(t *testing.T) {
 				t.Fatal(err)
 			}
 			after, err := w.people.Session(t.Context(), in.Cookie.Reveal())
-			if err != nil || in.Cookie.Reveal() == old || w.live(t, old) || after.ID != before.ID || !after.ExpiresAt.Equal(before.ExpiresAt) || after.CSRF == before.CSRF || after.CSRF != in.Session.CSRF {
+			if err != nil || in.Cookie.Reveal() == old || w.live(t, old) || after.ID != before.ID || !after.ExpiresAt.Equal(before.ExpiresAt) || after.CSRF != before.CSRF || after.CSRF != in.Session.CSRF {
 				t.Errorf("renewed as %+v, %v", after, err)
 			}
-			if err := w.people.NeedStepUp(after.AuthenticatedAt); err != nil {
+			if err := w.people.NeedStepUp(after.ConfirmedUntil); err != nil {
 				t.Error(err)
 			}
 			if last := w.lastAudit(t); last.Action != "step_up" || last.ActorID != after.Person.ID {
@@ -125,6 +121,104 @@ func TestSession(t *testing.T) {
 	})
 }
 
+func TestExpiredSessionIsForgotten(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		age  time.Duration
+		want int64
+	}{
+		{"just within its memory", access.SessionIdle + access.SessionMemory - time.Millisecond, 1},
+		{"after it", access.SessionIdle + access.SessionMemory, 0},
+		{"long after it", access.SessionIdle + access.SessionMemory + time.Millisecond, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			eachPeople(t, func(t *testing.T, w *peopleWorld) {
+				w.add(t, email, models.RoleAdmin)
+				w.signIn(t, email)
+				w.Advance(tt.age)
+				if err := w.people.Sweep(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				var n int64
+				if err := w.db.Model(&models.BrowserSession{}).Count(&n).Error; err != nil || n != tt.want {
+					t.Errorf("%d rows are left, want %d (%v)", n, tt.want, err)
+				}
+			})
+		})
+	}
+}
+
+func TestExpiredSessionIsOfItsUser(t *testing.T) {
+	w := joinPeople(t, modelstest.SQLite(t), newClock())
+	ada := w.add(t, email, models.RoleViewer)
+	old, ended := w.signIn(t, email), w.signIn(t, email)
+	before, err := w.people.Session(t.Context(), old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, second(w.people.ExpiredSession(t.Context(), old)), fault.CodeUnauthorized)
+	if err := w.people.SignOut(t.Context(), ended); err != nil {
+		t.Fatal(err)
+	}
+	w.Advance(access.SessionIdle)
+	info, err := w.people.ExpiredSession(t.Context(), old)
+	if err != nil || info.Person.ID != ada.ID || info.ID != before.ID || info.CSRF != before.CSRF {
+		t.Errorf("ExpiredSession() = %+v, %v", info, err)
+	}
+	want(t, second(w.people.ExpiredSession(t.Context(), ended)), fault.CodeUnauthorized)
+	want(t, second(w.people.ExpiredSession(t.Context(), "no cookie of ours")), fault.CodeUnauthorized)
+	in, err := w.people.SignIn(t.Context(), email, secrets.NewValue(password), access.Browser{IP: address, Cookie: old})
+	if err != nil || in.Session.CSRF != before.CSRF || in.Session.ID == before.ID {
+		t.Errorf("the same browser signs in with %+v, %v; want the token of its open pages", in.Session, err)
+	}
+	w.Advance(access.SessionIdle)
+	if err := w.people.Disable(t.Context(), ada.ID); err != nil {
+		t.Fatal(err)
+	}
+	want(t, second(w.people.ExpiredSession(t.Context(), in.Cookie.Reveal())), fault.CodeUnauthorized)
+}
+
+func TestStepUpSlides(t *testing.T) {
+	const idle, life = access.StepUpIdle, access.StepUpLifetime
+	for _, tt := range []struct {
+		name    string
+		steps   []time.Duration // between requests; the last asks
+		watched bool            // an open page made the requests before
+		asked   bool
+	}{
+		{"just before it runs out", []time.Duration{idle - time.Millisecond}, false, false},
+		{"when it runs out", []time.Duration{idle}, false, true},
+		{"after it", []time.Duration{idle + time.Millisecond}, false, true},
+		{"in use", []time.Duration{idle - time.Millisecond, idle - time.Millisecond}, false, false},
+		{"a request too late does not bring it back", []time.Duration{idle, time.Millisecond}, false, true},
+		{"a page that is open does not prolong it", []time.Duration{idle / 2, idle / 2}, true, true},
+		{"in use until just before its life ends", append(slicesOf(life/16, 15), life/16-time.Millisecond), false, false},
+		{"in use until its life ends", slicesOf(life/16, 16), false, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			eachPeople(t, func(t *testing.T, w *peopleWorld) {
+				w.add(t, email, models.RoleAdmin)
+				cookie := w.signIn(t, email)
+				var info access.SessionInfo
+				for i, step := range tt.steps {
+					w.Advance(step)
+					request := w.people.Session
+					if tt.watched && i < len(tt.steps)-1 {
+						request = w.people.WatchingSession
+					}
+					var err error
+					if info, err = request(t.Context(), cookie); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := w.people.NeedStepUp(info.ConfirmedUntil); (err != nil) != tt.asked {
+					t.Errorf("NeedStepUp() = %v, want asked %v", err, tt.asked)
+				}
+			})
+		})
+	}
+}
+
 func TestSessionKill(t *testing.T) {
 	t.Run("age", func(t *testing.T) {
 		for _, c := range []struct {
@@ -153,12 +247,9 @@ func TestSessionKill(t *testing.T) {
 					if list, err := w.people.Sessions(t.Context(), ada.ID); err != nil || (len(list) == 1) != c.live {
 						t.Errorf("%d are listed, %v", len(list), err)
 					}
-					if err := w.people.Sweep(t.Context()); err != nil {
-						t.Fatal(err)
-					}
-					var n int64
-					if err := w.db.Model(&models.BrowserSession{}).Count(&n).Error; err != nil || (n == 1) != c.live {
-						t.Errorf("%d rows are kept, %v", n, err)
+					_, err := w.people.ExpiredSession(t.Context(), cookie)
+					if (err == nil) == c.live {
+						t.Errorf("it is known as an expired one: %v", err)
 					}
 				})
 			})

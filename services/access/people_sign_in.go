@@ -173,7 +173,7 @@ func (p *People) proved(ctx context.Context, password secrets.Value, field strin
 		if current.PasswordHash != user.PasswordHash {
 			return fault.Conflict("the password was changed meanwhile: sign in again")
 		}
-		if in, err = p.renew(tx, row, current); err != nil {
+		if in, err = p.renew(tx, row, current, from.Cookie); err != nil {
 			return err
 		}
 		if err := forgiveLogins(tx, limit); err != nil {
@@ -189,13 +189,13 @@ func (p *People) proved(ctx context.Context, password secrets.Value, field strin
 
 func nothing() error { return nil }
 
-// NeedStepUp returns STEP_UP_REQUIRED unless the person proved who they are
-// within StepUpLifetime.
-func (p *People) NeedStepUp(authenticatedAt time.Time) error {
-	if p.now().Sub(authenticatedAt) < StepUpLifetime {
+// NeedStepUp returns STEP_UP_REQUIRED unless the proof of who a person is, which
+// holds until the SessionInfo's ConfirmedUntil, is still good.
+func (p *People) NeedStepUp(confirmedUntil time.Time) error {
+	if p.now().Before(confirmedUntil) {
 		return nil
 	}
-	return fault.New(fault.KindForbidden, fault.CodeStepUpRequired, "prove again who you are to do this")
+	return fault.New(fault.KindForbidden, fault.CodeStepUpRequired, "Confirm your password to continue.")
 }
 
 // fromClient names whoever is not signed in yet as the actor, unless the

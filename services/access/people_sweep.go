@@ -7,15 +7,17 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Sweep deletes what can have no effect any more: sessions that ended or are
-// too old, setup tokens and sign-ins that ran out, and counts of attempts that
-// are over. Several processes may do it at once.
+// Sweep deletes what can have no effect any more: sessions that were ended or
+// expired SessionMemory ago, setup tokens, sign-ins and kept forms that ran
+// out, and counts of attempts that are over. Several processes may do it at
+// once.
 func (p *People) Sweep(ctx context.Context) error {
 	now := p.now()
 	db := p.db.WithContext(ctx)
 	for _, err := range []error{
-		db.Delete(&models.BrowserSession{}, "revoked_at IS NOT NULL OR created_at <= ? OR last_seen_at <= ?", now.Add(-SessionLifetime), now.Add(-SessionIdle)).Error,
+		db.Delete(&models.BrowserSession{}, "revoked_at IS NOT NULL OR created_at <= ? OR last_seen_at <= ?", now.Add(-SessionLifetime-SessionMemory), now.Add(-SessionIdle-SessionMemory)).Error,
 		db.Delete(&models.SetupToken{}, "expires_at <= ?", now).Error,
+		db.Delete(&models.KeptForm{}, "expires_at <= ?", now).Error,
 		db.Delete(&models.SpentSignIn{}, "expires_at <= ?", now).Error,
 		db.Delete(&models.LoginLimit{}, "started_at <= ?", now.Add(-LoginWindow)).Error,
 	} {

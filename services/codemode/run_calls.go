@@ -251,7 +251,7 @@ func (r *run) record(c *openCall) reply {
 func (r *run) callFailed(c *openCall, err error) reply {
 	switch {
 	case r.client.Err() != nil:
-		return failed("cancelled", "%s (the run was cancelled)", unknownEnd)
+		return failed("cancelled", "%s (the run was stopped)", unknownEnd)
 	case r.ctx.Err() != nil && errors.Is(r.ctx.Err(), context.DeadlineExceeded):
 		return failed("timeout", "%s (its time was over)", unknownEnd)
 	case c.ctx.Err() != nil:

@@ -119,7 +119,7 @@ func refusal(ctx context.Context, err error) *RunError {
 }
 
 func cancelled() *RunError {
-	return &RunError{Phase: PhaseCancelled, Name: "AbortError", Message: "the run was cancelled"}
+	return &RunError{Phase: PhaseCancelled, Name: "AbortError", Message: "the run was stopped"}
 }
 
 // advise tells the reader of a failure what already happened.

@@ -32,6 +32,10 @@ type Status struct {
 // that something will not.
 func (s *Status) NeedsPerson() bool { return s.State == NotConnected || s.State.needsPerson() }
 
+// WasConnected reports whether the connection worked before a person was
+// needed, and nobody ended it on purpose.
+func (s *Status) WasConnected() bool { return s.State != NotConnected && s.ConnectedAt != nil }
+
 // Statuses returns the status of every server that uses OAuth, by server id.
 func (c *Connections) Statuses(ctx context.Context) (map[string]Status, error) {
 	return c.statuses(ctx, "")

@@ -17,21 +17,35 @@ import (
 type Waiting struct {
 	connections *Connections
 	reload      sync.Mutex // one at a time, so that an older state never replaces a newer
-	current     atomic.Pointer[map[string]string]
+	current     atomic.Pointer[map[string]pending]
 
 	configurations notify.Configurations // that were read
+}
+
+// pending is why a server waits for a person, and whether it was connected
+// before.
+type pending struct {
+	why       string
+	connected bool
 }
 
 // NewWaiting returns an empty one; Load fills it.
 func NewWaiting(connections *Connections) *Waiting {
 	w := &Waiting{connections: connections}
-	w.current.Store(&map[string]string{})
+	w.current.Store(&map[string]pending{})
 	return w
 }
 
 // Why returns why a server waits for a person, in words that clients of the
 // gateway may read; "" when it does not.
-func (w *Waiting) Why(serverID string) string { return (*w.current.Load())[serverID] }
+func (w *Waiting) Why(serverID string) string { return (*w.current.Load())[serverID].why }
+
+// Connection reports whether a server waits for a person, and whether it was
+// connected before.
+func (w *Waiting) Connection(serverID string) (waits, before bool) {
+	p, waits := (*w.current.Load())[serverID]
+	return waits, p.connected
+}
 
 // Count returns how many servers wait for a person.
 func (w *Waiting) Count() int { return len(*w.current.Load()) }
@@ -74,7 +88,7 @@ func (w *Waiting) Changed(ctx context.Context, topic notify.Topic) error {
 // waits returns why servers wait for a person, by server id; of one server
 // when only is not empty. One whose authorization was begun waits all the
 // same: nobody knows whether it will be finished.
-func (c *Connections) waits(ctx context.Context, only string) (map[string]string, error) {
+func (c *Connections) waits(ctx context.Context, only string) (map[string]pending, error) {
 	db := c.DB.WithContext(ctx)
 	servers := db.Select("id", "project_id", "alias", "url", "o_auth_client_id").Where("auth_type = ? AND enabled = ?", models.UpstreamAuthOAuth, true)
 	if only != "" {
@@ -84,7 +98,7 @@ func (c *Connections) waits(ctx context.Context, only string) (map[string]string
 	if err := servers.Find(&rows).Error; err != nil {
 		return nil, fault.Internal(err)
 	}
-	all := map[string]string{}
+	all := map[string]pending{}
 	if len(rows) == 0 {
 		return all, nil
 	}
@@ -102,7 +116,7 @@ func (c *Connections) waits(ctx context.Context, only string) (map[string]string
 	}
 	for _, server := range rows {
 		if s := c.status(server, byServer[server.ID], false); s.NeedsPerson() {
-			all[server.ID] = whyWaiting(&s)
+			all[server.ID] = pending{whyWaiting(&s), s.WasConnected()}
 		}
 	}
 	return all, nil

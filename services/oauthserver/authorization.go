@@ -169,6 +169,12 @@ func (s *Server) oneEndpoint(resources []string) (slug string, err error) {
 	return slug, nil
 }
 
+// Projects returns the projects that a person may let clients use, by slug, at
+// most MaxChoices.
+func (s *Server) Projects(ctx context.Context, userID string) ([]Project, error) {
+	return s.projectsOf(ctx, userID, "")
+}
+
 // projectsOf returns the projects that the person may let clients use, or just
 // the one with the slug, by slug.
 func (s *Server) projectsOf(ctx context.Context, userID, slug string) ([]Project, error) {

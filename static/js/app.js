@@ -128,12 +128,24 @@ define("confirm-dialog", (element) => {
   }
 });
 
+/** Draws the parts of the page anew that a live list makes out of date. */
+async function refreshLiveParts() {
+  const answer = await fetch(location.href, { headers: { "X-Background": "1" } });
+  if (!answer.ok || answer.redirected) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  for (const part of document.querySelectorAll("[data-live-part]")) {
+    const now = page.getElementById(part.id);
+    if (!now) return location.reload(); // the page has another form now
+    part.replaceWith(document.adoptNode(now));
+  }
+}
+
 define("live-tail", (element) => {
   const list = element.querySelector("ul");
   const pause = element.querySelector("[data-pause]");
   const state = element.querySelector("[data-state]");
   const keep = Number(element.dataset.keep);
-  let source;
+  let source, due;
   const show = (word, tone) => {
     state.textContent = word;
     state.className = `badge dot ${tone}`;
@@ -145,9 +157,17 @@ define("live-tail", (element) => {
     source.onmessage = ({ data }) => {
       list.insertAdjacentHTML("afterbegin", data);
       while (list.children.length > keep) list.lastElementChild.remove();
+      due ??= setTimeout(() => {
+        due = undefined;
+        refreshLiveParts().catch(() => {}); // the next event tries again
+      }, 2000);
     };
   };
-  const stop = () => source?.close();
+  const stop = () => {
+    source?.close();
+    clearTimeout(due);
+    due = undefined;
+  };
   pause.addEventListener("click", () => {
     const paused = pause.ariaPressed !== "true";
     pause.ariaPressed = String(paused);
@@ -215,7 +235,7 @@ define("live-form", (element) => {
   const stopped = async () => {
     show("Stopped", "warn");
     for (const step of steps.querySelectorAll("[data-open]")) {
-      step.querySelector(".badge").textContent = "Cancelled";
+      step.querySelector(".badge").textContent = "Stopped";
       delete step.dataset.open;
     }
     const at = kept;
@@ -235,6 +255,8 @@ define("live-form", (element) => {
       throw new Error("the stream ended early");
     }
     const page = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(element.dataset.part);
+    // Another page, such as the one to sign in: the form is kept until then.
+    if (!page && answer.redirected) return location.assign(answer.url);
     if (!page) return location.reload();
     part().replaceWith(document.adoptNode(page));
     page.querySelector("[role=alert]")?.focus();
@@ -294,6 +316,63 @@ define("try-form", (element) => {
       (other?.matches("button") ? other : other?.querySelector("input,select,textarea,button"))?.focus();
     }
   });
+});
+
+// Forms that change secrets. Users who have not confirmed lately who they are
+// are asked in a dialog, and the form is sent after that. Without scripts the
+// server asks on a page, and sends the form itself.
+const confirmed = new WeakSet();
+
+const confirmPart = async (answer) => {
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const part = page.querySelector("[data-confirm]");
+  return part?.querySelector("form") && document.adoptNode(part);
+};
+
+/** Asks who the user is if that is due. False means that the form must not be sent. */
+async function confirmInPlace(action) {
+  const answer = await fetch(`/login/again?dialog=1&act=${encodeURIComponent(action)}`);
+  const part = answer.status !== 204 && (await confirmPart(answer));
+  if (!part) return true; // not due, or only possible on a page
+  const dialog = document.createElement("dialog");
+  dialog.setAttribute("aria-labelledby", part.getAttribute("aria-labelledby"));
+  dialog.append(part);
+  document.body.append(dialog);
+  const { promise, resolve } = Promise.withResolvers();
+  let done = false;
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    resolve(done);
+  });
+  dialog.addEventListener("click", (event) => {
+    if (!event.target.closest("[data-close]")) return;
+    event.preventDefault();
+    dialog.close();
+  });
+  dialog.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const body = new URLSearchParams(new FormData(event.target));
+    body.set("dialog", "1");
+    const proof = await fetch(event.target.getAttribute("action"), { method: "POST", body });
+    const again = proof.status !== 204 && (await confirmPart(proof));
+    done = !again;
+    if (!again) return dialog.close();
+    dialog.replaceChildren(again);
+    again.querySelector("[type=password]").focus();
+  });
+  dialog.showModal();
+  return promise;
+}
+
+document.addEventListener("submit", async (event) => {
+  const { target: form, submitter } = event;
+  if (!("careful" in form.dataset) || event.defaultPrevented || confirmed.delete(form)) return;
+  const field = form.elements[form.dataset.carefulIf];
+  if (field && field.value === field.defaultValue) return;
+  event.preventDefault();
+  if (!(await confirmInPlace(form.getAttribute("action")).catch(() => true))) return;
+  confirmed.add(form);
+  form.requestSubmit(submitter);
 });
 
 // Fields that send their form as soon as they are changed.

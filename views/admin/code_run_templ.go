@@ -629,8 +629,10 @@ func codeTab(label, url, icon string, current bool) templ.Component {
 
 func outcomeTitle(o CodeOutcome) string {
 	switch {
+	case o.Error != nil && o.Error.Phase == phaseStopped:
+		return "Run stopped"
 	case !o.OK:
-		return "It did not work"
+		return "Run failed"
 	case o.DryRun:
 		return "Result of the dry run"
 	default:

@@ -383,7 +383,7 @@ func codeRunRow(p CodeRunsProps, run CodeRunRow) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = ui.Status(ui.Bad, phaseWords(run.Phase)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Status(runTone(run.Phase), phaseWords(run.Phase)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

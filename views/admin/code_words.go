@@ -66,6 +66,18 @@ func previewLabel(p CodePreview) string {
 	return "Declarations"
 }
 
+// phaseStopped is the phase of a run that its client ended.
+const phaseStopped = "cancelled"
+
+// runTone returns the tone of a run that did not work: nothing is wrong with
+// one that was stopped.
+func runTone(phase string) ui.Tone {
+	if phase == phaseStopped {
+		return ui.Neutral
+	}
+	return ui.Bad
+}
+
 // phaseWords says in words where a run failed.
 func phaseWords(phase string) string {
 	switch phase {
@@ -79,8 +91,8 @@ func phaseWords(phase string) string {
 		return "The memory is used up"
 	case "limit":
 		return "A limit was reached"
-	case "cancelled":
-		return "Cancelled"
+	case phaseStopped:
+		return "Stopped"
 	default:
 		return "The code failed"
 	}

@@ -19,12 +19,11 @@ import (
 // would do.
 type ImportProps struct {
 	layout.Frame
-	Text      string
-	Prune     bool
-	Problems  map[string]string // by path
-	Lost      bool              // the text is not shown again because secrets may be in it
-	ConfirmAt string            // where to prove who you are first; empty when that is not needed
-	Plan      *ImportPlan
+	Text     string
+	Prune    bool
+	Problems map[string]string // by path
+	Lost     bool              // the text is not shown again because secrets may be in it
+	Plan     *ImportPlan
 }
 
 // ImportPlan is what an import would do. Sealed holds the file, so that nobody
@@ -187,12 +186,6 @@ func importPlan(p ImportProps) templ.Component {
 			templ_7745c5c3_Var4 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if p.ConfirmAt != "" {
-			templ_7745c5c3_Err = confirmFirst(p.ConfirmAt).Render(ctx, templ_7745c5c3_Buffer)
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-		}
 		if len(p.Plan.Changes) == 0 {
 			templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "circle-check", Title: "Nothing would change", Text: "Everything is already as the file says.", ActionLabel: "Import another file", ActionURL: "/admin/import"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
@@ -269,7 +262,7 @@ func importPlan(p ImportProps) templ.Component {
 					var templ_7745c5c3_Var8 string
 					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(sentence(w))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 84, Col: 34}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 80, Col: 34}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 					if templ_7745c5c3_Err != nil {
@@ -315,7 +308,7 @@ func importPlan(p ImportProps) templ.Component {
 						var templ_7745c5c3_Var10 string
 						templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(e.Message)
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 91, Col: 35}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 87, Col: 35}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 						if templ_7745c5c3_Err != nil {
@@ -345,7 +338,7 @@ func importPlan(p ImportProps) templ.Component {
 				var templ_7745c5c3_Var11 string
 				templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(sentence(note))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 97, Col: 48}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 93, Col: 48}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 				if templ_7745c5c3_Err != nil {
@@ -356,7 +349,7 @@ func importPlan(p ImportProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, " <form class=\"form\" method=\"post\" action=\"/admin/import/apply\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, " <form class=\"form\" method=\"post\" action=\"/admin/import/apply\" data-careful>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -371,7 +364,7 @@ func importPlan(p ImportProps) templ.Component {
 			var templ_7745c5c3_Var12 string
 			templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(p.Plan.Sealed)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 101, Col: 59}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/import.templ`, Line: 97, Col: 59}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 			if templ_7745c5c3_Err != nil {

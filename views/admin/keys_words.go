@@ -33,9 +33,9 @@ func (p KeysProps) columns() []ui.Column {
 
 func (p KeyNewProps) secretLabel() string {
 	if p.Name == "" {
-		return "New key"
+		return "Key"
 	}
-	return "New key " + ui.Clean(p.Name)
+	return "Key " + ui.Clean(p.Name)
 }
 
 func expiryOptions() []ui.Option {
@@ -43,7 +43,7 @@ func expiryOptions() []ui.Option {
 }
 
 func graceOptions() []ui.Option {
-	return []ui.Option{{Value: "0s", Label: "not any more"}, {Value: "1h", Label: "1 more hour"}, {Value: "24h", Label: "24 more hours"}, {Value: "168h", Label: "7 more days"}}
+	return []ui.Option{{Value: "0s", Label: "Revoke now"}, {Value: "1h", Label: "Keep for 1 hour"}, {Value: "24h", Label: "Keep for 24 hours"}, {Value: "168h", Label: "Keep for 7 days"}}
 }
 
 // keysUnused says who may use a project whose authMode is not api_key.

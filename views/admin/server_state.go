@@ -15,11 +15,14 @@ type ServerState struct {
 
 // The kinds of states, which filter chips name, the worst first.
 const (
-	StateDown      = "down"
-	StateReconnect = "reconnect"
-	StateUnread    = "unread"
-	StateOK        = "ok"
-	StateOff       = "off"
+	StateDown        = "down"
+	StateReconnect   = "reconnect"   // it was connected before
+	StateRefused     = "refused"     // it does not accept the credentials
+	StateNoToken     = "no-token"    // it has no credentials
+	StateUnconnected = "unconnected" // nobody has connected it yet
+	StateUnread      = "unread"
+	StateOK          = "ok"
+	StateOff         = "off"
 )
 
 // StateOf returns the state of a kind.
@@ -29,8 +32,14 @@ func StateOf(kind string) ServerState {
 		return ServerState{kind, ui.Bad, "Down"}
 	case StateReconnect:
 		return ServerState{kind, ui.Warn, "Reconnect needed"}
+	case StateRefused:
+		return ServerState{kind, ui.Warn, "Token rejected"}
+	case StateNoToken:
+		return ServerState{kind, ui.Warn, "Token missing"}
+	case StateUnconnected:
+		return ServerState{kind, ui.Warn, "Not connected"}
 	case StateUnread:
-		return ServerState{kind, ui.Neutral, "Never synced"}
+		return ServerState{kind, ui.Neutral, "Not checked yet"}
 	case StateOff:
 		return ServerState{kind, ui.Neutral, "Off"}
 	default:
@@ -41,7 +50,7 @@ func StateOf(kind string) ServerState {
 // States returns every state, the worst first.
 func States() []ServerState {
 	var all []ServerState
-	for _, kind := range []string{StateDown, StateReconnect, StateUnread, StateOK, StateOff} {
+	for _, kind := range []string{StateDown, StateReconnect, StateRefused, StateNoToken, StateUnconnected, StateUnread, StateOK, StateOff} {
 		all = append(all, StateOf(kind))
 	}
 	return all

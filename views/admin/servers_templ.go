@@ -34,11 +34,12 @@ type ServerRow struct {
 	OAuth          bool
 	Enabled        bool
 	State          ServerState
-	Error          string // of the last sync; empty after a success
-	Tools, Known   int    // shown to clients, and in all
-	MS             int64  // the median of its calls of the last hour; 0 when there are none
-	SyncedAt       *time.Time
-	Outage         *Outage // nil while calls are sent to it
+	Error          string     // of the last sync; empty after a success
+	Tools, Known   int        // shown to clients, and in all
+	MS             int64      // the median of its calls of the last hour; 0 when there are none
+	SyncedAt       *time.Time // last successful sync; nil is never
+	TriedAt        *time.Time // last sync, successful or not; nil is never
+	Outage         *Outage    // nil while calls are sent to it
 }
 
 // Outage says that calls are kept away from a server.
@@ -131,7 +132,7 @@ func Servers(p ServersProps) templ.Component {
 				var templ_7745c5c3_Var4 string
 				templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Plural(len(p.Rows), "server", "servers"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 56, Col: 72}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 57, Col: 72}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 				if templ_7745c5c3_Err != nil {
@@ -219,7 +220,7 @@ func serversTable(p ServersProps) templ.Component {
 				var templ_7745c5c3_Var7 templ.SafeURL
 				templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(serverURL(p.Project.Slug, r.ID)))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 80, Col: 76}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 81, Col: 76}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 				if templ_7745c5c3_Err != nil {
@@ -232,7 +233,7 @@ func serversTable(p ServersProps) templ.Component {
 				var templ_7745c5c3_Var8 string
 				templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(r.Alias)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 80, Col: 88}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 81, Col: 88}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 				if templ_7745c5c3_Err != nil {
@@ -245,7 +246,7 @@ func serversTable(p ServersProps) templ.Component {
 				var templ_7745c5c3_Var9 string
 				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Clean(r.URL))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 81, Col: 53}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 82, Col: 53}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {
@@ -267,7 +268,7 @@ func serversTable(p ServersProps) templ.Component {
 					var templ_7745c5c3_Var10 string
 					templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(sentence(r.Error))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 86, Col: 56}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 87, Col: 56}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 					if templ_7745c5c3_Err != nil {
@@ -299,7 +300,7 @@ func serversTable(p ServersProps) templ.Component {
 				var templ_7745c5c3_Var11 string
 				templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(r.toolCount())
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 94, Col: 54}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 95, Col: 54}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 				if templ_7745c5c3_Err != nil {
@@ -312,13 +313,13 @@ func serversTable(p ServersProps) templ.Component {
 				var templ_7745c5c3_Var12 string
 				templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(millis(r.MS))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 95, Col: 62}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 96, Col: 62}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "</td><td class=\"nowrap\" data-label=\"Last sync\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "</td><td class=\"nowrap\" data-label=\"Last successful sync\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -350,8 +351,8 @@ func serversTable(p ServersProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					if r.State.Kind == StateReconnect && r.OAuth {
-						templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Connect", URL: connectURL(r.ID), Icon: "plug", Small: true}).Render(ctx, templ_7745c5c3_Buffer)
+					if r.connects() {
+						templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: r.connectLabel(), URL: connectURL(r.ID), Icon: "plug", Small: true}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -432,11 +433,24 @@ func outageTimes(now time.Time, o *Outage) templ.Component {
 }
 
 func (p ServersProps) columns() []ui.Column {
-	columns := []ui.Column{{Label: "Server"}, {Label: "Status"}, {Label: "Tools", Num: true}, {Label: "Typical answer", Num: true}, {Label: "Last sync"}}
+	columns := []ui.Column{{Label: "Server"}, {Label: "Status"}, {Label: "Tools", Num: true}, {Label: "Typical answer", Num: true}, {Label: "Last successful sync"}}
 	if p.Admin() {
 		columns = append(columns, ui.Column{Label: "In use"}, ui.Column{Label: "Actions", Hidden: true})
 	}
 	return columns
+}
+
+// connects reports whether authorizing the gateway is the next step.
+func (r ServerRow) connects() bool {
+	return r.OAuth && (r.State.Kind == StateReconnect || r.State.Kind == StateUnconnected)
+}
+
+// connectLabel is what authorizing the gateway is called.
+func (r ServerRow) connectLabel() string {
+	if r.State.Kind == StateUnconnected {
+		return "Connect"
+	}
+	return "Reconnect"
 }
 
 // toolCount returns how many tools clients see, and of how many when some are

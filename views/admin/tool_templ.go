@@ -350,7 +350,7 @@ func toolNotices(p ToolProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if p.Admin() {
-					templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: toolURL(p.Project.Slug, p.Row.Name) + "/approve", CSRF: p.CSRF(), Label: "Approve this definition", Icon: "check", Kind: ui.Primary}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: toolURL(p.Project.Slug, p.Row.Name) + "/approve", CSRF: p.CSRF(), Label: "Approve this definition", Icon: "check", Kind: ui.Primary, Hidden: []ui.Pair{{Name: "hash", Value: p.Hash}}}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

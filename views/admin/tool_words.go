@@ -2,6 +2,7 @@ package admin
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 
 	"mcpgateway/views/ui"
@@ -71,6 +72,20 @@ func (p ToolsProps) columns() []ui.Column {
 		columns = append(columns, ui.Column{Label: "On or off", Hidden: true})
 	}
 	return columns
+}
+
+// anyWaiting reports whether a tool on the page waits for approval.
+func (p ToolsProps) anyWaiting() bool {
+	return slices.ContainsFunc(p.Rows, func(row ToolRow) bool { return row.State.Kind == ToolChanged })
+}
+
+// reviewURL returns the page on which the tools that match a query and wait for
+// approval are approved.
+func reviewURL(slug, query string) string {
+	if query == "" {
+		return toolsURL(slug) + "/review"
+	}
+	return toolsURL(slug) + "/review?query=" + url.QueryEscape(query)
 }
 
 // firstOf returns the first characters of a text.

@@ -33,8 +33,12 @@ func (f Frame) CSRF() string {
 // the same page without controls.
 func (f Frame) Admin() bool { return f.Person != nil && f.Person.Role == RoleAdmin }
 
-// RoleAdmin is the role that may change things.
-const RoleAdmin = "admin"
+// RoleAdmin is the role that may change things, RoleMember the one that has no
+// access to the administration.
+const (
+	RoleAdmin  = "admin"
+	RoleMember = "member"
+)
 
 // Person is who is signed in.
 type Person struct {
@@ -79,8 +83,11 @@ type Banner struct {
 
 // Flash is the result of an action, shown once on the page that follows it.
 type Flash struct {
-	Tone string // "", "ok", "warn" or "bad"
-	Text string
+	Tone      string // "", "ok", "warn" or "bad"
+	Text      string
+	LinkLabel string `json:",omitempty"` // with LinkURL, what can be done about it
+	LinkURL   string `json:",omitempty"`
+	Undo      string `json:",omitempty"` // token of the form that takes the action back
 }
 
 // Shell returns the frame of the administration around its children: the side
@@ -90,6 +97,16 @@ func Shell(f Frame) templ.Component { return framed(f, shell(f)) }
 // Page returns the frame of the pages for visitors around its children: the
 // top bar, banners and the result of the last action.
 func Page(f Frame) templ.Component { return framed(f, page(f)) }
+
+// ForPerson returns the frame that a person is used to: the administration's,
+// or that of the pages for visitors for members, who have no access to it, and
+// for visitors.
+func ForPerson(f Frame) templ.Component {
+	if f.Person == nil || f.Person.Role == RoleMember {
+		return Page(f)
+	}
+	return Shell(f)
+}
 
 // framed renders c with the assets of the frame in its context, where Icon
 // finds them.

@@ -226,7 +226,21 @@ func personMenu(p Person) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<a href=\"/oauth/grants\">")
+		if p.Role == RoleMember {
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<a href=\"/me\">")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = Icon("folder").Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "Your projects</a> ")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		}
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<a href=\"/oauth/grants\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -234,7 +248,7 @@ func personMenu(p Person) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "Connected apps</a> <a href=\"/admin/account\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "Connected apps</a> <a href=\"/admin/account\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -242,20 +256,20 @@ func personMenu(p Person) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "Your account</a><form method=\"post\" action=\"/logout\"><input type=\"hidden\" name=\"csrf\" value=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "Your account</a><form method=\"post\" action=\"/logout\"><input type=\"hidden\" name=\"csrf\" value=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var10 string
 		templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(p.CSRF)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/navigation.templ`, Line: 76, Col: 52}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `layout/navigation.templ`, Line: 82, Col: 52}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "\"> <button type=\"submit\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "\"> <button type=\"submit\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -263,7 +277,7 @@ func personMenu(p Person) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "Sign out</button></form></div></details></pop-up>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "Sign out</button></form></div></details></pop-up>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -294,7 +308,7 @@ func themeSwitch() templ.Component {
 			templ_7745c5c3_Var11 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<theme-switch><button type=\"button\" class=\"btn quiet icon-only\" aria-label=\"Colours: as the system\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<theme-switch><button type=\"button\" class=\"btn quiet icon-only\" aria-label=\"Colours: as the system\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -310,7 +324,7 @@ func themeSwitch() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "</button></theme-switch>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "</button></theme-switch>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -340,7 +354,7 @@ func hotKeys() templ.Component {
 			templ_7745c5c3_Var12 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<hot-keys><dialog aria-labelledby=\"keys-title\"><h2 id=\"keys-title\">Keyboard</h2><dl class=\"keys\"><div><dt><kbd>/</kbd></dt><dd>Search</dd></div><div><dt><kbd>g</kbd> <kbd>p</kbd></dt><dd>Projects</dd></div><div><dt><kbd>g</kbd> <kbd>c</kbd></dt><dd>Catalog</dd></div><div><dt><kbd>g</kbd> <kbd>a</kbd></dt><dd>Audit log</dd></div><div><dt><kbd>g</kbd> <kbd>r</kbd></dt><dd>Registry</dd></div><div><dt><kbd>g</kbd> <kbd>t</kbd></dt><dd>Templates</dd></div><div><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>Next, previous row</dd></div><div><dt><kbd>Enter</kbd></dt><dd>Open the row</dd></div><div><dt><kbd>Esc</kbd></dt><dd>Close</dd></div></dl><form method=\"dialog\"><button class=\"btn\">Close</button></form></dialog></hot-keys>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<hot-keys><dialog aria-labelledby=\"keys-title\"><h2 id=\"keys-title\">Keyboard</h2><dl class=\"keys\"><div><dt><kbd>/</kbd></dt><dd>Search</dd></div><div><dt><kbd>g</kbd> <kbd>p</kbd></dt><dd>Projects</dd></div><div><dt><kbd>g</kbd> <kbd>c</kbd></dt><dd>Catalog</dd></div><div><dt><kbd>g</kbd> <kbd>a</kbd></dt><dd>Audit log</dd></div><div><dt><kbd>g</kbd> <kbd>r</kbd></dt><dd>Registry</dd></div><div><dt><kbd>g</kbd> <kbd>t</kbd></dt><dd>Templates</dd></div><div><dt><kbd>j</kbd> <kbd>k</kbd></dt><dd>Next, previous row</dd></div><div><dt><kbd>Enter</kbd></dt><dd>Open the row</dd></div><div><dt><kbd>Esc</kbd></dt><dd>Close</dd></div></dl><form method=\"dialog\"><button class=\"btn\">Close</button></form></dialog></hot-keys>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

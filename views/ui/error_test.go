@@ -1,6 +1,7 @@
 package ui_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -48,8 +49,8 @@ func TestErrorPageEscapesWhatTheClientSent(t *testing.T) {
 func render(t *testing.T, status int, message, requestID string) string {
 	t.Helper()
 	var b strings.Builder
-	assets := layout.Assets{CSS: "/static/app.css", Icon: "/static/icon.svg"}
-	if err := ui.ErrorPage(assets)(status, message, requestID).Render(t.Context(), &b); err != nil {
+	frame := layout.Frame{Title: http.StatusText(status), Assets: layout.Assets{CSS: "/static/app.css", Icon: "/static/icon.svg"}}
+	if err := ui.ErrorPage(frame, status, message, requestID).Render(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -1,7 +1,8 @@
-// Command oldsessions makes everybody's last proof of who they are an hour
-// old, as a test of the pages wants it that cannot wait for so long:
+// Command oldsessions moves the last use of every session, and the last proof
+// of who its user is, into the past, for tests of the pages that cannot wait
+// for so long:
 //
-//	go run ./models/modelstest/oldsessions sqlite:data/gateway.db
+//	go run ./models/modelstest/oldsessions sqlite:data/gateway.db 1h
 package main
 
 import (
@@ -14,17 +15,21 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: oldsessions DATABASE_URL")
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: oldsessions DATABASE_URL AGE")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1]); err != nil {
+	if err := run(os.Args[1], os.Args[2]); err != nil {
 		fmt.Fprintln(os.Stderr, "oldsessions:", err)
 		os.Exit(1)
 	}
 }
 
-func run(dsn string) error {
+func run(dsn, age string) error {
+	d, err := time.ParseDuration(age)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	db, err := models.Open(ctx, dsn)
@@ -36,6 +41,7 @@ func run(dsn string) error {
 		return err
 	}
 	defer func() { _ = pool.Close() }()
-	past := time.Now().UTC().Add(-time.Hour)
-	return db.WithContext(ctx).Model(&models.BrowserSession{}).Where("authenticated_at > ?", past).Update("authenticated_at", past).Error
+	past := time.Now().UTC().Add(-d)
+	return db.WithContext(ctx).Model(&models.BrowserSession{}).Where("revoked_at IS NULL").
+		Updates(map[string]any{"authenticated_at": past, "last_seen_at": past, "confirmed_at": nil}).Error
 }

@@ -154,7 +154,7 @@ func againstRealProvider(t *testing.T, dsn, issuer string) {
 	if p := in.Session.Person; p.ID != ada.ID || p.Role != models.RoleAdmin || !p.HasIdentity {
 		t.Errorf("signed in as %+v", p)
 	}
-	if err := w.people.NeedStepUp(in.Session.AuthenticatedAt); err != nil {
+	if err := w.people.NeedStepUp(in.Session.ConfirmedUntil); err != nil {
 		t.Errorf("whoever just typed their password: %v", err)
 	}
 	var row models.User
@@ -431,7 +431,7 @@ func answers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want(t, w.people.NeedStepUp(in.Session.AuthenticatedAt), fault.CodeStepUpRequired)
+		want(t, w.people.NeedStepUp(in.Session.ConfirmedUntil), fault.CodeStepUpRequired)
 	})
 }
 

@@ -1,0 +1,20 @@
+-- +goose Up
+-- A confirmation lasts while it is used, and a form stays good when the
+-- cookie's value is renewed. Both columns are empty for sessions that began
+-- before.
+ALTER TABLE browser_sessions ADD COLUMN confirmed_at datetime;
+ALTER TABLE browser_sessions ADD COLUMN csrf text NOT NULL DEFAULT '';
+
+CREATE TABLE kept_forms (
+    hash blob PRIMARY KEY,
+    user_id text NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    session_id text NOT NULL,
+    expires_at datetime NOT NULL,
+    sealed text NOT NULL
+);
+CREATE INDEX kept_forms_user ON kept_forms (user_id, expires_at);
+
+-- +goose Down
+DROP TABLE kept_forms;
+ALTER TABLE browser_sessions DROP COLUMN csrf;
+ALTER TABLE browser_sessions DROP COLUMN confirmed_at;

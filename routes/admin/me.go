@@ -1,0 +1,56 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/oauthserver"
+	"mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/ui"
+	"mcpgateway/web"
+)
+
+// mePath is the page of what a person may use.
+const mePath = "/me"
+
+// UsableProjects returns the projects that a person may let clients use.
+// Implemented by oauthserver.Server.
+type UsableProjects interface {
+	Projects(ctx context.Context, userID string) ([]oauthserver.Project, error)
+}
+
+// Me serves people what they may use, which is where members land.
+type Me struct {
+	pages    *Pages
+	projects UsableProjects
+	public   *url.URL
+}
+
+// NewMe returns the handlers.
+func NewMe(pages *Pages, projects UsableProjects, public *url.URL) *Me {
+	return &Me{pages: pages, projects: projects, public: public}
+}
+
+// Show serves GET /me.
+func (a *Me) Show(c *fiber.Ctx) error {
+	person := web.PersonOf(c)
+	if person == nil {
+		return fault.Unauthorized()
+	}
+	found, err := a.projects.Projects(c.UserContext(), person.ID)
+	if err != nil {
+		return err
+	}
+	p := admin.MeProps{Frame: a.pages.Frame(c, "Your projects", layout.SectionNone)}
+	for _, project := range found {
+		p.Projects = append(p.Projects, admin.MyProject{
+			Name: ui.Clean(cmp.Or(project.Name, project.Slug)), Endpoint: a.public.JoinPath("v1", "mcp", project.Slug, "request").String(),
+		})
+	}
+	return web.Render(c, admin.Me(p))
+}

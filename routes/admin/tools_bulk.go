@@ -1,0 +1,104 @@
+package admin
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/toolset"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/ui"
+)
+
+// SwitchMany serves POST /admin/projects/:projectSlug/tools: it switches the
+// selected tools, or with approve leads to the review of them.
+func (a *Tools) SwitchMany(c *fiber.Ctx) error {
+	names := postedAll(c, "tool")
+	if len(names) == 0 || len(names) > toolsPerPage {
+		return Failed(c, a.back(c), fault.Invalid("Select 1 to %d tools.", toolsPerPage))
+	}
+	project, err := a.directory.Project(c.Params("projectSlug"))
+	if err != nil {
+		return err
+	}
+	if posted(c, "approve") != "" {
+		return c.Redirect(reviewPath(project, names), fiber.StatusSeeOther)
+	}
+	enabled := posted(c, "enabled") == "true"
+	var done int
+	var waiting, filtered []string
+	for _, name := range names {
+		switch t := toolNamed(project, name); {
+		case enabled && t != nil && t.Hidden == toolset.HiddenByApproval:
+			waiting = append(waiting, name)
+			continue
+		case enabled && t != nil && t.Hidden != toolset.Visible && t.Hidden != toolset.HiddenByAdmin:
+			filtered = append(filtered, name)
+			continue
+		}
+		if err := a.store.SetTool(c.UserContext(), project.Project.Slug, name, &enabled, nil); err != nil {
+			return Failed(c, a.back(c), err)
+		}
+		done++
+	}
+	putFlash(c, switched(project, enabled, done, waiting, filtered))
+	return c.Redirect(a.back(c), fiber.StatusSeeOther)
+}
+
+// switched says what switching many tools did.
+func switched(project *toolset.Snapshot, enabled bool, done int, waiting, filtered []string) layout.Flash {
+	flash := layout.Flash{Tone: "ok"}
+	var parts []string
+	if done > 0 || len(waiting)+len(filtered) == 0 {
+		word := "disabled."
+		if enabled {
+			word = "enabled."
+		}
+		parts = append(parts, ui.Plural(done, "tool is ", "tools are ")+word)
+	}
+	if len(waiting) > 0 {
+		flash.Tone, flash.LinkLabel, flash.LinkURL = "warn", "Review", reviewPath(project, waiting)
+		parts = append(parts, ui.Plural(len(waiting), "tool needs approval first and was left as it is: ", "tools need approval first and were left as they are: ")+firstOf(waiting)+".")
+	}
+	if len(filtered) > 0 {
+		flash.Tone = "warn"
+		parts = append(parts, ui.Plural(len(filtered), "tool is hidden by its server and was left as it is: ", "tools are hidden by their servers and were left as they are: ")+firstOf(filtered)+".")
+	}
+	flash.Text = strings.Join(parts, " ")
+	return flash
+}
+
+// maxReviewAddress is how long the address of a review of named tools may be.
+// It also fits the cookie of a message.
+const maxReviewAddress = 1500
+
+// reviewPath returns the review of the named tools, or of all that wait when
+// their names are too long for an address.
+func reviewPath(project *toolset.Snapshot, names []string) string {
+	all := toolsPath(project.Project.Slug) + "/review"
+	if to := all + "?" + (url.Values{"tool": names}).Encode(); len(to) <= maxReviewAddress {
+		return to
+	}
+	return all
+}
+
+// toolNamed returns a tool by its full name, or nil.
+func toolNamed(project *toolset.Snapshot, name string) *toolset.Tool {
+	all := project.AllTools()
+	if i := slices.IndexFunc(all, func(t *toolset.Tool) bool { return t.FullName == name }); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
+// postedAll returns every value of a field of the form that was posted.
+func postedAll(c *fiber.Ctx, name string) []string {
+	var all []string
+	for _, value := range c.Request().PostArgs().PeekMulti(name) {
+		all = append(all, string(value))
+	}
+	return all
+}

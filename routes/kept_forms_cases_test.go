@@ -1,0 +1,254 @@
+package routes_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/services/access"
+	"mcpgateway/services/secrets"
+	"mcpgateway/services/upstream/upstreamtest"
+)
+
+// formWorld is an application that holds something for every form to change.
+type formWorld struct {
+	*browser
+	upstream, source string // addresses of an MCP server and of a catalog
+	project          *models.Project
+	entry, template  string
+	undo             string // token of what takes the last approvals back
+}
+
+// fill creates what the forms change.
+func (w *formWorld) fill(t *testing.T) {
+	t.Helper()
+	w.upstream = upstreamtest.New(upstreamtest.Demo()[0]).Start(t)
+	catalog := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		_, _ = rw.Write([]byte(`{"version":1,"items":[]}`))
+	}))
+	t.Cleanup(catalog.Close)
+	w.source = catalog.URL
+	w.Apply(t, fmt.Sprintf(`{"projects":{
+		"p":{"authMode":"api_key","codeMode":{"enabled":true,"timeout":10000},"mcpServers":{
+			"clock":{"url":%q},"held":{"url":%q,"definitionPolicy":"approve"},"kept":{"url":%q,"authType":"bearer","authBearer":"x"},
+			"oauth":{"url":"https://mcp.example.com/mcp","authType":"oauth","oauth":{"clientId":"c"}}}},
+		"gone":{"authMode":"none","mcpServers":{}}}}`, w.upstream, w.upstream, w.upstream))
+	w.Sync(t, "p", "clock", "held")
+	p, err := w.Services.Directory.Project("p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.project = &p.Project
+	for _, e := range w.Services.Catalog.AllEntries() {
+		if w.entry == "" && e.RemoteURL != "" && string(e.AuthType) == "oauth" {
+			w.entry = e.ID
+		}
+	}
+	w.template = "slug"
+	if all := w.Services.Catalog.AllTemplates(); len(all) > 0 {
+		w.template = all[0].Slug
+	}
+}
+
+// formCase is a form of the administration with what it needs.
+type formCase struct {
+	route, guard string
+	variant      string
+	careful      bool // the handler itself requires a confirmation
+	ends         bool // the session ends with it
+	shows        int  // status of an answer that is no redirect
+	want         string
+	make         func(t *testing.T, w *formWorld) (path string, form url.Values)
+}
+
+func (f formCase) status() int {
+	if f.shows != 0 {
+		return f.shows
+	}
+	return http.StatusSeeOther
+}
+
+// at returns a form with a fixed address.
+func at(path string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
+	return func(*testing.T, *formWorld) (string, url.Values) { return path, values(fields...) }
+}
+
+func values(fields ...string) url.Values {
+	form := url.Values{}
+	for i := 0; i+1 < len(fields); i += 2 {
+		form.Add(fields[i], fields[i+1])
+	}
+	return form
+}
+
+// onServer returns a form of a server's page.
+func onServer(alias, rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
+	return func(t *testing.T, w *formWorld) (string, url.Values) {
+		return "/admin/projects/p/servers/" + w.ServerID(t, "p", alias) + rest, values(fields...)
+	}
+}
+
+// onPerson returns a form of a new person's page.
+func onPerson(name, rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
+	return func(t *testing.T, w *formWorld) (string, url.Values) {
+		person, err := w.Services.People.Create(t.Context(), access.NewPerson{Email: name + "@example.com", Role: models.RoleViewer, Password: secrets.NewValue(password)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rest == "/enable" {
+			if err := w.Services.People.Disable(t.Context(), person.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		form := values(fields...)
+		if form.Has("person") {
+			form.Set("person", person.ID)
+			if err := w.Services.People.AddMember(t.Context(), w.project.ID, person.ID); rest == "/remove" && err != nil {
+				t.Fatal(err)
+			}
+			return "/admin/projects/p/settings/members" + rest, form
+		}
+		return "/admin/people/" + person.ID + rest, form
+	}
+}
+
+// onKey returns a form of a new key.
+func onKey(rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
+	return func(t *testing.T, w *formWorld) (string, url.Values) {
+		id, _ := w.Key(t, "p", time.Hour)
+		return "/admin/projects/p/keys/" + id + rest, values(fields...)
+	}
+}
+
+// onSource returns a form of the last catalog source.
+func onSource(rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
+	return func(t *testing.T, w *formWorld) (string, url.Values) {
+		sources, err := w.Services.CatalogStore.Sources(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range sources {
+			if s.URL == w.source {
+				return "/admin/catalog/sources/" + s.ID + rest, values(fields...)
+			}
+		}
+		t.Fatal("the source is missing")
+		return "", nil
+	}
+}
+
+func onConnection(rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
+	return func(t *testing.T, w *formWorld) (string, url.Values) {
+		return "/admin/connections/" + w.ServerID(t, "p", "oauth") + rest, values(fields...)
+	}
+}
+
+func onEntry(rest string, fields ...string) func(*testing.T, *formWorld) (string, url.Values) {
+	return func(_ *testing.T, w *formWorld) (string, url.Values) {
+		return "/admin/catalog/" + w.entry + rest, values(fields...)
+	}
+}
+
+// forms returns the forms in an order in which each finds what it needs.
+func (w *formWorld) forms(t *testing.T) []formCase {
+	t.Helper()
+	const project, server = "/admin/projects/:projectSlug", "/admin/projects/:projectSlug/servers/:id"
+	plan := values("declaration", `{"projects":{"imported":{"authMode":"none","mcpServers":{}}}}`)
+	return []formCase{
+		{route: "/admin/account/sessions/:id/end", make: func(t *testing.T, w *formWorld) (string, url.Values) {
+			in, err := w.Services.People.SignIn(t.Context(), formAdmin, secrets.NewValue(password), access.Browser{IP: "127.0.0.1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return "/admin/account/sessions/" + in.Session.ID + "/end", url.Values{}
+		}},
+		{route: "/admin/people", guard: "careful", make: at("/admin/people", "email", "grace@example.com", "name", "Grace", "role", "viewer", "password", "a quiet secret of Grace")},
+		{route: "/admin/people", guard: "careful", variant: " refused", shows: http.StatusUnprocessableEntity, want: "Grace again",
+			make: at("/admin/people", "email", "grace@example.com", "name", "Grace again", "role", "viewer", "password", "a quiet secret of Grace")},
+		{route: "/admin/people/:id", guard: "careful", make: onPerson("ben", "", "name", "Ben", "role", "member")},
+		{route: "/admin/people/:id/password", guard: "careful", make: onPerson("cleo", "/password", "password", "a quiet secret of Cleo")},
+		{route: "/admin/people/:id/disable", guard: "careful", make: onPerson("dan", "/disable")},
+		{route: "/admin/people/:id/enable", guard: "careful", make: onPerson("eve", "/enable")},
+		{route: "/admin/people/:id/delete", guard: "careful", make: onPerson("finn", "/delete", "confirm", "finn@example.com")},
+
+		{route: project + "/tools", make: at("/admin/projects/p/tools?x=1", "tool", "clock__current_time", "enabled", "false")},
+		{route: project + "/tools/:name/enabled", make: at("/admin/projects/p/tools/clock__current_time/enabled", "enabled", "true")},
+		{route: project + "/tools/:name/approve", make: func(t *testing.T, w *formWorld) (string, url.Values) {
+			shown := newBrowser(t, w.App).send(t, "/admin/projects/p/tools/held__current_time", nil)
+			return "/admin/projects/p/tools/held__current_time/approve", values("hash", hiddenField(t, shown.Body, "hash"))
+		}},
+		{route: project + "/tools/review", make: func(t *testing.T, w *formWorld) (string, url.Values) {
+			w.undo = w.browser.post(t, "/admin/projects/p/tools/review", url.Values{"tool": w.review(t, "/admin/projects/p/tools/review")}).FlashUndo
+			return "/admin/projects/p/tools/review", values("tool", "no-such hash", "undo", "1")
+		}},
+		{route: "/admin/undo", make: func(_ *testing.T, w *formWorld) (string, url.Values) {
+			return "/admin/undo", values("form", w.undo)
+		}},
+		{route: project + "/tools/:name/try", shows: http.StatusOK, want: "Europe/Berlin", make: at("/admin/projects/p/tools/clock__current_time/try", "as", "json", "arguments", `{"zone":"Europe/Berlin"}`)},
+		{route: project + "/code-mode", make: at("/admin/projects/p/code-mode", "enabled", "on", "timeout", "9")},
+		{route: project + "/code-mode/run", make: at("/admin/projects/p/code-mode/run", "code", "return 6 * 7;")},
+		{route: project + "/code-mode/runs/:id/replay", make: func(t *testing.T, w *formWorld) (string, url.Values) {
+			runs, err := w.Services.CodeRuns.List(t.Context(), w.project.ID, "", 1)
+			if err != nil || len(runs) == 0 {
+				t.Fatalf("no run: %v", err)
+			}
+			return "/admin/projects/p/code-mode/runs/" + runs[0].ID + "/replay", url.Values{}
+		}},
+		{route: project + "/keys", guard: "careful", make: at("/admin/projects/p/keys", "name", "Ada's laptop", "expires", "90")},
+		{route: project + "/keys/:id/rotate", guard: "careful", make: onKey("/rotate", "grace", "0s")},
+		{route: project + "/keys/:id/revoke", guard: "careful", make: onKey("/revoke")},
+
+		{route: "/admin/connections/:id/client", guard: "careful", make: onConnection("/client", "oauth.clientId", "other", "oauth.clientSecret", "hush")},
+		{route: "/admin/connections/:id/disconnect", make: onConnection("/disconnect")},
+		{route: "/admin/connections/:id/drop-registration", make: onConnection("/drop-registration")},
+
+		{route: "/admin/projects", make: at("/admin/projects", "name", "New one", "authMode", "none")},
+		{route: project + "/servers/new", shows: http.StatusOK, want: "127.0.0.1:9", make: at("/admin/projects/p/servers/new", "pasted", "http://127.0.0.1:9/mcp")},
+		{route: project + "/servers", guard: "careful", make: func(_ *testing.T, w *formWorld) (string, url.Values) {
+			return "/admin/projects/p/servers", values("count", "1", "0.alias", "added", "0.url", w.upstream, "0.transport", "auto", "0.authType", "bearer", "0.secret", "a token")
+		}},
+		{route: server + "/edit", careful: true, variant: " address", make: onServer("kept", "/edit", "alias", "kept", "url", "http://127.0.0.1:9/other", "transport", "auto", "timeout", "60", "sessionMode", "shared", "definitionPolicy", "follow")},
+		{route: server + "/edit", make: onServer("kept", "/edit", "alias", "kept", "url", "http://127.0.0.1:9/other", "transport", "auto", "timeout", "50", "sessionMode", "shared", "definitionPolicy", "follow")},
+		{route: server + "/credentials", guard: "careful", make: onServer("kept", "/credentials", "authType", "bearer", "authBearer", "another token")},
+		{route: server + "/filters", make: onServer("clock", "/filters", "deny", "no_*")},
+		{route: server + "/choose", make: onServer("clock", "/choose", "tool", "current_time", "later", "hide")},
+		{route: server + "/sync", make: onServer("clock", "/sync")},
+		{route: server + "/enable", make: onServer("clock", "/enable", "enabled", "false")},
+		{route: server + "/delete", make: onServer("kept", "/delete")},
+		{route: project + "/settings", make: at("/admin/projects/p/settings", "name", "P", "authMode", "api_key", "oauthAccess", "anyone", "toolExposure", "full", "toolNameLimit", "0", "rateLimit.perSecond", "1", "rateLimit.burst", "2")},
+		{route: project + "/settings/members", make: onPerson("gil", "", "person", "")},
+		{route: project + "/settings/members/remove", make: onPerson("hal", "/remove", "person", "")},
+		{route: project + "/settings/delete", make: at("/admin/projects/gone/settings/delete", "confirm", "gone")},
+		{route: "/admin/import", shows: http.StatusOK, want: "imported", make: func(*testing.T, *formWorld) (string, url.Values) { return "/admin/import", plan }},
+		{route: "/admin/import/apply", guard: "careful", make: func(t *testing.T, w *formWorld) (string, url.Values) {
+			shown := newBrowser(t, w.App).post(t, "/admin/import", plan)
+			return "/admin/import/apply", values("sealed", hiddenField(t, shown.Body, "sealed"))
+		}},
+
+		{route: "/admin/catalog/add", make: func(_ *testing.T, w *formWorld) (string, url.Values) {
+			return "/admin/catalog/add", values("id", w.entry, "project", "p", "alias", "picked")
+		}},
+		{route: "/admin/catalog/sources", make: func(_ *testing.T, w *formWorld) (string, url.Values) {
+			return "/admin/catalog/sources", values("kind", "file", "name", "Ours", "url", w.source)
+		}},
+		{route: "/admin/catalog/sources/:id/preview", shows: http.StatusOK, want: "Ours", make: onSource("/preview")},
+		{route: "/admin/catalog/sources/:id/sync", make: onSource("/sync")},
+		{route: "/admin/catalog/sources/:id/enable", make: onSource("/enable", "enabled", "false")},
+		{route: "/admin/catalog/sources/:id/remove", make: onSource("/remove")},
+		{route: "/admin/catalog/:id/feature", make: onEntry("/feature", "featured", "true")},
+		{route: "/admin/catalog/:id/verify", make: onEntry("/verify", "verified", "true", "evidence", "seen by us")},
+		{route: "/admin/catalog/:id/edit", make: onEntry("/edit", "serverTitle", "Edited")},
+		{route: "/admin/catalog/:id/unlock", make: onEntry("/unlock")},
+		{route: "/admin/catalog/:id/hide", make: onEntry("/hide", "hidden", "true")},
+		{route: "/admin/templates/:slug/use", make: func(_ *testing.T, w *formWorld) (string, url.Values) {
+			return "/admin/templates/" + w.template + "/use", values("name", "From a template")
+		}},
+
+		{route: "/admin/account/sign-out-everywhere", ends: true, make: at("/admin/account/sign-out-everywhere")},
+		{route: "/admin/account/password", make: at("/admin/account/password", "old", password, "password", "another quiet secret", "again", "another quiet secret")},
+	}
+}

@@ -1,0 +1,260 @@
+package routes_test
+
+import (
+	"bytes"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/routes/routestest"
+	"mcpgateway/services/access"
+	"mcpgateway/services/access/oidctest"
+	"mcpgateway/services/secrets"
+)
+
+// wantKeys fails unless the project p has so many keys.
+func (w *formWorld) wantKeys(t *testing.T, want int) {
+	t.Helper()
+	keys, err := w.Services.Keys.List(t.Context(), w.project.ID)
+	if err != nil || len(keys) != want {
+		t.Errorf("the project has %d keys, want %d (%v)", len(keys), want, err)
+	}
+}
+
+const keysForm = "/admin/projects/p/keys"
+
+func newKeyForm() url.Values { return values("name", "Ada's laptop", "expires", "90") }
+
+func TestFormSurvivesWrongPasswords(t *testing.T) {
+	w := newFormWorld(t)
+	w.growStale(t)
+	got := w.post(t, keysForm, newKeyForm())
+	for range 2 {
+		refused := w.confirm(t, got, "/login/again", url.Values{"password": {"not the password"}})
+		if refused.Status != http.StatusUnprocessableEntity || hiddenField(t, refused.Body, "form") == "" || !strings.Contains(refused.Body, "create a key") {
+			t.Fatalf("a wrong password answers %d", refused.Status)
+		}
+	}
+	w.wantKeys(t, 0)
+	done := w.confirm(t, got, "/login/again", url.Values{"password": {password}})
+	if done.Status != http.StatusSeeOther || !strings.HasPrefix(done.Location, keysForm+"/") {
+		t.Errorf("then %d %q", done.Status, done.Location)
+	}
+	w.wantKeys(t, 1)
+
+	// The confirmation page, sent once more, repeats nothing.
+	again := w.confirm(t, got, "/login/again", url.Values{"password": {password}})
+	if again.Location != "/admin/people?query=x" || !strings.Contains(again.Flash, "wasn't sent") {
+		t.Errorf("sent again: %q %q", again.Location, again.Flash)
+	}
+	w.wantKeys(t, 1)
+}
+
+func TestFormIsNeverSentAsAnotherPerson(t *testing.T) {
+	w := newFormWorld(t)
+	const other = "bob@example.com"
+	if _, err := w.Services.People.Create(t.Context(), access.NewPerson{Email: other, Role: models.RoleAdmin, Password: secrets.NewValue(password)}); err != nil {
+		t.Fatal(err)
+	}
+	w.expire(t)
+	got := w.post(t, keysForm, newKeyForm())
+	bob := w.confirm(t, got, "/login", url.Values{"email": {other}, "password": {password}})
+	if bob.Status != http.StatusSeeOther || bob.Location != "/admin/people?query=x" || !strings.Contains(bob.Flash, "wasn't sent") {
+		t.Errorf("another person: %d %q %q", bob.Status, bob.Location, bob.Flash)
+	}
+	w.wantKeys(t, 0)
+}
+
+func TestOnlyOwnFormsAreKept(t *testing.T) {
+	w := newFormWorld(t)
+	w.expire(t)
+	kept := func() (n int64) {
+		if err := w.Services.DB.Model(&models.KeptForm{}).Count(&n).Error; err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	withToken := newKeyForm()
+	withToken.Set("csrf", w.csrf)
+	wrongToken := newKeyForm()
+	wrongToken.Set("csrf", strings.Repeat("A", len(w.csrf)))
+	for _, tt := range []struct {
+		name   string
+		path   string
+		form   url.Values
+		header []string
+		want   int64
+	}{
+		{"another site", keysForm, withToken, []string{"Sec-Fetch-Site", "cross-site"}, 0},
+		{"another site, without Fetch Metadata", keysForm, withToken, []string{"Sec-Fetch-Site", "", "Origin", "https://evil.example"}, 0},
+		{"no token", keysForm, newKeyForm(), nil, 0},
+		{"a wrong token", keysForm, wrongToken, nil, 0},
+		{"not of the administration", "/logout", withToken, nil, 0},
+		{"a consent", "/oauth/authorize", withToken, nil, 0},
+		{"no cookie", keysForm, withToken, []string{"Cookie", "x=y"}, 0},
+		{"our own page", keysForm, withToken, nil, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := &browser{App: w.App, cookies: map[string]string{"sid": w.cookies["sid"]}, csrf: w.csrf}
+			if tt.name == "no cookie" {
+				b.cookies = map[string]string{}
+			}
+			got := b.send(t, tt.path, tt.form, tt.header...)
+			if got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Location, "/login") || strings.Contains(got.Location, "form=") != (tt.want == 1) {
+				t.Errorf("answers %d %q", got.Status, got.Location)
+			}
+			if n := kept(); n != tt.want {
+				t.Errorf("%d forms are kept, want %d", n, tt.want)
+			}
+		})
+	}
+	w.wantKeys(t, 0)
+}
+
+func TestFormOfEndedSessionIsNotKept(t *testing.T) {
+	w := newFormWorld(t)
+	if err := w.Services.DB.Model(&models.BrowserSession{}).Where("1 = 1").Update("revoked_at", time.Now().UTC()).Error; err != nil {
+		t.Fatal(err)
+	}
+	if got := w.post(t, keysForm, newKeyForm()); strings.Contains(got.Location, "form=") {
+		t.Errorf("it leads to %q", got.Location)
+	}
+}
+
+func TestOpenPagesStayGoodAfterConfirming(t *testing.T) {
+	w := newFormWorld(t)
+	w.growStale(t)
+	old := w.csrf
+	w.confirm(t, w.post(t, keysForm, newKeyForm()), "/login/again", url.Values{"password": {password}})
+	w.csrf = old // of a page in another window
+	if got := w.post(t, keysForm, newKeyForm()); got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Location, keysForm+"/") {
+		t.Errorf("after a confirmation: %d %q", got.Status, got.Location)
+	}
+	w.expire(t)
+	w.confirm(t, w.post(t, keysForm, newKeyForm()), "/login", url.Values{"email": {formAdmin}, "password": {password}})
+	if got := w.post(t, keysForm, newKeyForm()); got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Location, keysForm+"/") {
+		t.Errorf("after signing in again: %d %q", got.Status, got.Location)
+	}
+	w.wantKeys(t, 4)
+}
+
+func TestConfirmInPlace(t *testing.T) {
+	w := newFormWorld(t)
+	if got := w.send(t, "/login/again?dialog=1", nil); got.Status != http.StatusNoContent {
+		t.Errorf("nothing is due: %d", got.Status)
+	}
+	w.growStale(t)
+	if got := w.send(t, "/login/again?dialog=1&act="+keysForm, nil); got.Status != http.StatusOK || !strings.Contains(got.Body, "data-confirm") || !strings.Contains(got.Body, "create a key") {
+		t.Errorf("due: %d", got.Status)
+	}
+	if got := w.post(t, "/login/again", values("dialog", "1", "password", "wrong")); got.Status != http.StatusUnprocessableEntity || !strings.Contains(got.Body, "data-confirm") {
+		t.Errorf("a wrong password: %d", got.Status)
+	}
+	if got := w.post(t, "/login/again", values("dialog", "1", "password", password)); got.Status != http.StatusNoContent {
+		t.Errorf("the password: %d", got.Status)
+	}
+	if got := w.post(t, keysForm, newKeyForm()); !strings.HasPrefix(got.Location, keysForm+"/") {
+		t.Errorf("the form then leads to %q", got.Location)
+	}
+}
+
+// TestHtmxFormIsKept posts the switch of a tool as htmx does.
+func TestHtmxFormIsKept(t *testing.T) {
+	w := newFormWorld(t)
+	w.expire(t)
+	form := values("csrf", w.csrf, "enabled", "false")
+	request := httptest.NewRequest(http.MethodPost, "/admin/projects/p/tools/clock__current_time/enabled", strings.NewReader(form.Encode()))
+	request.Host = "127.0.0.1:8080"
+	for name, value := range map[string]string{"Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin", "HX-Request": "true", "HX-Current-URL": "http://127.0.0.1:8080/admin/projects/p/tools?query=x"} {
+		request.Header.Set(name, value)
+	}
+	request.AddCookie(&http.Cookie{Name: "sid", Value: w.cookies["sid"]})
+	answer, err := w.Test(request, 60_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	got := w.confirm(t, page{Status: http.StatusSeeOther, Location: answer.Header.Get("HX-Redirect")}, "/login", url.Values{"email": {formAdmin}, "password": {password}})
+	if got.Status != http.StatusSeeOther || got.Location != "/admin/projects/p/tools" {
+		t.Errorf("it leads to %d %q", got.Status, got.Location)
+	}
+	if last := w.audited(t); last[len(last)-1] != "tool.disabled clock__current_time by "+formAdmin {
+		t.Errorf("the log ends with %q", last[len(last)-1])
+	}
+}
+
+// TestFileFormIsKept uploads a file after the session expired.
+func TestFileFormIsKept(t *testing.T) {
+	w := newFormWorld(t)
+	w.expire(t)
+	var body bytes.Buffer
+	parts := multipart.NewWriter(&body)
+	_ = parts.WriteField("csrf", w.csrf)
+	file, err := parts.CreateFormFile("file", "gateway.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = file.Write([]byte(`{"projects":{"uploaded":{"authMode":"none","mcpServers":{}}}}`))
+	_ = parts.Close()
+	request := httptest.NewRequest(http.MethodPost, "/admin/import", &body)
+	request.Host = "127.0.0.1:8080"
+	request.Header.Set("Content-Type", parts.FormDataContentType())
+	request.Header.Set("Sec-Fetch-Site", "same-origin")
+	request.AddCookie(&http.Cookie{Name: "sid", Value: w.cookies["sid"]})
+	answer, err := w.Test(request, 60_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	got := w.confirm(t, page{Status: answer.StatusCode, Location: answer.Header.Get("Location")}, "/login", url.Values{"email": {formAdmin}, "password": {password}})
+	if got.Status != http.StatusOK || !strings.Contains(got.Body, "uploaded") {
+		t.Errorf("the plan answers %d", got.Status)
+	}
+}
+
+// TestSingleSignOnSendsTheForm confirms and signs in by an identity provider.
+func TestSingleSignOnSendsTheForm(t *testing.T) {
+	provider := oidctest.NewFake(t, time.Now)
+	provider.Behave(oidctest.Behaviour{Token: func(_, claims map[string]any) {
+		claims["email"], claims["email_verified"] = "grace@example.com", true
+	}})
+	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"),
+		"GATEWAY_OIDC_ISSUER="+provider.Issuer, "GATEWAY_OIDC_CLIENT_ID="+oidctest.ClientID, "GATEWAY_OIDC_CLIENT_SECRET="+oidctest.ClientSecret)
+	a.Apply(t, `{"projects":{"p":{"mcpServers":{}}}}`)
+	if _, err := a.Services.People.Create(t.Context(), access.NewPerson{Email: "grace@example.com", Role: models.RoleAdmin}); err != nil {
+		t.Fatal(err)
+	}
+	project, err := a.Services.Directory.Project("p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &formWorld{browser: &browser{App: a, cookies: map[string]string{}}, project: &project.Project}
+	follow := func(link string) page {
+		started := w.send(t, link, nil)
+		code, asked := provider.Approve(t, started.Location)
+		return w.send(t, "/login/callback?"+url.Values{"state": {asked.Get("state")}, "code": {code}}.Encode(), nil, "Sec-Fetch-Site", "cross-site")
+	}
+	if got := follow("/login/sso?next=" + keysForm); got.Location != keysForm {
+		t.Fatalf("the first sign-in leads to %d %q", got.Status, got.Location)
+	}
+	w.csrf = hiddenField(t, w.send(t, keysForm, nil).Body, "csrf")
+	for n, grow := range []func(*testing.T){w.growStale, w.expire} {
+		grow(t)
+		asked := w.send(t, w.post(t, keysForm, newKeyForm()).Location, nil)
+		link := regexp.MustCompile(`href="(/login/sso[^"]*)"`).FindStringSubmatch(asked.Body)
+		if link == nil {
+			t.Fatalf("no link to the provider in the page with status %d", asked.Status)
+		}
+		if got := follow(strings.ReplaceAll(link[1], "&amp;", "&")); got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Location, keysForm+"/") {
+			t.Errorf("the provider leads to %d %q %q", got.Status, got.Location, got.Flash)
+		}
+		w.wantKeys(t, n+1)
+	}
+}

@@ -1,0 +1,260 @@
+package routes_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcpgateway/models"
+	"mcpgateway/routes"
+	"mcpgateway/routes/routestest"
+	"mcpgateway/services/access"
+	"mcpgateway/services/secrets"
+	"mcpgateway/views/layout"
+)
+
+// browser is a browser with a session of the administrator.
+type browser struct {
+	*routestest.App
+	cookies map[string]string
+	csrf    string
+}
+
+// page is what a browser received.
+type page struct {
+	Status   int
+	Location string
+	Flash    string
+	Body     string
+
+	FlashLink, FlashUndo string // what the message leads to
+}
+
+const formAdmin = "ada@example.com"
+
+func newBrowser(t *testing.T, a *routestest.App) *browser {
+	t.Helper()
+	in, err := a.Services.People.SignIn(t.Context(), formAdmin, secrets.NewValue(password), access.Browser{IP: "127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &browser{App: a, cookies: map[string]string{"sid": in.Cookie.Reveal()}, csrf: in.Session.CSRF}
+}
+
+// send sends a form, or requests a page without one, and keeps the cookies.
+func (b *browser) send(t *testing.T, path string, form url.Values, header ...string) page {
+	t.Helper()
+	request := httptest.NewRequest(http.MethodGet, path, nil)
+	if form != nil {
+		request = httptest.NewRequest(http.MethodPost, path, strings.NewReader(form.Encode()))
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	request.Host = "127.0.0.1:8080"
+	request.Header.Set("Accept", "text/html")
+	request.Header.Set("Sec-Fetch-Site", "same-origin")
+	for i := 0; i+1 < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+	}
+	for name, value := range b.cookies {
+		request.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	answer, err := b.Test(request, 60_000)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := page{Status: answer.StatusCode, Location: answer.Header.Get("Location"), Body: string(body)}
+	for _, cookie := range answer.Cookies() {
+		if cookie.Name == "flash" {
+			got.Flash, got.FlashLink, got.FlashUndo = flashOf(t, cookie.Value)
+			continue
+		}
+		if b.cookies[cookie.Name] = cookie.Value; cookie.Value == "" {
+			delete(b.cookies, cookie.Name)
+		}
+	}
+	return got
+}
+
+// post sends a form with the session's token.
+func (b *browser) post(t *testing.T, path string, form url.Values) page {
+	t.Helper()
+	form.Set("csrf", b.csrf)
+	return b.send(t, path, form, "Referer", "http://127.0.0.1:8080/admin/people?query=x")
+}
+
+func flashOf(t *testing.T, value string) (text, link, undo string) {
+	t.Helper()
+	raw, err := base64.RawURLEncoding.DecodeString(value)
+	if err != nil || len(raw) == 0 {
+		return "", "", ""
+	}
+	var flash layout.Flash
+	if err := json.Unmarshal(raw, &flash); err != nil {
+		t.Fatal(err)
+	}
+	return flash.Text, flash.LinkURL, flash.Undo
+}
+
+// age changes the columns of every session as if time had passed.
+func (b *browser) age(t *testing.T, columns map[string]any) {
+	t.Helper()
+	if err := b.Services.DB.Model(&models.BrowserSession{}).Where("revoked_at IS NULL").Updates(columns).Error; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// growStale makes the last proof of who somebody is too old for secrets.
+func (b *browser) growStale(t *testing.T) {
+	t.Helper()
+	b.age(t, map[string]any{"authenticated_at": time.Now().UTC().Add(-access.StepUpIdle), "confirmed_at": nil})
+}
+
+// expire lets every session reach the end of its life.
+func (b *browser) expire(t *testing.T) {
+	t.Helper()
+	b.age(t, map[string]any{"last_seen_at": time.Now().UTC().Add(-access.SessionIdle)})
+}
+
+// confirm fills in the page to which a form led, without any script.
+func (b *browser) confirm(t *testing.T, at page, path string, more url.Values) page {
+	t.Helper()
+	to, err := url.Parse(at.Location)
+	if err != nil || at.Status != http.StatusSeeOther || to.Path != path || to.Query().Get("form") == "" {
+		t.Fatalf("the form led to %d %q, want %s with a form", at.Status, at.Location, path)
+	}
+	shown := b.send(t, at.Location, nil)
+	if shown.Status != http.StatusOK || !strings.Contains(shown.Body, "othing you typed is lost") {
+		t.Fatalf("%s answers %d", at.Location, shown.Status)
+	}
+	form := url.Values{"csrf": {b.csrf}}
+	for _, name := range []string{"next", "form"} {
+		form.Set(name, hiddenField(t, shown.Body, name))
+	}
+	for name, values := range more {
+		form[name] = values
+	}
+	return b.send(t, path, form)
+}
+
+func hiddenField(t *testing.T, body, name string) string {
+	t.Helper()
+	found := regexp.MustCompile(`<input type="hidden" name="` + name + `" value="([^"]*)"`).FindStringSubmatch(body)
+	if found == nil {
+		t.Fatalf("the page has no field %s", name)
+	}
+	return strings.ReplaceAll(found[1], "&amp;", "&")
+}
+
+// modes are the ways in which a form reaches the gateway.
+var modes = map[string]func(t *testing.T, b *browser, careful bool, path string, form url.Values) page{
+	"in time": func(t *testing.T, b *browser, _ bool, path string, form url.Values) page {
+		return b.post(t, path, form)
+	},
+	"after the confirmation ran out": func(t *testing.T, b *browser, careful bool, path string, form url.Values) page {
+		b.growStale(t)
+		got := b.post(t, path, form)
+		if careful {
+			got = b.confirm(t, got, "/login/again", url.Values{"password": {password}})
+		}
+		return got
+	},
+	"after the session expired": func(t *testing.T, b *browser, _ bool, path string, form url.Values) page {
+		b.expire(t)
+		return b.confirm(t, b.post(t, path, form), "/login", url.Values{"email": {formAdmin}, "password": {password}})
+	},
+}
+
+var ids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+var durations = regexp.MustCompile(`\d+ ms`)
+
+// effect is what a form did: the page that follows and what the audit log holds.
+type effect struct {
+	Page  page
+	Audit []string
+}
+
+// TestEveryFormIsCarriedOut sends each form of the administration in time, after
+// the confirmation ran out and after the session expired. What it does in the
+// end is the same.
+func TestEveryFormIsCarriedOut(t *testing.T) {
+	effects := map[string]map[string]effect{}
+	for mode, send := range modes {
+		t.Run(mode, func(t *testing.T) {
+			effects[mode] = map[string]effect{}
+			w := newFormWorld(t)
+			for _, f := range w.forms(t) {
+				before := w.audited(t)
+				path, form := f.make(t, w)
+				got := send(t, w.browser, f.guard == "careful" || f.careful, path, form)
+				if got.Status != f.status() || !strings.Contains(got.Body, f.want) {
+					t.Errorf("%s: status %d, want %d with %q (%s %q)", f.route, got.Status, f.status(), f.want, got.Location, got.Flash)
+				}
+				got.Location, got.Flash = ids.ReplaceAllString(got.Location, "ID"), durations.ReplaceAllString(ids.ReplaceAllString(got.Flash, "ID"), "n ms")
+				got.Body, got.FlashUndo = "", ""
+				effects[mode][f.route+f.variant] = effect{got, w.audited(t)[len(before):]}
+				if f.ends {
+					w.browser = newBrowser(t, w.App)
+				}
+			}
+		})
+	}
+	for mode, got := range effects {
+		if diff := cmp.Diff(effects["in time"], got); diff != "" {
+			t.Errorf("%s (-in time +%s):\n%s", mode, mode, diff)
+		}
+	}
+}
+
+// TestEveryFormHasACase compares the table of routes with the forms above.
+func TestEveryFormHasACase(t *testing.T) {
+	w := newFormWorld(t)
+	cases := map[string]bool{}
+	for _, f := range w.forms(t) {
+		cases["POST "+f.route] = true
+	}
+	for _, r := range routes.Table(w.Services) {
+		if strings.HasPrefix(r.Path, "/admin/") && r.Method != http.MethodGet && !cases[r.Method+" "+r.Path] {
+			t.Errorf("%s %s has no case", r.Method, r.Path)
+		}
+	}
+}
+
+// audited returns the actions in the audit log, but for those of signing in.
+func (w *formWorld) audited(t *testing.T) []string {
+	t.Helper()
+	var rows []models.AuditEntry
+	if err := w.Services.DB.Order("seq").Find(&rows, "action NOT IN ('login.succeeded', 'step_up')").Error; err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, row := range rows {
+		all = append(all, row.Action+" "+ids.ReplaceAllString(row.Object, "ID")+" by "+row.ActorName)
+	}
+	return all
+}
+
+func newFormWorld(t *testing.T) *formWorld {
+	t.Helper()
+	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), "GATEWAY_BUILTIN_CATALOG=true")
+	if _, err := a.Services.People.Create(t.Context(), access.NewPerson{Email: formAdmin, Role: models.RoleAdmin, Password: secrets.NewValue(password)}); err != nil {
+		t.Fatal(err)
+	}
+	w := &formWorld{browser: newBrowser(t, a)}
+	w.fill(t)
+	return w
+}

@@ -1,0 +1,78 @@
+package routes_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"mcpgateway/models"
+)
+
+// statusWord finds the state of a server in its page.
+var statusWord = regexp.MustCompile(`class="badge dot[^"]*"[^>]*>([^<]+)<`)
+
+func TestServerStates(t *testing.T) {
+	w := newFormWorld(t)
+	refusing := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusUnauthorized) }))
+	t.Cleanup(refusing.Close)
+	w.Apply(t, fmt.Sprintf(`{"projects":{"p":{"mcpServers":{
+		"fresh":{"url":"https://a.example/mcp","authType":"oauth"},"was":{"url":"https://b.example/mcp","authType":"oauth"},"ended":{"url":"https://c.example/mcp","authType":"oauth"},
+		"bare":{"url":%q},"wrong":{"url":%q,"authType":"bearer","authBearer":"wrong"},"down":{"url":"http://127.0.0.1:9/mcp"}}}}}`, refusing.URL, refusing.URL))
+	ago := time.Now().UTC().Add(-time.Hour).Truncate(time.Millisecond)
+	for alias, state := range map[string]string{"was": "needs_reauth", "ended": "not_connected", "fresh": "needs_reauth"} {
+		row := models.Connection{ServerID: w.ServerID(t, "p", alias), State: state, Reason: "invalid_grant", ConnectedAt: &ago, CreatedAt: ago, UpdatedAt: ago}
+		if alias == "fresh" {
+			row.ConnectedAt = nil
+		}
+		if err := w.Services.DB.Create(&row).Error; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Services.Waiting.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, alias := range []string{"fresh", "was", "ended", "bare", "wrong", "down"} {
+		_, _ = w.Services.Syncer.Sync(t.Context(), w.ServerID(t, "p", alias)) // each fails
+	}
+	for _, tt := range []struct{ alias, word, connection, action string }{
+		{"fresh", "Not connected", "Not connected", "Connect"},
+		{"was", "Reconnect needed", "Reconnect needed", "Reconnect"},
+		{"ended", "Not connected", "Not connected", "Connect"},
+		{"bare", "Token missing", "", ""},
+		{"wrong", "Token rejected", "", ""},
+		{"down", "Down", "", ""},
+	} {
+		t.Run(tt.alias, func(t *testing.T) {
+			id := w.ServerID(t, "p", tt.alias)
+			body := w.send(t, "/admin/projects/p/servers/"+id, nil).Body
+			if found := statusWord.FindStringSubmatch(body[strings.Index(body, "page-head"):]); found == nil || found[1] != tt.word {
+				t.Errorf("its page says %q, want %q", found, tt.word)
+			}
+			for _, want := range []string{"Last successful sync", ">never<", "last try", "failed"} {
+				if !strings.Contains(body, want) {
+					t.Errorf("its page lacks %q", want)
+				}
+			}
+			for _, not := range []string{"Never synced", "all that it has", ">Never<"} {
+				if strings.Contains(body, not) {
+					t.Errorf("its page holds %q", not)
+				}
+			}
+			if tt.connection == "" {
+				return
+			}
+			_, link, _ := strings.Cut(body, "/admin/connections/"+id+"/start")
+			if link, _, _ = strings.Cut(link, "</a>"); !strings.HasSuffix(strings.TrimSpace(link), ">"+tt.action) && !strings.HasSuffix(strings.TrimSpace(link), " "+tt.action) {
+				t.Errorf("its page offers %q, want %s", link, tt.action)
+			}
+			connection := w.send(t, "/admin/connections/"+id, nil).Body
+			if found := statusWord.FindStringSubmatch(connection[strings.Index(connection, "page-head"):]); found == nil || found[1] != tt.connection {
+				t.Errorf("its connection says %q, want %q", found, tt.connection)
+			}
+		})
+	}
+}

@@ -1,0 +1,159 @@
+package access
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+)
+
+// Bounds of the forms that wait until their user has signed in or confirmed
+// who they are.
+const (
+	KeptFormLifetime = 10 * time.Minute
+	MaxKeptForm      = 1 << 20 // bytes of a body; no larger one can be posted
+	MaxKeptForms     = 8       // of a user; a further one replaces the oldest
+
+	keptFormPurpose = "kept form v1"
+)
+
+// KeptForm is a posted form that waits for its user.
+type KeptForm struct {
+	Method      string `json:"method"`
+	URL         string `json:"url"` // path and query
+	ContentType string `json:"contentType"`
+	Body        []byte `json:"body"`
+}
+
+// sealedForm is what is stored of a form.
+type sealedForm struct {
+	KeptForm
+	UserID    string `json:"userId"`
+	SessionID string `json:"sessionId"`
+}
+
+// KeptForms stores posted forms until they can be carried out. They are sealed,
+// because forms carry secrets.
+type KeptForms struct {
+	db     *gorm.DB
+	people *People
+	sealer TokenSealer
+	now    func() time.Time
+}
+
+// NewKeptForms returns the kept forms of the database.
+func NewKeptForms(db *gorm.DB, people *People, sealer TokenSealer, now func() time.Time) *KeptForms {
+	return &KeptForms{db: db, people: people, sealer: sealer, now: now}
+}
+
+// Keep stores a form that a user posted in a session and returns the token with
+// which Take returns it within KeptFormLifetime. It returns PAYLOAD_TOO_LARGE
+// for a body over MaxKeptForm.
+func (k *KeptForms) Keep(ctx context.Context, userID, sessionID string, form KeptForm) (token string, err error) {
+	if len(form.Body) > MaxKeptForm {
+		return "", fault.New(fault.KindTooLarge, fault.CodePayloadTooLarge, "The form is larger than %d bytes.", MaxKeptForm)
+	}
+	plain, err := json.Marshal(sealedForm{form, userID, sessionID})
+	if err != nil {
+		return "", fault.Internal(err)
+	}
+	value, hash := newCookie()
+	row := models.KeptForm{Hash: hash, UserID: userID, SessionID: sessionID, ExpiresAt: k.now().Add(KeptFormLifetime), Sealed: k.sealer.SealToken(keptFormPurpose, plain)}
+	err = k.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		if err := tx.Create(&row).Error; err != nil {
+			return err
+		}
+		return tx.Delete(&models.KeptForm{}, `user_id = ? AND hash NOT IN (
+			SELECT hash FROM kept_forms WHERE user_id = ? ORDER BY expires_at DESC, hash LIMIT ?)`, userID, userID, MaxKeptForms).Error
+	})
+	if err != nil {
+		return "", fault.Internal(err)
+	}
+	return value.Reveal(), nil
+}
+
+// Peek returns the form of a token without its body, and leaves it. It returns
+// NOT_FOUND as Take does.
+func (k *KeptForms) Peek(ctx context.Context, token, userID, sessionID string) (KeptForm, error) {
+	_, form, err := k.find(k.db.WithContext(ctx), token, userID, sessionID)
+	form.Body = nil
+	return form, err
+}
+
+// Take returns the form of a token and deletes it, so that it is carried out
+// once. It returns NOT_FOUND for an unknown or expired token, for another user,
+// and for another session while the one in which the form was posted is live.
+func (k *KeptForms) Take(ctx context.Context, token, userID, sessionID string) (KeptForm, error) {
+	var form KeptForm
+	err := k.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		row, found, err := k.find(tx, token, userID, sessionID)
+		if err != nil {
+			return err
+		}
+		deleted := tx.Delete(&models.KeptForm{}, "hash = ?", row.Hash)
+		if deleted.Error == nil && deleted.RowsAffected != 1 {
+			return noKeptForm()
+		}
+		form = found
+		return deleted.Error
+	})
+	return form, fromTransaction(err)
+}
+
+func (k *KeptForms) find(tx *gorm.DB, token, userID, sessionID string) (models.KeptForm, KeptForm, error) {
+	var row models.KeptForm
+	hash, ok := sessionHash(token)
+	if !ok {
+		return row, KeptForm{}, noKeptForm()
+	}
+	err := tx.First(&row, "hash = ? AND user_id = ? AND expires_at > ?", hash, userID, k.now()).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return row, KeptForm{}, noKeptForm()
+	}
+	if err != nil {
+		return row, KeptForm{}, fault.Internal(err)
+	}
+	if row.SessionID != sessionID {
+		live, err := k.people.isLive(tx, row.SessionID)
+		if err != nil {
+			return row, KeptForm{}, fault.Internal(err)
+		}
+		if live {
+			return row, KeptForm{}, noKeptForm()
+		}
+	}
+	form, err := k.open(&row)
+	return row, form, err
+}
+
+// open returns the form of a row whose seal is of this user and session.
+func (k *KeptForms) open(row *models.KeptForm) (KeptForm, error) {
+	plain, err := k.sealer.OpenToken(keptFormPurpose, row.Sealed)
+	if err != nil {
+		return KeptForm{}, noKeptForm() // its key is gone
+	}
+	var form sealedForm
+	if err := json.Unmarshal(plain, &form); err != nil {
+		return KeptForm{}, fault.Internal(err)
+	}
+	if form.UserID != row.UserID || form.SessionID != row.SessionID {
+		return KeptForm{}, noKeptForm()
+	}
+	return form.KeptForm, nil
+}
+
+// isLive reports whether the session with an id is live.
+func (p *People) isLive(tx *gorm.DB, sessionID string) (bool, error) {
+	var row models.BrowserSession
+	found := tx.Limit(1).Find(&row, "id = ?", sessionID)
+	return found.RowsAffected == 1 && p.live(&row), found.Error
+}
+
+func noKeptForm() error {
+	return fault.New(fault.KindNotFound, fault.CodeNotFound, "The form is no longer stored. Enter it again.")
+}

@@ -1,0 +1,161 @@
+package access_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
+	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/secrets"
+)
+
+// formsWorld is a user with a session whose forms are kept.
+type formsWorld struct {
+	*peopleWorld
+	forms   *access.KeptForms
+	user    access.Person
+	session access.SessionInfo
+}
+
+func newFormsWorld(t *testing.T, dsn string) *formsWorld {
+	t.Helper()
+	w := &formsWorld{peopleWorld: joinPeople(t, dsn, newClock())}
+	w.forms = access.NewKeptForms(w.db, w.people, sealer(t), w.Now)
+	w.user = w.add(t, email, models.RoleAdmin)
+	info, err := w.people.Session(t.Context(), w.signIn(t, email))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.session = info
+	return w
+}
+
+func sealer(t *testing.T) *secrets.KeyRing {
+	t.Helper()
+	ring, err := secrets.ParseKeyRing("test:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ring
+}
+
+func (w *formsWorld) keep(t *testing.T, form access.KeptForm) string {
+	t.Helper()
+	token, err := w.forms.Keep(t.Context(), w.user.ID, w.session.ID, form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+func exampleForm() access.KeptForm {
+	return access.KeptForm{Method: "POST", URL: "/admin/people?x=1", ContentType: "application/x-www-form-urlencoded", Body: []byte("password=very+secret")}
+}
+
+func TestKeptFormComesBackOnce(t *testing.T) {
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		w := newFormsWorld(t, dsn)
+		token := w.keep(t, exampleForm())
+		var row models.KeptForm
+		if err := w.db.First(&row).Error; err != nil {
+			t.Fatal(err)
+		}
+		if stored := fmt.Sprintf("%+v", row); strings.Contains(stored, "secret") || strings.Contains(stored, "people") || strings.Contains(stored, token) {
+			t.Errorf("stored in the clear: %s", stored)
+		}
+		peeked := exampleForm()
+		peeked.Body = nil
+		if got, err := w.forms.Peek(t.Context(), token, w.user.ID, w.session.ID); err != nil || !cmp.Equal(got, peeked) {
+			t.Errorf("Peek() = %+v, %v", got, err)
+		}
+		if got, err := w.forms.Take(t.Context(), token, w.user.ID, w.session.ID); err != nil || !cmp.Equal(got, exampleForm()) {
+			t.Errorf("Take() = %+v, %v", got, err)
+		}
+		want(t, second(w.forms.Take(t.Context(), token, w.user.ID, w.session.ID)), fault.CodeNotFound)
+	})
+}
+
+func TestKeptFormIsOfItsUserAndSession(t *testing.T) {
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		w := newFormsWorld(t, dsn)
+		bob := w.add(t, "bob@example.com", models.RoleAdmin)
+		other, err := w.people.Session(t.Context(), w.signIn(t, email))
+		if err != nil {
+			t.Fatal(err)
+		}
+		token := w.keep(t, exampleForm())
+		want(t, second(w.forms.Take(t.Context(), token, bob.ID, w.session.ID)), fault.CodeNotFound)
+		want(t, second(w.forms.Take(t.Context(), token, w.user.ID, other.ID)), fault.CodeNotFound)
+		want(t, second(w.forms.Take(t.Context(), "", w.user.ID, w.session.ID)), fault.CodeNotFound)
+		if err := w.people.EndSession(t.Context(), w.user.ID, w.session.ID); err != nil {
+			t.Fatal(err)
+		}
+		// Somebody who exchanges the seals of two rows gains nothing.
+		theirs, err := w.forms.Keep(t.Context(), bob.ID, "another", exampleForm())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.db.Exec("UPDATE kept_forms SET sealed = (SELECT sealed FROM kept_forms WHERE user_id = ?) WHERE user_id = ?", w.user.ID, bob.ID).Error; err != nil {
+			t.Fatal(err)
+		}
+		want(t, second(w.forms.Take(t.Context(), theirs, bob.ID, "another")), fault.CodeNotFound)
+		if _, err := w.forms.Take(t.Context(), token, w.user.ID, other.ID); err != nil {
+			t.Errorf("in the session after the one that ended: %v", err)
+		}
+	})
+}
+
+func TestKeptFormLimits(t *testing.T) {
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		w := newFormsWorld(t, dsn)
+		t.Run("time", func(t *testing.T) {
+			for _, tt := range []struct {
+				age  time.Duration
+				kept bool
+			}{{access.KeptFormLifetime - time.Millisecond, true}, {access.KeptFormLifetime, false}, {access.KeptFormLifetime + time.Millisecond, false}} {
+				token := w.keep(t, exampleForm())
+				w.Advance(tt.age)
+				if err := w.people.Sweep(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := w.forms.Take(t.Context(), token, w.user.ID, w.session.ID); (err == nil) != tt.kept {
+					t.Errorf("after %s: %v, want kept %v", tt.age, err, tt.kept)
+				}
+			}
+		})
+		t.Run("size", func(t *testing.T) {
+			for n := access.MaxKeptForm - 1; n <= access.MaxKeptForm+1; n++ {
+				form := exampleForm()
+				form.Body = bytes.Repeat([]byte("x"), n)
+				token, err := w.forms.Keep(t.Context(), w.user.ID, w.session.ID, form)
+				if (err == nil) != (n <= access.MaxKeptForm) {
+					t.Fatalf("%d bytes: %v", n, err)
+				}
+				if err != nil {
+					want(t, err, fault.CodePayloadTooLarge)
+					continue
+				}
+				if got, err := w.forms.Take(t.Context(), token, w.user.ID, w.session.ID); err != nil || len(got.Body) != n {
+					t.Errorf("%d of %d bytes came back (%v)", len(got.Body), n, err)
+				}
+			}
+		})
+		t.Run("number", func(t *testing.T) {
+			first := w.keep(t, exampleForm())
+			for n := 2; n <= access.MaxKeptForms+1; n++ {
+				w.Advance(time.Millisecond)
+				w.keep(t, exampleForm())
+				if _, err := w.forms.Peek(t.Context(), first, w.user.ID, w.session.ID); (err == nil) != (n <= access.MaxKeptForms) {
+					t.Errorf("with %d forms the first: %v", n, err)
+				}
+			}
+		})
+	})
+}

@@ -1,0 +1,110 @@
+package projects
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/notify"
+	"mcpgateway/services/toolset"
+)
+
+// MaxApprovals is how many definitions are approved at once.
+const MaxApprovals = 100
+
+// ToolDefinition names the definition of a tool that somebody has seen.
+type ToolDefinition struct {
+	Name string // alias__tool
+	Hash string // as in models.Tool
+}
+
+// Approvals are what came of approving definitions, or of taking that back.
+type Approvals struct {
+	Done    []ToolDefinition // the approvals that were changed
+	Skipped []string         // names whose definition is another one by now, or that are gone
+}
+
+// Approve approves definitions in one transaction. A tool whose definition is
+// not the given one is skipped, so that nothing is approved unseen; one that is
+// approved already stays so. It records each as tool.approved and returns
+// NOT_FOUND for an unknown project and INVALID_PARAMETER unless there are 1 to
+// MaxApprovals definitions.
+func (s *Store) Approve(ctx context.Context, slug string, seen []ToolDefinition) (Approvals, error) {
+	return s.setApprovals(ctx, slug, seen, func(row *models.Tool, hash string) (result string, ok bool) {
+		return hash, row.DefinitionHash == hash
+	})
+}
+
+// Unapprove takes approvals back as Approve made them: a tool whose approval
+// has changed since is skipped. It records each as tool.approval_withdrawn.
+func (s *Store) Unapprove(ctx context.Context, slug string, approved []ToolDefinition) (Approvals, error) {
+	return s.setApprovals(ctx, slug, approved, func(row *models.Tool, hash string) (result string, ok bool) {
+		return "", row.ApprovedHash == hash
+	})
+}
+
+func (s *Store) setApprovals(ctx context.Context, slug string, tools []ToolDefinition, decide func(row *models.Tool, hash string) (string, bool)) (Approvals, error) {
+	if len(tools) == 0 || len(tools) > MaxApprovals {
+		return Approvals{}, fault.Invalid("Select 1 to %d tools.", MaxApprovals)
+	}
+	project, err := s.Project(ctx, slug)
+	if err != nil {
+		return Approvals{}, err
+	}
+	var done Approvals
+	topic := notify.Toolset(project.ID)
+	err = s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		// Held from other writers, in the order in which SetTool does.
+		err := tx.Clauses(models.LockRow(tx)...).First(&project, "id = ?", project.ID).Error
+		if err := notFound(err, "project", slug); err != nil {
+			return err
+		}
+		var entries []activity.Entry
+		for _, t := range tools {
+			changes, ok, err := approval(tx, &project, t, decide)
+			if err != nil {
+				return err
+			}
+			switch {
+			case !ok:
+				done.Skipped = append(done.Skipped, t.Name)
+			case len(changes) > 0:
+				done.Done = append(done.Done, t)
+				entries = append(entries, changes...)
+			}
+		}
+		if err := s.audit.RecordAll(tx, entries); err != nil {
+			return err
+		}
+		return notify.Touch(tx, topic)
+	})
+	if err != nil {
+		return Approvals{}, fault.From(err)
+	}
+	return done, s.feed.Published(ctx, topic)
+}
+
+// approval changes the approval of one tool and returns what is recorded. ok is
+// false for a tool that is not in the state that was seen.
+func approval(tx *gorm.DB, project *models.Project, t ToolDefinition, decide func(*models.Tool, string) (string, bool)) (entries []activity.Entry, ok bool, err error) {
+	alias, name, _ := toolset.SplitName(t.Name)
+	var row models.Tool
+	found := tx.Clauses(models.LockRow(tx)...).Limit(1).Find(&row, "name = ? AND server_id = (SELECT id FROM servers WHERE project_id = ? AND alias = ?)", name, project.ID, alias)
+	if found.Error != nil || found.RowsAffected == 0 || t.Hash == "" {
+		return nil, false, found.Error
+	}
+	hash, ok := decide(&row, t.Hash)
+	if !ok || hash == row.ApprovedHash {
+		return nil, ok, nil
+	}
+	action := "tool.approved"
+	if hash == "" {
+		action = "tool.approval_withdrawn"
+	}
+	changes := toolChanges{name: t.Name, project: project.Slug, row: row}
+	changes.note(action)
+	return changes.entries, true, tx.Model(&models.Tool{}).Where("server_id = ? AND name = ?", row.ServerID, row.Name).Update("approved_hash", hash).Error
+}
