@@ -158,6 +158,46 @@ func excerpt(b []byte) string {
 type refusal struct {
 	status int
 	fault  *fault.Fault
+	said   string // the text of the body or of its JSON-RPC error
+	// final is set when the body is a JSON-RPC error for this very request with
+	// a number that no check of a session uses.
+	final bool
+	code  int64 // of the JSON-RPC error, or 0
+}
+
+// provesUnprocessed reports whether the upstream turned the request away before
+// it processed it. With session, the request named a session.
+func (r *refusal) provesUnprocessed(session bool) bool {
+	switch {
+	case r.final:
+		return false
+	case r.status == http.StatusMethodNotAllowed: // no POST at all
+		return true
+	case r.status == http.StatusNotFound: // MCP 2025-03-26 to 2025-11-25, "Session Management"
+		return session
+	case r.status == http.StatusBadRequest: // of servers that do not keep to that
+		return isRevisionCode(r.code) || deniesSession(r.said)
+	}
+	return false
+}
+
+// deniesSession reports whether the text of HTTP 400 is one with which the
+// official SDKs refuse an unknown session or another protocol revision. They
+// check both before they read the request.
+func deniesSession(text string) bool {
+	text = strings.ToLower(text)
+	if strings.Contains(text, "unsupported protocol version") || strings.Contains(text, "server not initialized") {
+		return true
+	}
+	if !strings.Contains(text, "session") {
+		return false
+	}
+	for _, denial := range [...]string{"no valid", "not found", "no transport found", "invalid or missing", "header is required"} {
+		if strings.Contains(text, denial) {
+			return true
+		}
+	}
+	return false
 }
 
 // isUnknownHere reports whether the upstream does not know what was addressed:
@@ -178,10 +218,10 @@ func (r *refusal) Unwrap() error { return r.fault }
 // refused returns the error for a non-2xx HTTP answer: UPSTREAM_UNAUTHORIZED,
 // or a refusal.
 func (p place) refused(resp *http.Response, body []byte) error {
-	status := resp.StatusCode
-	said := ""
+	status, text, said := resp.StatusCode, "", ""
 	if len(body) > 0 && mediaType(resp) != "text/html" {
-		said = ": " + excerpt(body)
+		text = excerpt(body)
+		said = ": " + text
 	}
 	var f *fault.Fault
 	switch {
@@ -202,5 +242,5 @@ func (p place) refused(resp *http.Response, body []byte) error {
 	default:
 		f = p.invalid("refused the request (HTTP %d%s)", status, said)
 	}
-	return &refusal{status: status, fault: f}
+	return &refusal{status: status, fault: f, said: text}
 }

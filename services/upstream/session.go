@@ -56,7 +56,7 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 		return nil, err
 	}
 	x := &exchange{
-		id: p.nextID(), head: callHead{configured: configured, fixed: ss.header, lines: ss.lines, repeatable: reads(r.Method)},
+		id: p.nextID(), head: callHead{configured: configured, fixed: ss.header, lines: ss.lines, repeatable: r.isRepeatable()},
 		stateless: ss.stateless, notify: r.Notify, heard: ss.heard, serve: r.Serve,
 	}
 	if ss.stateless {
@@ -87,7 +87,7 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 		}
 		return nil, err
 	}
-	return &Response{Result: answer.result, Error: answer.rpcError, Stateless: ss.stateless, Version: ss.about.ProtocolVersion}, nil
+	return &Response{Result: answer.result, Error: answer.rpcError, refused: answer.refused, Stateless: ss.stateless, Version: ss.about.ProtocolVersion}, nil
 }
 
 // requestHeader returns the header of one request. The error is that of
@@ -135,27 +135,26 @@ const (
 	eraOver             // the upstream does not speak like this any more; probe again
 )
 
-// judge returns what the outcome of a call tells about the session. With
-// anything but sessionGood the request was turned away before it was
-// processed, so it may be repeated.
-func (ss *session) judge(r *Response, err error) verdict {
+// classify returns the state of the session after a call. unprocessed reports
+// whether the upstream provably did not process the request, so that any
+// request may be repeated. It is false for sessionGood.
+func (ss *session) classify(r *Response, err error) (v verdict, unprocessed bool) {
 	if r != nil && r.Error != nil {
 		code := errorCode(r.Error)
 		if code == CodeUnsupportedProtocolVersion || isModernCode(code) && !ss.stateless {
-			return eraOver
+			return eraOver, r.refused && isRevisionCode(code)
 		}
 	}
 	if err == nil {
-		return sessionGood
+		return sessionGood, false
 	}
 	var away *refusal
 	if !errors.As(err, &away) || !away.isUnknownHere() {
-		return sessionGood
+		return sessionGood, false
 	}
-	if ss.transport.holdsSession() {
-		// 404 is what the protocol says; many upstreams answer 400 for an
-		// unknown session.
-		return sessionOver
+	held := ss.transport.holdsSession()
+	if held {
+		return sessionOver, away.provesUnprocessed(held)
 	}
-	return eraOver
+	return eraOver, away.provesUnprocessed(held)
 }

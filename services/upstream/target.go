@@ -33,9 +33,9 @@ type Target struct {
 	// concurrent use, and the map it returns is only read.
 	Headers func(ctx context.Context) (http.Header, error)
 
-	// Refused is told that the upstream refused a request with these headers
-	// (HTTP 401 or 403), and returns those to send it with once more; nil when
-	// the refusal is the answer. Its error is returned unchanged. It may be
+	// Refused is called when the upstream refused a request with these headers
+	// (HTTP 401 or 403). It returns those to send it with once more after 401;
+	// nil when the refusal is the result. Its error is returned unchanged. It may be
 	// nil. It must be safe for concurrent use.
 	Refused func(ctx context.Context, sent http.Header, c *Challenge) (http.Header, error)
 }
@@ -85,6 +85,11 @@ type Request struct {
 	// ParamHeaders are the header annotations of the tool that is called.
 	// They matter for upstreams of revision 2026-07-28 only.
 	ParamHeaders ParamHeaders
+
+	// Repeatable is set when processing the request twice is the same as once: its
+	// tool is annotated as read-only or idempotent. Methods that only read are
+	// repeatable without it.
+	Repeatable bool
 
 	// Notify receives the notifications that arrive on this call's own
 	// stream, in order and one at a time, before the call returns. It may be
@@ -138,6 +143,8 @@ type Response struct {
 	Error     []byte
 	Stateless bool   // the upstream speaks revision 2026-07-28, without sessions
 	Version   string // the protocol revision of the exchange
+
+	refused bool // Error came with HTTP 400
 }
 
 // Description is what an upstream says of itself.

@@ -52,9 +52,10 @@ func (x *exchange) fullHeader() http.Header {
 	return x.header
 }
 
-// reply is the answer to an exchange; exactly one part is set.
+// reply is the result or the error of an exchange; exactly one is set.
 type reply struct {
 	result, rpcError []byte
+	refused          bool // rpcError came with HTTP 400
 }
 
 // poster sends JSON-RPC messages by HTTP POST to one URL.
@@ -79,8 +80,8 @@ func (p *poster) request(ctx context.Context, method string, header http.Header,
 	return req
 }
 
-// do sends a request, once more with other credentials when the upstream
-// refused it and there are some. Its error is the context's, that of the
+// do sends a request, once more with other credentials after HTTP 401 when
+// there are some. Its error is the context's, that of the
 // target's Refused, or a fault.
 func (p *poster) do(req *http.Request) (*http.Response, error) {
 	resp, err := p.send(req)
@@ -97,8 +98,8 @@ func (p *poster) accepted(req *http.Request, resp *http.Response) (*http.Respons
 		return resp, nil
 	}
 	header, err := p.refused(req.Context(), req.Header, challengeOf(resp))
-	if err == nil && header == nil {
-		return resp, nil
+	if err == nil && (header == nil || resp.StatusCode != http.StatusUnauthorized) {
+		return resp, nil // with HTTP 403 it may have begun to process the request
 	}
 	_ = resp.Body.Close()
 	if err != nil {
@@ -207,7 +208,7 @@ func (p *poster) turnedAway(resp *http.Response, id int64, stateless bool) (repl
 		case resp.StatusCode == http.StatusBadRequest:
 			// With these numbers upstreams with a handshake say that the
 			// session or the version of a request is not theirs.
-			answer = code != codeServerError && code != codeInvalidRequest
+			answer = !isSessionCode(code)
 		default:
 			answer = true
 		}
@@ -216,9 +217,14 @@ func (p *poster) turnedAway(resp *http.Response, id int64, stateless bool) (repl
 		answer = isModernCode(code) || stateless && (code == CodeMethodNotFound || code == CodeInvalidParams)
 	}
 	if answer {
-		return reply{rpcError: m.rpcError}, nil
+		return reply{rpcError: m.rpcError, refused: resp.StatusCode == http.StatusBadRequest}, nil
 	}
-	return reply{}, p.place.refused(resp, []byte(errorText(m.rpcError)))
+	err = p.place.refused(resp, []byte(errorText(m.rpcError)))
+	var away *refusal
+	if errors.As(err, &away) {
+		away.code, away.final = code, m.answers(id) && !isSessionCode(code)
+	}
+	return reply{}, err
 }
 
 // readBody returns the body of an answer. The error is a fault when the body
