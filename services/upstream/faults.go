@@ -72,28 +72,35 @@ func challengeOf(resp *http.Response) *Challenge {
 
 // broken is the fault for a failed HTTP exchange. The URL that net/http puts
 // into its errors is left out, because its query may hold a secret.
-func (p place) broken(err error) error {
+func (p *poster) broken(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
 		err = u.Err
 	}
 	var op *net.OpError
-	lost := &lostConnection{err: err, unsent: errors.As(err, &op) && op.Op == "dial"}
+	lost := &lostConnection{err: err, text: p.filter.text(err.Error()), unsent: errors.As(err, &op) && op.Op == "dial"}
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {
-		return fault.Upstream(fault.CodeUpstreamTimeout, "%s could not be reached in time", p).Because(lost)
+		return fault.Upstream(fault.CodeUpstreamTimeout, "%s could not be reached in time", p.place).Because(lost)
 	}
-	return p.unavailable("cannot be reached: %s", reason(err)).Because(lost)
+	return p.place.unavailable("cannot be reached: %s", p.filter.text(reason(err))).Because(lost)
 }
 
 // lostConnection is the cause of the fault for an exchange that failed on the
 // way, so that no answer came.
 type lostConnection struct {
 	err    error
-	unsent bool // no byte of the request was written
+	text   string // of err, without credentials; empty when err holds none
+	unsent bool   // no byte of the request was written
 }
 
-func (l *lostConnection) Error() string { return l.err.Error() }
+// Error returns the text of the broken connection.
+func (l *lostConnection) Error() string {
+	if l.text != "" {
+		return l.text
+	}
+	return l.err.Error()
+}
 
 func (l *lostConnection) Unwrap() error { return l.err }
 

@@ -39,7 +39,7 @@ type connector struct {
 }
 
 func newConnector(p *Pool, t *Target, key sessionKey, known era, heard func(string, []byte)) (*connector, error) {
-	c := &connector{poster: poster{http: p.http, place: t.place(), refused: t.Refused}, pool: p, target: t, key: key, heard: heard}
+	c := &connector{poster: poster{http: p.http, place: t.place(), refused: t.Refused, filter: newCredentialFilter(t)}, pool: p, target: t, key: key, heard: heard}
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, c.place.unavailable("has an unusable URL: it must begin with http:// or https:// and name a host")
@@ -121,7 +121,7 @@ func (c *connector) fixedHeader() http.Header {
 
 // exchange returns a request of our own. The header is that of this request.
 func (c *connector) exchange(ctx context.Context, fixed http.Header, method string, params []byte) (*exchange, error) {
-	configured, err := c.target.headers(ctx)
+	configured, err := c.filter.headers(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func (c *connector) discover(ctx context.Context) (*session, error) {
 
 // session returns a session over the transport, which is yet to begin.
 func (c *connector) session(t transport, fixed http.Header) *session {
-	ss := &session{key: c.key, target: c.target, place: c.place, transport: t, header: fixed, heard: c.heard}
+	ss := &session{key: c.key, target: c.target, place: c.place, filter: c.filter, transport: t, header: fixed, heard: c.heard}
 	ss.inUse, ss.retire = context.WithCancel(context.Background())
 	return ss
 }

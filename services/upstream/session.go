@@ -27,6 +27,7 @@ type sessionKey struct {
 type session struct {
 	key       sessionKey
 	target    *Target
+	filter    *credentialFilter
 	place     place
 	stateless bool
 	transport transport
@@ -51,7 +52,7 @@ type session struct {
 
 // call sends one request. The error is the context's, a refusal or a fault.
 func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*Response, error) {
-	configured, err := t.headers(ctx)
+	configured, err := ss.filter.headersOf(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 // requestHeader returns the header of one request. The error is that of
 // Target.Headers.
 func (ss *session) requestHeader(ctx context.Context) (http.Header, error) {
-	configured, err := ss.target.headers(ctx)
+	configured, err := ss.filter.headers(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +120,7 @@ func (ss *session) cancel(ctx context.Context, p *Pool, x *exchange) {
 
 // end tells the upstream that the session is over, best effort.
 func (ss *session) end(ctx context.Context) {
-	configured, err := ss.target.headers(ctx)
+	configured, err := ss.filter.headers(ctx)
 	if err != nil { // the upstream would refuse it without credentials
 		configured = nil
 	}

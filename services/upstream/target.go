@@ -33,6 +33,11 @@ type Target struct {
 	// concurrent use, and the map it returns is only read.
 	Headers func(ctx context.Context) (http.Header, error)
 
+	// Secrets returns secrets of the server that are in no header, such as a
+	// refresh token. Together with the headers they are removed from everything
+	// that the server sends. It may be nil. It must be safe for concurrent use.
+	Secrets func(ctx context.Context) []secrets.Value
+
 	// Refused is called when the upstream refused a request with these headers
 	// (HTTP 401 or 403). It returns those to send it with once more after 401;
 	// nil when the refusal is the result. Its error is returned unchanged. It may be
@@ -45,6 +50,9 @@ type Credentials interface {
 	// Token returns the token for a request to the server. Its fault says
 	// what to do when there is none.
 	Token(ctx context.Context, server models.Server) (secrets.Value, error)
+	// Secrets returns the other secrets of the server's connection, as far as
+	// they can be read: the refresh token and the client secret.
+	Secrets(ctx context.Context, server models.Server) []secrets.Value
 	// Refused is told that the server refused a token, and returns the one to
 	// try once more; the zero Value when the refusal is the answer.
 	Refused(ctx context.Context, server models.Server, token secrets.Value, c *Challenge) (secrets.Value, error)

@@ -63,6 +63,7 @@ type poster struct {
 	http    *http.Client
 	place   place
 	url     *url.URL
+	filter  *credentialFilter
 	refused func(ctx context.Context, sent http.Header, c *Challenge) (http.Header, error) // of the target
 }
 
@@ -105,6 +106,7 @@ func (p *poster) accepted(req *http.Request, resp *http.Response) (*http.Respons
 	if err != nil {
 		return nil, err
 	}
+	p.filter.use(req.Context(), header)
 	again := req.Clone(req.Context())
 	again.Header = header
 	if req.GetBody != nil {
@@ -131,6 +133,7 @@ func (p *poster) send(req *http.Request) (*http.Response, error) {
 
 // arrived returns the answer to a request, behind its redirects.
 func (p *poster) arrived(req *http.Request, resp *http.Response) (_ *http.Response, err error) {
+	p.filter.responseHeader(resp.Header)
 	switch resp.StatusCode {
 	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 	default:
@@ -150,6 +153,7 @@ func (p *poster) follow(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, p.failed(req.Context(), err)
 	}
+	p.filter.responseHeader(resp.Header)
 	return resp, nil
 }
 
@@ -158,7 +162,7 @@ func (p *poster) failed(ctx context.Context, err error) error {
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return ctxErr
 	}
-	return p.place.broken(err)
+	return p.broken(err)
 }
 
 // post sends a message that has no answer in the HTTP response.
@@ -183,6 +187,7 @@ func (p *poster) post(ctx context.Context, header http.Header, body []byte) erro
 // what happened.
 func (p *poster) turnedAway(resp *http.Response, id int64, stateless bool) (reply, error) {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
+	body = p.filter.json(body)
 	if resp.StatusCode < 400 || resp.StatusCode >= 500 {
 		return reply{}, p.place.refused(resp, body)
 	}
