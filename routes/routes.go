@@ -74,6 +74,7 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, failures 
 	endpoint := mcp.NewEndpoint(mcp.Options{
 		Projects: s.Directory, Auth: s.ProjectAuth, Gateway: s.Gateway, Sessions: mcp.NewSessions(s.Config.Keys, s.EndedSessions, time.Now),
 		Names: names, Failures: web.NewFailureLimit(time.Now), Limits: s.CallLimits, Subscriptions: s.Subscriptions, MaxStreams: s.Config.MaxStreams, PublicURL: s.Config.PublicURL.String(),
+		Instance: s.Instance,
 	})
 	health := api.NewHealth(s.Ready)
 	registry, templates, registryV01 := api.NewRegistry(s.Catalog), api.NewTemplates(s.Catalog), api.NewRegistryV01(s.Catalog)

@@ -41,6 +41,8 @@ func statusOf(kind fault.Kind) int {
 		return fiber.StatusServiceUnavailable
 	case fault.KindUpstream:
 		return fiber.StatusBadGateway
+	case fault.KindLoop:
+		return fiber.StatusLoopDetected
 	default:
 		return fiber.StatusInternalServerError
 	}

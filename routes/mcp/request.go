@@ -2,6 +2,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/lazyctx"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/upstream"
 	"mcpgateway/web"
 )
 
@@ -54,7 +56,7 @@ type Subscriptions interface {
 	End(sessionID string)
 }
 
-// Options are what an Endpoint works with. All but the last two must be set.
+// Options are the parts of an Endpoint. All but the last three must be set.
 type Options struct {
 	Projects      Projects
 	Auth          Authenticator
@@ -66,6 +68,7 @@ type Options struct {
 	Subscriptions Subscriptions
 	MaxStreams    int    // open at once, of all clients
 	PublicURL     string // origin of the gateway, for challenges
+	Instance      string // the name of this gateway among gateways
 
 	Hold      time.Duration // of an answer before it becomes a stream; 0 is 15 s
 	KeepAlive time.Duration // between comments on an idle stream; 0 is 15 s
@@ -136,7 +139,22 @@ func (e *Endpoint) locate(c *fiber.Ctx) (*toolset.Snapshot, error) {
 		return nil, err
 	}
 	shareWithOrigin(c)
+	if hops := hopsOf(c); hops != "" {
+		if err := upstream.CheckHops(e.Instance, upstream.Hops(hops)); err != nil {
+			c.Set(upstream.HeaderHops, e.Instance)
+			return nil, err
+		}
+	}
 	return project, nil
+}
+
+// hopsOf returns the gateways that a request has passed, which is nearly always
+// "". Lines of the same header are one list (RFC 9110 section 5.2).
+func hopsOf(c *fiber.Ctx) string {
+	if web.Header(c, keptHops) == "" {
+		return ""
+	}
+	return string(bytes.Join(c.Request().Header.PeekAll(upstream.HeaderHops), []byte(", ")))
 }
 
 // authenticate proves the caller. An address that presents wrong keys again and

@@ -33,6 +33,7 @@ const (
 	KindUnavailable
 	KindUpstream
 	KindCancelled
+	KindLoop
 )
 
 // Code is the machine-readable name of a failure, literal in every answer.
@@ -77,6 +78,7 @@ const (
 	CodeRateLimited             Code = "RATE_LIMITED"
 	CodeUnavailable             Code = "UNAVAILABLE"
 	CodeCancelled               Code = "CANCELLED"
+	CodeLoopDetected            Code = "LOOP_DETECTED"
 	CodeInternal                Code = "INTERNAL"
 )
 

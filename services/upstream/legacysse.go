@@ -60,7 +60,7 @@ func openLegacySSE(ctx, life context.Context, p poster, header http.Header, key 
 	posts, endPosts := context.WithCancel(life)
 	l := &legacySSE{
 		posts: posts, endPosts: endPosts,
-		poster: poster{http: p.http, place: p.place, url: endpoint, refused: p.refused, filter: p.filter},
+		poster: poster{http: p.http, place: p.place, url: endpoint, refused: p.refused, filter: p.filter, instance: p.instance},
 		cancel: cancel, done: make(chan struct{}), replies: make(chan struct{}, maxReplies), inFlight: newInFlight(key),
 		heard: heard,
 	}
@@ -73,7 +73,7 @@ func openLegacySSE(ctx, life context.Context, p poster, header http.Header, key 
 func (p *poster) endpoint(resp *http.Response, events *eventReader) (*url.URL, error) {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
-		return nil, p.place.refused(resp, p.filter.json(body))
+		return nil, p.refusal(resp, p.filter.json(body))
 	}
 	if t := mediaType(resp); t != typeEvents {
 		return nil, p.place.invalid("answered with content type %q instead of an event stream: check its URL", excerpt([]byte(t)))

@@ -23,6 +23,7 @@ type Pool struct {
 	http      *http.Client
 	self      identity
 	userAgent string
+	instance  string // the name of this gateway in Gateway-Hops
 	ids       atomic.Int64
 	listens   atomic.Int64
 	servers   sync.Map // server id to *server
@@ -51,6 +52,10 @@ func NewPool(h *http.Client, clientVersion string) *Pool {
 	p.start(p.sweep)
 	return p
 }
+
+// Identify sets the name of this gateway in the Gateway-Hops header of every
+// request. It must be called before the pool is used.
+func (p *Pool) Identify(instance string) { p.instance = instance }
 
 // Call sends a request to an upstream and returns its response; a JSON-RPC error
 // is a response. It connects when needed. It repeats the request once when the

@@ -39,7 +39,7 @@ type connector struct {
 }
 
 func newConnector(p *Pool, t *Target, key sessionKey, known era, heard func(string, []byte)) (*connector, error) {
-	c := &connector{poster: poster{http: p.http, place: t.place(), refused: t.Refused, filter: newCredentialFilter(t)}, pool: p, target: t, key: key, heard: heard}
+	c := &connector{poster: poster{http: p.http, place: t.place(), refused: t.Refused, filter: newCredentialFilter(t), instance: p.instance}, pool: p, target: t, key: key, heard: heard}
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, c.place.unavailable("has an unusable URL: it must begin with http:// or https:// and name a host")
@@ -111,12 +111,16 @@ func (c *connector) probe(ctx context.Context) (*session, eraKind, error) {
 
 // fixedHeader is what the protocol fixes in every POST.
 func (c *connector) fixedHeader() http.Header {
-	return http.Header{
+	h := http.Header{
 		"Accept":          {acceptAnswers},
 		"Accept-Encoding": {"identity"},
 		"Content-Type":    {typeJSON},
 		"User-Agent":      {c.pool.userAgent},
 	}
+	if c.instance != "" {
+		h[HeaderHops] = []string{c.instance}
+	}
+	return h
 }
 
 // exchange returns a request of our own. The header is that of this request.

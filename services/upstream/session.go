@@ -81,6 +81,10 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 		x.body = appendRequest(make([]byte, 0, len(params)+len(r.Method)+64), x.id, r.Method, params)
 	}
 	x.head.trace(r.Client)
+	if r.Client.Hops != "" {
+		x.head.lines = nil // which name this gateway alone
+		x.head.add(HeaderHops, p.hopsWith(r.Client.Hops))
+	}
 	answer, err := ss.transport.call(ctx, x)
 	if err != nil {
 		if ctx.Err() != nil && !ss.stateless {

@@ -78,6 +78,8 @@ type Client struct {
 	// TraceParent and TraceState are headers of the call (W3C Trace Context).
 	// Without a TraceParent neither is sent.
 	TraceParent, TraceState string
+	// Hops is the Gateway-Hops header of the client's request, or empty.
+	Hops string
 }
 
 // Request is one JSON-RPC request to an upstream.

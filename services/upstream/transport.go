@@ -60,11 +60,13 @@ type reply struct {
 
 // poster sends JSON-RPC messages by HTTP POST to one URL.
 type poster struct {
-	http    *http.Client
-	place   place
-	url     *url.URL
-	filter  *credentialFilter
-	refused func(ctx context.Context, sent http.Header, c *Challenge) (http.Header, error) // of the target
+	http   *http.Client
+	place  place
+	url    *url.URL
+	filter *credentialFilter
+	// instance is the name of this gateway, or empty.
+	instance string
+	refused  func(ctx context.Context, sent http.Header, c *Challenge) (http.Header, error) // of the target
 }
 
 // request returns an HTTP request with a body that can be sent again, so that
@@ -189,19 +191,19 @@ func (p *poster) turnedAway(resp *http.Response, id int64, stateless bool) (repl
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
 	body = p.filter.json(body)
 	if resp.StatusCode < 400 || resp.StatusCode >= 500 {
-		return reply{}, p.place.refused(resp, body)
+		return reply{}, p.refusal(resp, body)
 	}
 	if mediaType(resp) != typeJSON {
-		return reply{}, p.place.refused(resp, body)
+		return reply{}, p.refusal(resp, body)
 	}
 	m, err := parseMessage(body)
 	if err != nil || m.rpcError == nil {
-		return reply{}, p.place.refused(resp, body)
+		return reply{}, p.refusal(resp, body)
 	}
 	code := errorCode(m.rpcError)
 	switch resp.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
-		return reply{}, p.place.refused(resp, body)
+		return reply{}, p.refusal(resp, body)
 	}
 	noID := m.id == nil || rawjson.Kind(m.id) == 'n'
 	answer := false
@@ -224,7 +226,7 @@ func (p *poster) turnedAway(resp *http.Response, id int64, stateless bool) (repl
 	if answer {
 		return reply{rpcError: m.rpcError, refused: resp.StatusCode == http.StatusBadRequest}, nil
 	}
-	err = p.place.refused(resp, []byte(errorText(m.rpcError)))
+	err = p.refusal(resp, []byte(errorText(m.rpcError)))
 	var away *refusal
 	if errors.As(err, &away) {
 		away.code, away.final = code, m.answers(id) && !isSessionCode(code)
