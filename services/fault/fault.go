@@ -89,11 +89,13 @@ type Span struct {
 }
 
 // Fault is one failure: its kind and code for machines, its message for the
-// person who can act on it. Cause is for the log only and never answered.
+// person who can act on it. Detail is for administrators and the log, and never
+// for clients of a project: it may name hosts. Cause is for the log only.
 type Fault struct {
 	Kind       Kind
 	Code       Code
 	Message    string
+	Detail     string
 	Span       *Span
 	Restart    bool
 	Fields     map[string]string
@@ -101,12 +103,21 @@ type Fault struct {
 	Cause      error
 }
 
-// Error returns the message followed by the cause, for logs and commands.
+// Error returns the message followed by the detail and the cause, for logs and
+// commands.
 func (f *Fault) Error() string {
 	if f.Cause != nil {
-		return f.Message + ": " + f.Cause.Error()
+		return f.AdminMessage() + ": " + f.Cause.Error()
 	}
-	return f.Message
+	return f.AdminMessage()
+}
+
+// AdminMessage returns the message followed by the detail, for administrators.
+func (f *Fault) AdminMessage() string {
+	if f.Detail == "" {
+		return f.Message
+	}
+	return f.Message + " (" + f.Detail + ")"
 }
 
 // Unwrap returns the cause, or nil.

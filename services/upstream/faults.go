@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -13,26 +14,34 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"mcpgateway/services/egress"
 	"mcpgateway/services/fault"
 )
 
-// place names an upstream in messages: its alias and the host of its URL,
-// never more of the URL, because a path or query may hold a secret.
+// place names an upstream in faults: its alias in messages, and the host of its
+// URL in details, never more of the URL, because a path or query may hold a
+// secret.
 type place struct{ alias, host string }
 
 func (p place) String() string {
 	if p.alias == "" {
-		return "the upstream at " + p.host
+		return "the upstream"
 	}
-	return "upstream " + strconv.Quote(p.alias) + " at " + p.host
+	return "upstream " + strconv.Quote(p.alias)
+}
+
+func (p place) fault(code fault.Code, format string, args ...any) *fault.Fault {
+	f := fault.Upstream(code, "%s "+format, append([]any{p}, args...)...)
+	f.Detail = "at " + p.host
+	return f
 }
 
 func (p place) unavailable(format string, args ...any) *fault.Fault {
-	return fault.Upstream(fault.CodeUpstreamUnavailable, "%s "+format, append([]any{p}, args...)...)
+	return p.fault(fault.CodeUpstreamUnavailable, format, args...)
 }
 
 func (p place) invalid(format string, args ...any) *fault.Fault {
-	return fault.Upstream(fault.CodeUpstreamInvalidResponse, "%s "+format, append([]any{p}, args...)...)
+	return p.fault(fault.CodeUpstreamInvalidResponse, format, args...)
 }
 
 func (p place) timedOut(after time.Duration) *fault.Fault {
@@ -41,7 +50,7 @@ func (p place) timedOut(after time.Duration) *fault.Fault {
 	} else {
 		after = after.Round(time.Millisecond)
 	}
-	return fault.Upstream(fault.CodeUpstreamTimeout, "%s did not answer within %s", p, after)
+	return p.fault(fault.CodeUpstreamTimeout, "did not answer within %s", after)
 }
 
 // Challenge is the cause of an UPSTREAM_UNAUTHORIZED fault: the HTTP status
@@ -62,7 +71,7 @@ func (p place) unauthorized(resp *http.Response) *fault.Fault {
 	if resp.StatusCode == http.StatusForbidden {
 		advice = "check that its credentials carry the rights it asks for"
 	}
-	return fault.Upstream(fault.CodeUpstreamUnauthorized, "%s refused our credentials (HTTP %d): %s", p, resp.StatusCode, advice).
+	return p.fault(fault.CodeUpstreamUnauthorized, "refused our credentials (HTTP %d): %s", resp.StatusCode, advice).
 		Because(challengeOf(resp))
 }
 
@@ -81,9 +90,14 @@ func (p *poster) broken(err error) error {
 	lost := &lostConnection{err: err, text: p.filter.text(err.Error()), unsent: errors.As(err, &op) && op.Op == "dial"}
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {
-		return fault.Upstream(fault.CodeUpstreamTimeout, "%s could not be reached in time", p.place).Because(lost)
+		return p.place.fault(fault.CodeUpstreamTimeout, "could not be reached in time").Because(lost)
 	}
-	return p.place.unavailable("cannot be reached: %s", p.filter.text(reason(err))).Because(lost)
+	why, detail := reason(err)
+	f := p.place.unavailable("cannot be reached: %s", why)
+	if detail != "" {
+		f.Detail += ": " + p.filter.text(detail)
+	}
+	return f.Because(lost)
 }
 
 // lostConnection is the cause of the fault for an exchange that failed on the
@@ -104,31 +118,38 @@ func (l *lostConnection) Error() string {
 
 func (l *lostConnection) Unwrap() error { return l.err }
 
-// reason says briefly why a connection failed.
-func reason(err error) string {
+// reason returns briefly why a connection failed. detail is what only
+// administrators may read, because it may name addresses, or empty.
+func reason(err error) (why, detail string) {
 	var (
-		name  *net.DNSError
-		op    *net.OpError
-		errno syscall.Errno
+		name        *net.DNSError
+		op          *net.OpError
+		errno       syscall.Errno
+		certificate *tls.CertificateVerificationError
+		blocked     *egress.Blocked
 	)
 	switch {
 	case errors.Is(err, context.Canceled):
 		// The request was not cancelled, but another one was that net/http had
 		// given the same connection.
-		return "its connection was closed"
+		return "its connection was closed", ""
 	case errors.As(err, &name) && name.IsNotFound:
-		return "its host name does not exist"
+		return "its host name does not exist", ""
 	case errors.As(err, &name):
-		return "its host name could not be looked up"
+		return "its host name could not be looked up", ""
 	case errors.As(err, &errno):
-		return errno.Error()
+		return errno.Error(), ""
+	case errors.As(err, &certificate):
+		return "its certificate is not trusted", excerpt([]byte(certificate.Error()))
+	case errors.As(err, &blocked):
+		return "its address is not allowed", excerpt([]byte(blocked.Error()))
 	case errors.As(err, &op) && op.Err != nil:
-		return excerpt([]byte(op.Err.Error()))
+		return "the connection failed", excerpt([]byte(op.Err.Error()))
 	}
 	if text := err.Error(); text != "EOF" && text != "unexpected EOF" {
-		return excerpt([]byte(text))
+		return "the connection failed", excerpt([]byte(text))
 	}
-	return "it closed the connection"
+	return "it closed the connection", ""
 }
 
 // excerpt returns what can be shown of an upstream's words: the beginning,
@@ -242,7 +263,8 @@ func (p place) refused(resp *http.Response, body []byte) error {
 	case status >= 300 && status < 400:
 		f = p.unavailable("answered with a redirect (HTTP %d), which is not followed", status)
 		if to, err := resp.Location(); err == nil && to.Host != "" {
-			f = p.unavailable("redirects to %s (HTTP %d), which is not followed: configure the new URL if you trust it", excerpt([]byte(to.Host)), status)
+			f = p.unavailable("redirects to another address (HTTP %d), which is not followed: configure the new URL if you trust it", status)
+			f.Detail += ", to " + excerpt([]byte(to.Host))
 		}
 	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusGone:
 		f = p.unavailable("has no MCP endpoint at the configured URL (HTTP %d%s)", status, said)

@@ -91,7 +91,9 @@ func (p *poster) endpoint(resp *http.Response, events *eventReader) (*url.URL, e
 		}
 		u, err := p.url.Parse(string(bytes.TrimSpace(e.data)))
 		if err != nil || u.Scheme != p.url.Scheme || u.Host != p.url.Host || u.User != nil {
-			return nil, p.place.invalid("names an endpoint with another origin than its own: %s", excerpt([]byte(p.filter.text(string(e.data)))))
+			f := p.place.invalid("names an endpoint with another origin than its own")
+			f.Detail += ", endpoint " + excerpt([]byte(p.filter.text(string(e.data))))
+			return nil, f
 		}
 		u.Fragment = ""
 		return u, nil
@@ -105,7 +107,12 @@ func (p place) streamBroken(err error) *fault.Fault {
 	case errors.Is(err, io.EOF):
 		return p.unavailable("ended its event stream")
 	}
-	return p.unavailable("broke its event stream: %s", reason(err)).Because(&lostConnection{err: err})
+	why, detail := reason(err)
+	f := p.unavailable("broke its event stream: %s", why)
+	if detail != "" {
+		f.Detail += ": " + detail
+	}
+	return f.Because(&lostConnection{err: err})
 }
 
 func (l *legacySSE) closed() bool {

@@ -141,7 +141,7 @@ func (p *Pool) Outage(serverID string) string {
 	if !ok || !v.(*server).breaker.open.Load() {
 		return ""
 	}
-	return v.(*server).breaker.shown().Reason
+	return v.(*server).breaker.outage()
 }
 
 // Close ends all sessions and streams, telling upstreams for at most two
