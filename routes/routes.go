@@ -88,6 +88,7 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 	endpoint := mcp.NewEndpoint(mcp.Options{
 		Projects: s.Directory, Auth: s.ProjectAuth, Gateway: s.Gateway, Sessions: mcp.NewSessions(s.Config.Keys, s.EndedSessions, time.Now), Levels: s.LogLevels,
 		Names: names, Failures: web.NewFailureLimit(time.Now), WrongKeys: web.NewAddressLimit(wrongKeysPerSecond, wrongKeysBurst, time.Now), Limits: s.CallLimits, Subscriptions: s.Subscriptions, MaxStreams: s.Config.MaxStreams, PublicURL: s.Config.PublicURL.String(),
+		Instance: s.Instance,
 	})
 	health := api.NewHealth(s.Ready)
 	registry, templates, registryV01 := api.NewRegistry(s.Catalog), api.NewTemplates(s.Catalog), api.NewRegistryV01(s.Catalog)

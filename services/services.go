@@ -49,6 +49,7 @@ type Services struct {
 	DB          *gorm.DB
 	Config      *config.Config
 	Version     string // of the program
+	Instance    string // the name of this gateway among gateways
 	Audit       *activity.Audit
 	Denials     *activity.Denials
 	Projects    *projects.Store
@@ -139,9 +140,13 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s := &Services{DB: db, Config: c, Version: version, feed: feed, log: log}
 	s.clients = egress.NewClients(guard)
 	s.pool = upstream.NewPool(s.clients.MCP(), version)
+	if s.Instance, err = c.Keys.Name("gateway hops", c.PublicURL.String()); err != nil {
+		return nil, err
+	}
+	s.pool.Identify(s.Instance)
 	s.Audit = activity.NewAudit(db, now)
 	s.Denials = activity.NewDenials(db, s.Audit, now, log)
-	s.Projects = projects.NewStore(db, resolver, checkURL(guard), s.Audit, feed, now)
+	s.Projects = projects.NewStore(db, resolver, checkURL(guard, c), s.Audit, feed, now)
 	if err := s.connect(ctx, resolver); err != nil {
 		return nil, err
 	}
@@ -188,7 +193,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	}
 	s.Gateway = gateway.New(gateway.Options{
 		Upstreams: upstreams, Projects: s.Directory, Search: s.search, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits,
-		Calls: s.Metrics.Calls(s.Calls), Waiting: s.Waiting, Outages: s.pool, Tokens: c.Keys, Version: version, Log: log,
+		Calls: s.Metrics.Calls(s.Calls), Waiting: s.Waiting, Outages: s.pool, Tokens: c.Keys, Version: version, Instance: s.Instance, Log: log,
 	})
 	s.pool.OnElicitationComplete(s.Gateway.ElicitationCompleted)
 	return s, nil
@@ -196,7 +201,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 
 // checkURL refuses upstream addresses that could never be called, so that the
 // mistake shows when it is saved and not at the first call.
-func checkURL(guard *egress.Guard) func(string) error {
+func checkURL(guard *egress.Guard, c *config.Config) func(string) error {
 	return func(raw string) error {
 		if err := egress.CheckURL(raw); err != nil {
 			return fault.Invalid("%s", fault.From(err).Message)
@@ -204,6 +209,9 @@ func checkURL(guard *egress.Guard) func(string) error {
 		u, err := url.Parse(raw)
 		if err != nil {
 			return fault.Invalid("this is not a URL")
+		}
+		if isOwnOrigin(u, c.PublicURL, c.Addr) {
+			return fault.Invalid("this is the address of this gateway itself: a project of it cannot be a server of another one, so add the servers of that project here")
 		}
 		// Names are judged when they are dialled.
 		if addr, err := netip.ParseAddr(u.Hostname()); err == nil {

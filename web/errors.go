@@ -41,6 +41,8 @@ func statusOf(kind fault.Kind) int {
 		return fiber.StatusServiceUnavailable
 	case fault.KindUpstream:
 		return fiber.StatusBadGateway
+	case fault.KindLoop:
+		return fiber.StatusLoopDetected
 	default:
 		return fiber.StatusInternalServerError
 	}
@@ -78,7 +80,11 @@ func errorHandler(page ErrorPage) fiber.ErrorHandler {
 		if page != nil && wantsHTML(c) {
 			return Render(c, page(c, statusOf(f.Kind), f.Message, event.RequestID))
 		}
-		body := errorBody{Code: f.Code, Message: f.Message, Restart: f.Restart, Span: f.Span, Fields: f.Fields, RequestID: event.RequestID}
+		message := f.Message
+		if f.Kind == fault.KindUpstream { // MCP clients get these as JSON-RPC errors
+			message = f.AdminMessage()
+		}
+		body := errorBody{Code: f.Code, Message: message, Restart: f.Restart, Span: f.Span, Fields: f.Fields, RequestID: event.RequestID}
 		if f.Kind == fault.KindUnauthorized {
 			// Refused callers get the same bytes whatever was wrong; the
 			// request id is in the header.

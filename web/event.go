@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -102,7 +103,12 @@ func (e *Event) Fault(err error) {
 		e.code = fault.CodeCancelled // whoever asked has gone; nothing is wrong
 		return
 	}
-	if f.Cause != nil {
+	switch {
+	case f.Detail != "" && f.Cause != nil:
+		e.err = fmt.Errorf("%s: %w", f.Detail, f.Cause)
+	case f.Detail != "":
+		e.err = errors.New(f.Detail)
+	case f.Cause != nil:
 		e.err = f.Cause
 	}
 }

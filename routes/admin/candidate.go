@@ -119,7 +119,7 @@ func (a *ServerWizard) try(ctx context.Context, candidates []*candidate, unteste
 		}
 		trying.Go(func() error {
 			if _, err := a.reader.Try(ctx, one.row); err != nil {
-				one.draft.Failed = fault.From(err).Message
+				one.draft.Failed = fault.From(err).AdminMessage()
 				one.draft.Advice, one.draft.AuthType = adviceFor(err, one.draft.AuthType)
 			}
 			return nil
@@ -131,7 +131,7 @@ func (a *ServerWizard) try(ctx context.Context, candidates []*candidate, unteste
 func draftProblems(err error, header string) map[string]string {
 	f := fault.From(err)
 	if len(f.Fields) == 0 {
-		return map[string]string{"": f.Message}
+		return map[string]string{"": f.AdminMessage()}
 	}
 	return credentialFields(maps.Clone(f.Fields), header)
 }

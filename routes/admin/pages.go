@@ -54,7 +54,7 @@ func Done(c *fiber.Ctx, to, message string) error {
 func Failed(c *fiber.Ctx, to string, err error) error {
 	switch f := fault.From(err); f.Kind {
 	case fault.KindConflict, fault.KindValidation, fault.KindInvalid, fault.KindUpstream, fault.KindUnavailable, fault.KindDisabled, fault.KindRateLimited:
-		putFlash(c, layout.Flash{Tone: "bad", Text: f.Message})
+		putFlash(c, layout.Flash{Tone: "bad", Text: f.AdminMessage()})
 		return c.Redirect(to, fiber.StatusSeeOther)
 	default:
 		return err
@@ -78,7 +78,7 @@ func Fields(c *fiber.Ctx, err error) (fields map[string]string, ok bool) {
 		fields[name] = problem
 	}
 	if len(fields) == 0 {
-		fields[""] = f.Message
+		fields[""] = f.AdminMessage()
 	}
 	return fields, true
 }

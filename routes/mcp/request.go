@@ -2,6 +2,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/lazyctx"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/upstream"
 	"mcpgateway/web"
 )
 
@@ -55,7 +57,7 @@ type Subscriptions interface {
 	End(sessionID string)
 }
 
-// Options are what an Endpoint works with. All but the last two must be set.
+// Options are the parts of an Endpoint. All but the last three must be set.
 type Options struct {
 	Projects      Projects
 	Auth          Authenticator
@@ -69,6 +71,7 @@ type Options struct {
 	Subscriptions Subscriptions
 	MaxStreams    int    // open at once, of all clients
 	PublicURL     string // origin of the gateway, for challenges
+	Instance      string // the name of this gateway among gateways
 
 	Hold      time.Duration // of an answer before it becomes a stream; 0 is 15 s
 	KeepAlive time.Duration // between comments on an idle stream; 0 is 15 s
@@ -143,14 +146,30 @@ func (e *Endpoint) locate(c *fiber.Ctx) (*toolset.Snapshot, error) {
 		return nil, err
 	}
 	shareWithOrigin(c)
+	if hops := hopsOf(c); hops != "" {
+		if err := upstream.CheckHops(e.Instance, upstream.Hops(hops)); err != nil {
+			c.Set(upstream.HeaderHops, e.Instance)
+			return nil, err
+		}
+	}
 	return project, nil
+}
+
+// hopsOf returns the gateways that a request has passed, which is nearly always
+// "". Lines of the same header are one list (RFC 9110 section 5.2).
+func hopsOf(c *fiber.Ctx) string {
+	if web.Header(c, keptHops) == "" {
+		return ""
+	}
+	return string(bytes.Join(c.Request().Header.PeekAll(upstream.HeaderHops), []byte(", ")))
 }
 
 // authenticate proves the caller. A wrong key is UNAUTHORIZED, however often it
 // is presented, because clients then prompt for another one. After a few from an
-// address the fault has a time to wait, and after very many it is RATE_LIMITED. Right keys pass all the same, because many clients share an
-// address and keys cannot be guessed. Tokens are not counted: clients renew one
-// that expired after it is rejected.
+// address the fault has a time to wait, and after very many it is RATE_LIMITED.
+// Right keys pass all the same, because many clients share an address and keys
+// cannot be guessed. Tokens are not counted: clients renew one that expired
+// after it is rejected.
 func (e *Endpoint) authenticate(c *fiber.Ctx, project *toolset.Snapshot) (access.Principal, error) {
 	presented := web.Header(c, keptAuthorization)
 	principal, err := e.Auth.Authenticate(c.UserContext(), &project.Project, presented)

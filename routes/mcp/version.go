@@ -11,6 +11,7 @@ import (
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/upstream"
 	"mcpgateway/web"
 )
 
@@ -26,6 +27,7 @@ const (
 var (
 	keptAuthorization = web.HeaderName(fiber.HeaderAuthorization)
 	keptAccept        = web.HeaderName(fiber.HeaderAccept)
+	keptHops          = web.HeaderName(upstream.HeaderHops)
 	keptSession       = web.HeaderName(HeaderSession)
 	keptVersion       = web.HeaderName(headerVersion)
 	keptMethod        = web.HeaderName(headerMethod)
@@ -40,7 +42,7 @@ func newClient(c *fiber.Ctx, principal access.Principal) *gateway.Client {
 	event := web.EventOf(c)
 	trace := event.Trace()
 	return &gateway.Client{
-		Principal: principal, Version: gateway.VersionAssumed, RequestID: event.RequestID, TraceParent: trace.Parent, TraceState: trace.State,
+		Principal: principal, Version: gateway.VersionAssumed, RequestID: event.RequestID, TraceParent: trace.Parent, TraceState: trace.State, Hops: hopsOf(c),
 	}
 }
 

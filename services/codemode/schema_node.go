@@ -28,7 +28,7 @@ var (
 )
 
 // parseSchema reads one JSON value of at most MaxSchemaBytes. Of members with
-// the same name the last one counts.
+// the same name the last one counts. Half of a surrogate pair becomes U+FFFD.
 func parseSchema(raw []byte) (*schemaNode, error) { return parseValue(raw, MaxSchemaBytes) }
 
 // parseValue reads one JSON value of at most limit bytes.
@@ -36,7 +36,7 @@ func parseValue(raw []byte, limit int) (*schemaNode, error) {
 	if len(raw) > limit {
 		return nil, errSchemaTooLarge
 	}
-	d := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true))
+	d := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	n, err := readNode(d, 0)
 	if err != nil {
 		return nil, err

@@ -33,6 +33,7 @@ const (
 	KindUnavailable
 	KindUpstream
 	KindCancelled
+	KindLoop
 )
 
 // Code is the machine-readable name of a failure, literal in every answer.
@@ -77,6 +78,7 @@ const (
 	CodeRateLimited             Code = "RATE_LIMITED"
 	CodeUnavailable             Code = "UNAVAILABLE"
 	CodeCancelled               Code = "CANCELLED"
+	CodeLoopDetected            Code = "LOOP_DETECTED"
 	CodeInternal                Code = "INTERNAL"
 )
 
@@ -87,11 +89,13 @@ type Span struct {
 }
 
 // Fault is one failure: its kind and code for machines, its message for the
-// person who can act on it. Cause is for the log only and never answered.
+// person who can act on it. Detail is for administrators and the log, and never
+// for clients of a project: it may name hosts. Cause is for the log only.
 type Fault struct {
 	Kind       Kind
 	Code       Code
 	Message    string
+	Detail     string
 	Span       *Span
 	Restart    bool
 	Fields     map[string]string
@@ -99,12 +103,21 @@ type Fault struct {
 	Cause      error
 }
 
-// Error returns the message followed by the cause, for logs and commands.
+// Error returns the message followed by the detail and the cause, for logs and
+// commands.
 func (f *Fault) Error() string {
 	if f.Cause != nil {
-		return f.Message + ": " + f.Cause.Error()
+		return f.AdminMessage() + ": " + f.Cause.Error()
 	}
-	return f.Message
+	return f.AdminMessage()
+}
+
+// AdminMessage returns the message followed by the detail, for administrators.
+func (f *Fault) AdminMessage() string {
+	if f.Detail == "" {
+		return f.Message
+	}
+	return f.Message + " (" + f.Detail + ")"
 }
 
 // Unwrap returns the cause, or nil.

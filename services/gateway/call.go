@@ -77,7 +77,9 @@ func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapsho
 	trace.Server = tool.Server.Config.Alias
 	params.Set("name", rawjson.Quote(tool.Upstream))
 	params.Delete("task")
-	response, err := g.forward(ctx, client, &outgoing{server: tool.Server, method: "tools/call", params: params, headers: tool.ParamHeaders, name: tool.FullName})
+	response, err := g.forward(ctx, client, &outgoing{
+		server: tool.Server, method: "tools/call", params: params, headers: tool.ParamHeaders, repeatable: tool.Repeatable, name: tool.FullName,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -154,3 +154,24 @@ func TestParameterAnnotationsTravelWithTheCall(t *testing.T) {
 		t.Error("the call carries no annotations")
 	}
 }
+
+// Whether a call may be sent twice comes from the tool's own annotations.
+func TestCallsAreRepeatableByAnnotation(t *testing.T) {
+	for annotations, want := range map[string]bool{
+		``:                                      false,
+		`,"annotations":{}`:                     false,
+		`,"annotations":{"readOnlyHint":false}`: false,
+		`,"annotations":{"readOnlyHint":true}`:  true,
+		`,"annotations":{"idempotentHint":true,"destructiveHint":true}`: true,
+		`,"annotations":{"readOnlyHint":"true"}`:                        false,
+	} {
+		c := &caller{response: &upstream.Response{Result: []byte(`{"content":[]}`)}}
+		snapshot := build(source(`{"name":"t","inputSchema":{"type":"object"}` + annotations + `}`))
+		if _, err := newGateway(t, c).Handle(t.Context(), snapshot, client(v2511), "tools/call", []byte(`{"name":"up__t"}`), nil); err != nil {
+			t.Fatal(err)
+		}
+		if c.request.Repeatable != want {
+			t.Errorf("a tool with %q is repeatable: %t", annotations, c.request.Repeatable)
+		}
+	}
+}

@@ -20,6 +20,8 @@ type outgoing struct {
 	method  string
 	params  *rawjson.Object
 	headers upstream.ParamHeaders
+	// repeatable is set when the tool is annotated as read-only or idempotent.
+	repeatable bool
 	// name is what the client calls the thing, to which a parked call is bound.
 	name string
 }
@@ -39,8 +41,8 @@ func (g *Gateway) forward(ctx context.Context, client *Client, out *outgoing) (*
 	capabilities := relayedCapabilities(client)
 	r := g.newRelay(client, out.server, out.params)
 	request := &upstream.Request{
-		Method: out.method, ParamHeaders: out.headers, Notify: r.notify, Stray: r.stray, LogLevel: wantedLevel(client),
-		Client: upstream.Client{SessionID: client.SessionID, Capabilities: capabilities, TraceParent: client.TraceParent, TraceState: client.TraceState},
+		Method: out.method, ParamHeaders: out.headers, Repeatable: out.repeatable, Notify: r.notify, Stray: r.stray, LogLevel: wantedLevel(client),
+		Client: upstream.Client{SessionID: client.SessionID, Capabilities: capabilities, TraceParent: client.TraceParent, TraceState: client.TraceState, Hops: client.Hops},
 	}
 	if client.Notify == nil {
 		request.Notify = nil

@@ -55,6 +55,7 @@ type Options struct {
 	Outages      Outages          // may be nil: then none
 	Tokens       *secrets.KeyRing // seals cursors and request states
 	Version      string           // what serverInfo reports
+	Instance     string           // the name of this gateway among gateways
 	Log          *slog.Logger
 }
 
@@ -87,6 +88,9 @@ type Client struct {
 	// TraceParent and TraceState are the trace that calls of upstreams carry
 	// on (W3C Trace Context); both may be empty.
 	TraceParent, TraceState string
+	// Hops are the gateways that the request has passed, as in the
+	// Gateway-Hops header; empty for every other client.
+	Hops string
 	// SessionID is the client's session with the gateway, or empty.
 	SessionID string
 	// Capabilities is the raw JSON object of capabilities that the client

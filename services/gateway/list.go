@@ -7,6 +7,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/upstream"
 )
 
 // cursorPurpose keeps list cursors apart from every other sealed token.
@@ -58,6 +59,17 @@ type list struct {
 
 // listResult returns the result that holds one page of a list.
 func (g *Gateway) listResult(project *toolset.Snapshot, client *Client, l list) ([]byte, error) {
+	if client.Hops != "" {
+		var err error
+		if l.items, err = g.withPaths(l.items, upstream.Hops(client.Hops)); err != nil {
+			return nil, err
+		}
+		last, err := g.withPaths([]byte("["+l.last+"]"), nil)
+		if err != nil {
+			return nil, err
+		}
+		l.last = string(last[1 : len(last)-1])
+	}
 	b := make([]byte, 0, len(l.items)+len(l.last)+512)
 	b = append(rawjson.AppendString(append(b, '{'), l.member), ':')
 	b = append(b, l.items[:len(l.items)-1]...)

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 	"unicode"
 
@@ -87,6 +88,10 @@ func unreachable(who string, err error) *failure {
 	var slow net.Error
 	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout() {
 		return fail(Degraded, codeTimeout, who+" did not answer in time").because(err)
+	}
+	var errno syscall.Errno
+	if errors.As(err, &errno) { // the text of err names addresses, which clients may not read
+		return fail(Degraded, codeUnreachable, who+" cannot be reached: "+errno.Error()).because(err)
 	}
 	return fail(Degraded, codeUnreachable, who+" cannot be reached: "+err.Error()).because(err)
 }

@@ -98,6 +98,23 @@ func (c *Connections) refused(ctx context.Context, server models.Server, token s
 	return c.refresh(ctx, server, token)
 }
 
+// Secrets returns the refresh token of the server's connection and the secret of
+// its client, as far as there are some that can be read.
+func (c *Connections) Secrets(ctx context.Context, server models.Server) []secrets.Value {
+	o, err := c.current(ctx, server.ID)
+	if err != nil {
+		return nil
+	}
+	var found []secrets.Value
+	if v, err := c.open(o.RefreshToken, RefreshTokenRow(o.ServerID)); err == nil {
+		found = append(found, v)
+	}
+	if self, err := c.clientOf(ctx, server, Kind(o.RegistrationKind), o.RegistrationID, o.ClientID, o.AuthMethod); err == nil {
+		found = append(found, self.secret)
+	}
+	return found
+}
+
 // current returns a connection from memory, or else reads it.
 func (c *Connections) current(ctx context.Context, serverID string) (*opened, error) {
 	if o, _ := c.cache.get(serverID); o != nil {

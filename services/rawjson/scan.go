@@ -224,8 +224,8 @@ func (s *scanner) space(i int) int {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// text returns the index behind the string that begins at i. What it holds is
-// valid UTF-8, also once its escapes are decoded.
+// text returns the index after the string that begins at i. Its bytes are valid
+// UTF-8. An escape may be half of a surrogate pair, as in RFC 8259 section 8.2.
 func (s *scanner) text(i int) (end int, err error) {
 	raw := s.raw
 	for i++; ; {
@@ -282,8 +282,8 @@ func plainEnd(raw []byte, i int) int {
 	return i
 }
 
-// escape returns the index behind the escape sequence at i; both of the two
-// that make a surrogate pair.
+// escape returns the index after the escape sequence at i. For a surrogate pair
+// it is the index after both sequences.
 func (s *scanner) escape(i int) (end int, err error) {
 	if i+1 >= len(s.raw) {
 		return len(s.raw), s.unexpected(len(s.raw), "an escape sequence")
@@ -379,9 +379,9 @@ func unescaped(c byte) byte {
 	return 0
 }
 
-// escapedRune returns the character that the \u sequence at the begin of b
-// stands for, and how long that is: twelve bytes for a surrogate pair. The
-// length is 0 when b begins with none, or with half a pair.
+// escapedRune returns the character of the \u sequence at the start of b, and
+// the length of the sequence: 12 bytes for a surrogate pair. Half a pair is
+// U+FFFD in 6 bytes. The length is 0 when b does not start with a sequence.
 func escapedRune(b []byte) (r rune, size int) {
 	first, ok := escapedUnit(b)
 	if !ok {
@@ -392,7 +392,7 @@ func escapedRune(b []byte) (r rune, size int) {
 	}
 	second, ok := escapedUnit(b[6:])
 	if r = utf16.DecodeRune(first, second); !ok || r == utf8.RuneError {
-		return 0, 0
+		return utf8.RuneError, 6
 	}
 	return r, 12
 }

@@ -2,10 +2,12 @@ package rawjson
 
 import (
 	"bytes"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
 // String returns the decoded JSON string raw; ok is false for any other value.
+// An escape that is half of a surrogate pair becomes U+FFFD.
 func String(raw []byte) (s string, ok bool) {
 	if Kind(raw) != '"' {
 		return "", false
@@ -32,6 +34,26 @@ func Says(raw []byte, text string) bool {
 	}
 	s, ok := String(raw)
 	return ok && s == text
+}
+
+// IsExact reports whether String returns all that raw, a valid JSON string,
+// holds. String replaces half of a surrogate pair by U+FFFD.
+func IsExact(raw []byte) bool {
+	for {
+		i := bytes.IndexByte(raw, '\\')
+		if i < 0 || i+1 >= len(raw) {
+			return true
+		}
+		raw = raw[i:]
+		size := 2
+		if raw[1] == 'u' {
+			unit, _ := escapedUnit(raw)
+			if _, size = escapedRune(raw); size == 6 && utf16.IsSurrogate(unit) {
+				return false
+			}
+		}
+		raw = raw[max(size, 2):]
+	}
 }
 
 // unquotedName returns the decoded text of a valid quoted name: a range of it

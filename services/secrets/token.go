@@ -6,6 +6,7 @@ import (
 	"crypto/hkdf"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 
 	"mcpgateway/services/fault"
 )
@@ -60,6 +61,16 @@ func (r *KeyRing) OpenToken(purpose, token string) ([]byte, error) {
 		}
 	}
 	return nil, fault.Invalid("the token is not one of ours, or was changed, or its key is gone")
+}
+
+// Name returns a name of 16 hexadecimal digits for a text. It is the same in
+// every process with the same active key, and neither can be derived from it.
+func (r *KeyRing) Name(purpose, text string) (string, error) {
+	name, err := hkdf.Key(sha256.New, r.keys[0].secret, []byte(text), "gateway name v1 "+purpose, 8)
+	if err != nil {
+		return "", fault.Internal(err)
+	}
+	return hex.EncodeToString(name), nil
 }
 
 // tokenKeys returns the keys of a purpose in the ring's order.

@@ -21,6 +21,13 @@ func exportDefinition(definition *rawjson.Object, name string) []byte {
 	return definition.Bytes()
 }
 
+// isRepeatable reports whether a tool's annotations promise that calling it
+// twice is the same as calling it once (MCP 2025-03-26, "ToolAnnotations").
+func isRepeatable(definition *rawjson.Object) bool {
+	annotations := definition.Object("annotations")
+	return rawjson.Kind(annotations.Get("readOnlyHint")) == 't' || rawjson.Kind(annotations.Get("idempotentHint")) == 't'
+}
+
 // repairForHandshake returns the definition as clients of the revisions up to
 // 2025-11-25 can read it, or nil when it needs no repair. Those revisions know
 // only object schemas, and one other outputSchema makes their clients refuse

@@ -115,6 +115,7 @@ func newTool(full, name, raw string) *Tool {
 	t := &Tool{Name: name, FullName: full, Repairs: inspection.Repairs, Broken: inspection.Broken, Raw: []byte(raw)}
 	// A sync keeps no tool with invalid annotations.
 	t.ParamHeaders, _ = upstream.ParseParamHeaders(t.Raw)
+	t.Repeatable = isRepeatable(definition)
 	t.Definition = exportDefinition(definition, name)
 	t.Handshake = repairForHandshake(t.Definition)
 	return t
@@ -132,7 +133,7 @@ func (s *Snapshot) same(full, name, raw string) *Tool {
 	}
 	return &Tool{
 		Name: name, FullName: full, Repairs: t.Repairs, Broken: t.Broken, Raw: t.Raw,
-		Definition: t.Definition, ParamHeaders: t.ParamHeaders, Handshake: t.Handshake,
+		Definition: t.Definition, ParamHeaders: t.ParamHeaders, Repeatable: t.Repeatable, Handshake: t.Handshake,
 	}
 }
 

@@ -56,6 +56,8 @@ type Tool struct {
 	Definition []byte
 	// ParamHeaders are the arguments that also travel in headers.
 	ParamHeaders upstream.ParamHeaders
+	// Repeatable is set when the tool is annotated as read-only or idempotent.
+	Repeatable bool
 	// Handshake replaces Definition for clients up to revision 2025-11-25;
 	// nil when they get the same.
 	Handshake []byte

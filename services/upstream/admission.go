@@ -58,5 +58,5 @@ func (p place) crowded() *fault.Fault {
 
 // neverCame is the fault for a call whose time ended before its turn came.
 func (p place) neverCame() *fault.Fault {
-	return fault.Upstream(fault.CodeUpstreamTimeout, "%s is busy with %d other calls and the time of this one ended before its turn came; nothing was sent", p, maxCalls)
+	return p.fault(fault.CodeUpstreamTimeout, "is busy with %d other calls and the time of this one ended before its turn came; nothing was sent", maxCalls)
 }

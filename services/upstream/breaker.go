@@ -258,8 +258,18 @@ func (b *breaker) fault() *fault.Fault {
 		when = "it is tried again in " + after.Round(100*time.Millisecond).String()
 	}
 	f := fault.Upstream(fault.CodeUpstreamUnavailable, "%s (%d times in a row; nothing was sent: %s)", b.reason.Message, b.failures, when)
-	f.RetryAfter = after
+	f.RetryAfter, f.Detail = after, b.reason.Detail
 	return f
+}
+
+// outage returns why the breaker is open, for clients, or "".
+func (b *breaker) outage() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.since.IsZero() {
+		return ""
+	}
+	return b.reason.Message
 }
 
 // shown returns what pages show of the breaker.
@@ -270,7 +280,7 @@ func (b *breaker) shown() Breaker {
 	case b.since.IsZero():
 		return Breaker{State: BreakerClosed}
 	case b.probe != nil:
-		return Breaker{State: BreakerHalfOpen, Since: b.probedAt, Reason: b.reason.Message}
+		return Breaker{State: BreakerHalfOpen, Since: b.probedAt, Reason: b.reason.AdminMessage()}
 	}
-	return Breaker{State: BreakerOpen, Since: b.since, Reason: b.reason.Message, NextProbe: b.next}
+	return Breaker{State: BreakerOpen, Since: b.since, Reason: b.reason.AdminMessage(), NextProbe: b.next}
 }

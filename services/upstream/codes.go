@@ -5,6 +5,7 @@ package upstream
 const (
 	// Upstreams with a handshake refuse requests outside a session with these.
 	codeServerError    = -32000
+	codeUnknownSession = -32001
 	codeInvalidRequest = -32600
 
 	// CodeMethodNotFound is JSON-RPC 2.0's "method not found".
@@ -29,6 +30,19 @@ const (
 	// URL first".
 	CodeURLElicitationRequired = -32042
 )
+
+// isSessionCode reports whether upstreams with a handshake refuse an unknown
+// session with this number, for which no revision names one.
+func isSessionCode(code int64) bool {
+	return code == codeServerError || code == codeUnknownSession || code == codeInvalidRequest
+}
+
+// isRevisionCode reports whether an upstream of revision 2026-07-28 refuses a
+// request with this number and HTTP 400 because of its headers, which it checks
+// first. A missing capability may show only while a request is processed.
+func isRevisionCode(code int64) bool {
+	return code == CodeHeaderMismatch || code == CodeUnsupportedProtocolVersion
+}
 
 // isModernCode reports whether only an upstream of revision 2026-07-28 or
 // later answers with this number.

@@ -3,6 +3,7 @@ package upstream_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +28,10 @@ type vouchers struct {
 
 func (v *vouchers) Token(context.Context, models.Server) (secrets.Value, error) {
 	return secrets.NewValue(v.token), nil
+}
+
+func (v *vouchers) Secrets(context.Context, models.Server) []secrets.Value {
+	return []secrets.Value{secrets.NewValue("a refresh token"), secrets.NewValue("a client secret"), {}}
 }
 
 func (v *vouchers) Refused(_ context.Context, server models.Server, token secrets.Value, c *upstream.Challenge) (secrets.Value, error) {
@@ -88,5 +93,45 @@ func TestOnlyServersWithOAuthAskForTokens(t *testing.T) {
 		if err != nil || to.Refused != nil || strings.Contains(h.Get("Authorization"), "sesame") {
 			t.Errorf("%s: %v, %v", auth, h, err)
 		}
+	}
+}
+
+// TestWhatAServerEchoesOfItsConnectionIsRemoved repeats the token that is sent,
+// the one before it, and secrets that are in no header.
+func TestWhatAServerEchoesOfItsConnectionIsRemoved(t *testing.T) {
+	up := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1)})
+	resolver, _ := vault(t, nil)
+	row := models.Server{ID: "s", Alias: "jira", URL: up.Start(t), TimeoutMS: 5000, AuthType: models.UpstreamAuthOAuth}
+	v := &vouchers{token: "sesame-one"}
+	p, to := newPool(t), upstream.NewConnectedTarget(row, resolver, bound, v)
+	echoes := "sesame-one, sesame-two, a refresh token, a client secret"
+	for i, want := range []string{
+		"[redacted], sesame-two, [redacted], [redacted]",
+		"[redacted], [redacted], [redacted], [redacted]",
+	} {
+		if i > 0 {
+			v.token = "sesame-two"
+		}
+		if got := textOf(t, mustCall(t, p, to, echo(echoes)).Result); got != want {
+			t.Errorf("the client received %q, want %q", got, want)
+		}
+	}
+}
+
+// Settings in headers are ordinary words, which results may hold.
+func TestSettingsInHeadersAreNotRemoved(t *testing.T) {
+	up := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1)})
+	p := newPool(t)
+	to := target(up.Start(t), func(to *upstream.Target) {
+		to.Headers = func(context.Context) (http.Header, error) {
+			return http.Header{
+				"X-Mcp-Tools": {"get_file_contents"}, "X-Github-Api-Version": {"2022-11-28"}, "X-Aws-Region": {"eu-central-1"}, "Accept-Language": {"de-DE,de;q=0.9"},
+				"X-Mcp-Api-Key": {"sesame-key"}, "X-Tenant": {"sesame-tenant"}, "X-Short": {"seven77"},
+			}, nil
+		}
+	})
+	got := textOf(t, mustCall(t, p, to, echo("get_file_contents 2022-11-28 eu-central-1 de-DE,de;q=0.9 sesame-key sesame-tenant seven77")).Result)
+	if want := "get_file_contents 2022-11-28 eu-central-1 de-DE,de;q=0.9 [redacted] [redacted] seven77"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -55,6 +55,7 @@ func NewConnectedTarget(row models.Server, resolver SecretResolver, rows SecretR
 		}
 		return withAuthorization(h, bearerPrefix+token.Reveal()), nil
 	}
+	t.Secrets = func(ctx context.Context) []secrets.Value { return tokens.Secrets(ctx, row) }
 	t.Refused = func(ctx context.Context, sent http.Header, c *Challenge) (http.Header, error) {
 		token, err := tokens.Refused(ctx, row, secrets.NewValue(strings.TrimPrefix(sent.Get("Authorization"), bearerPrefix)), c)
 		if err != nil || token.IsZero() {

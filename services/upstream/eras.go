@@ -209,7 +209,7 @@ func requestHeader(configured, fixed http.Header) http.Header {
 
 func isProtocolHeader(name string) bool {
 	switch name {
-	case headerSession, headerVersion, headerMethod, headerName, headerLastID,
+	case HeaderHops, headerSession, headerVersion, headerMethod, headerName, headerLastID,
 		"Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Transfer-Encoding":
 		return true
 	}

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -13,26 +14,34 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"mcpgateway/services/egress"
 	"mcpgateway/services/fault"
 )
 
-// place names an upstream in messages: its alias and the host of its URL,
-// never more of the URL, because a path or query may hold a secret.
+// place names an upstream in faults: its alias in messages, and the host of its
+// URL in details, never more of the URL, because a path or query may hold a
+// secret.
 type place struct{ alias, host string }
 
 func (p place) String() string {
 	if p.alias == "" {
-		return "the upstream at " + p.host
+		return "the upstream"
 	}
-	return "upstream " + strconv.Quote(p.alias) + " at " + p.host
+	return "upstream " + strconv.Quote(p.alias)
+}
+
+func (p place) fault(code fault.Code, format string, args ...any) *fault.Fault {
+	f := fault.Upstream(code, "%s "+format, append([]any{p}, args...)...)
+	f.Detail = "at " + p.host
+	return f
 }
 
 func (p place) unavailable(format string, args ...any) *fault.Fault {
-	return fault.Upstream(fault.CodeUpstreamUnavailable, "%s "+format, append([]any{p}, args...)...)
+	return p.fault(fault.CodeUpstreamUnavailable, format, args...)
 }
 
 func (p place) invalid(format string, args ...any) *fault.Fault {
-	return fault.Upstream(fault.CodeUpstreamInvalidResponse, "%s "+format, append([]any{p}, args...)...)
+	return p.fault(fault.CodeUpstreamInvalidResponse, format, args...)
 }
 
 func (p place) timedOut(after time.Duration) *fault.Fault {
@@ -41,7 +50,7 @@ func (p place) timedOut(after time.Duration) *fault.Fault {
 	} else {
 		after = after.Round(time.Millisecond)
 	}
-	return fault.Upstream(fault.CodeUpstreamTimeout, "%s did not answer within %s", p, after)
+	return p.fault(fault.CodeUpstreamTimeout, "did not answer within %s", after)
 }
 
 // Challenge is the cause of an UPSTREAM_UNAUTHORIZED fault: the HTTP status
@@ -62,7 +71,7 @@ func (p place) unauthorized(resp *http.Response) *fault.Fault {
 	if resp.StatusCode == http.StatusForbidden {
 		advice = "check that its credentials carry the rights it asks for"
 	}
-	return fault.Upstream(fault.CodeUpstreamUnauthorized, "%s refused our credentials (HTTP %d): %s", p, resp.StatusCode, advice).
+	return p.fault(fault.CodeUpstreamUnauthorized, "refused our credentials (HTTP %d): %s", resp.StatusCode, advice).
 		Because(challengeOf(resp))
 }
 
@@ -72,56 +81,75 @@ func challengeOf(resp *http.Response) *Challenge {
 
 // broken is the fault for a failed HTTP exchange. The URL that net/http puts
 // into its errors is left out, because its query may hold a secret.
-func (p place) broken(err error) error {
+func (p *poster) broken(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
 		err = u.Err
 	}
 	var op *net.OpError
-	lost := &lostConnection{err: err, unsent: errors.As(err, &op) && op.Op == "dial"}
+	lost := &lostConnection{err: err, text: p.filter.text(err.Error()), unsent: errors.As(err, &op) && op.Op == "dial"}
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {
-		return fault.Upstream(fault.CodeUpstreamTimeout, "%s could not be reached in time", p).Because(lost)
+		return p.place.fault(fault.CodeUpstreamTimeout, "could not be reached in time").Because(lost)
 	}
-	return p.unavailable("cannot be reached: %s", reason(err)).Because(lost)
+	why, detail := reason(err)
+	f := p.place.unavailable("cannot be reached: %s", why)
+	if detail != "" {
+		f.Detail += ": " + p.filter.text(detail)
+	}
+	return f.Because(lost)
 }
 
 // lostConnection is the cause of the fault for an exchange that failed on the
 // way, so that no answer came.
 type lostConnection struct {
 	err    error
-	unsent bool // no byte of the request was written
+	text   string // of err, without credentials; empty when err holds none
+	unsent bool   // no byte of the request was written
 }
 
-func (l *lostConnection) Error() string { return l.err.Error() }
+// Error returns the text of the broken connection.
+func (l *lostConnection) Error() string {
+	if l.text != "" {
+		return l.text
+	}
+	return l.err.Error()
+}
 
 func (l *lostConnection) Unwrap() error { return l.err }
 
-// reason says briefly why a connection failed.
-func reason(err error) string {
+// reason returns briefly why a connection failed. detail is what only
+// administrators may read, because it may name addresses, or empty.
+func reason(err error) (why, detail string) {
 	var (
-		name  *net.DNSError
-		op    *net.OpError
-		errno syscall.Errno
+		name        *net.DNSError
+		op          *net.OpError
+		errno       syscall.Errno
+		certificate *tls.CertificateVerificationError
+		blocked     *egress.Blocked
 	)
 	switch {
 	case errors.Is(err, context.Canceled):
 		// The request was not cancelled, but another one was that net/http had
 		// given the same connection.
-		return "its connection was closed"
+		return "its connection was closed", ""
 	case errors.As(err, &name) && name.IsNotFound:
-		return "its host name does not exist"
+		return "its host name does not exist", ""
 	case errors.As(err, &name):
-		return "its host name could not be looked up"
+		return "its host name could not be looked up", ""
 	case errors.As(err, &errno):
-		return errno.Error()
+		return errno.Error(), ""
+	case errors.As(err, &certificate):
+		return "its certificate is not trusted", excerpt([]byte(certificate.Error()))
+	case errors.As(err, &blocked):
+		return "its address is not allowed", excerpt([]byte(blocked.Error()))
 	case errors.As(err, &op) && op.Err != nil:
-		return excerpt([]byte(op.Err.Error()))
+		return "the connection failed", excerpt([]byte(op.Err.Error()))
 	}
 	if text := err.Error(); text != "EOF" && text != "unexpected EOF" {
-		return excerpt([]byte(text))
+		return "the connection failed", excerpt([]byte(text))
 	}
-	return "it closed the connection"
+	return "it closed the connection", ""
 }
 
 // excerpt returns what can be shown of an upstream's words: the beginning,
@@ -158,6 +186,46 @@ func excerpt(b []byte) string {
 type refusal struct {
 	status int
 	fault  *fault.Fault
+	said   string // the text of the body or of its JSON-RPC error
+	// final is set when the body is a JSON-RPC error for this very request with
+	// a number that no check of a session uses.
+	final bool
+	code  int64 // of the JSON-RPC error, or 0
+}
+
+// provesUnprocessed reports whether the upstream turned the request away before
+// it processed it. With session, the request named a session.
+func (r *refusal) provesUnprocessed(session bool) bool {
+	switch {
+	case r.final:
+		return false
+	case r.status == http.StatusMethodNotAllowed: // no POST at all
+		return true
+	case r.status == http.StatusNotFound: // MCP 2025-03-26 to 2025-11-25, "Session Management"
+		return session
+	case r.status == http.StatusBadRequest: // of servers that do not keep to that
+		return isRevisionCode(r.code) || deniesSession(r.said)
+	}
+	return false
+}
+
+// deniesSession reports whether the text of HTTP 400 is one with which the
+// official SDKs refuse an unknown session or another protocol revision. They
+// check both before they read the request.
+func deniesSession(text string) bool {
+	text = strings.ToLower(text)
+	if strings.Contains(text, "unsupported protocol version") || strings.Contains(text, "server not initialized") {
+		return true
+	}
+	if !strings.Contains(text, "session") {
+		return false
+	}
+	for _, denial := range [...]string{"no valid", "not found", "no transport found", "invalid or missing", "header is required"} {
+		if strings.Contains(text, denial) {
+			return true
+		}
+	}
+	return false
 }
 
 // isUnknownHere reports whether the upstream does not know what was addressed:
@@ -178,10 +246,10 @@ func (r *refusal) Unwrap() error { return r.fault }
 // refused returns the error for a non-2xx HTTP answer: UPSTREAM_UNAUTHORIZED,
 // or a refusal.
 func (p place) refused(resp *http.Response, body []byte) error {
-	status := resp.StatusCode
-	said := ""
+	status, text, said := resp.StatusCode, "", ""
 	if len(body) > 0 && mediaType(resp) != "text/html" {
-		said = ": " + excerpt(body)
+		text = excerpt(body)
+		said = ": " + text
 	}
 	var f *fault.Fault
 	switch {
@@ -195,12 +263,13 @@ func (p place) refused(resp *http.Response, body []byte) error {
 	case status >= 300 && status < 400:
 		f = p.unavailable("answered with a redirect (HTTP %d), which is not followed", status)
 		if to, err := resp.Location(); err == nil && to.Host != "" {
-			f = p.unavailable("redirects to %s (HTTP %d), which is not followed: configure the new URL if you trust it", excerpt([]byte(to.Host)), status)
+			f = p.unavailable("redirects to another address (HTTP %d), which is not followed: configure the new URL if you trust it", status)
+			f.Detail += ", to " + excerpt([]byte(to.Host))
 		}
 	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusGone:
 		f = p.unavailable("has no MCP endpoint at the configured URL (HTTP %d%s)", status, said)
 	default:
 		f = p.invalid("refused the request (HTTP %d%s)", status, said)
 	}
-	return &refusal{status: status, fault: f}
+	return &refusal{status: status, fault: f, said: text}
 }

@@ -35,7 +35,7 @@ func (c *connector) initialize(ctx context.Context) (*session, error) {
 	}
 	if id := header.Get(headerSession); id != "" {
 		if !isToken([]byte(id)) {
-			return nil, c.place.invalid("gave a session id that cannot be sent back: %s", excerpt([]byte(id)))
+			return nil, c.place.invalid("gave a session id that cannot be sent back: %s", excerpt([]byte(c.filter.text(id))))
 		}
 		fixed[headerSession] = []string{id}
 		s.session = true
@@ -54,7 +54,7 @@ func (c *connector) initialize(ctx context.Context) (*session, error) {
 // openLegacy starts a session over HTTP+SSE.
 func (c *connector) openLegacy(ctx context.Context) (*session, error) {
 	fixed := c.fixedHeader()
-	configured, err := c.target.headers(ctx)
+	configured, err := c.filter.headers(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (c *connector) complete(ctx context.Context, ss *session, r reply, over mod
 	ss.about.Instructions, _ = o.String("instructions")
 	ss.opened, ss.lines = time.Now(), linesOf(ss.header)
 
-	configured, err := c.target.headers(ctx)
+	configured, err := c.filter.headers(ctx)
 	if err != nil {
 		return err
 	}

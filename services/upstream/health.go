@@ -83,5 +83,5 @@ func (h *Health) note(err error) {
 		h.Turned = now
 	}
 	h.ConsecutiveFailures++
-	h.LastFailure, h.LastCode, h.LastMessage = now, f.Code, f.Message
+	h.LastFailure, h.LastCode, h.LastMessage = now, f.Code, f.AdminMessage()
 }

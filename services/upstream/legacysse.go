@@ -61,7 +61,7 @@ func openLegacySSE(ctx, life context.Context, p poster, header http.Header, key 
 	posts, endPosts := context.WithCancel(life)
 	l := &legacySSE{
 		posts: posts, endPosts: endPosts,
-		poster: poster{http: p.http, place: p.place, url: endpoint, refused: p.refused},
+		poster: poster{http: p.http, place: p.place, url: endpoint, refused: p.refused, filter: p.filter, instance: p.instance},
 		cancel: cancel, done: make(chan struct{}), replies: make(chan struct{}, maxReplies), inFlight: newInFlight(key),
 		heard: heard, stray: stray,
 	}
@@ -74,7 +74,7 @@ func openLegacySSE(ctx, life context.Context, p poster, header http.Header, key 
 func (p *poster) endpoint(resp *http.Response, events *eventReader) (*url.URL, error) {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
-		return nil, p.place.refused(resp, body)
+		return nil, p.refusal(resp, p.filter.json(body))
 	}
 	if t := mediaType(resp); t != typeEvents {
 		return nil, p.place.invalid("answered with content type %q instead of an event stream: check its URL", excerpt([]byte(t)))
@@ -92,7 +92,9 @@ func (p *poster) endpoint(resp *http.Response, events *eventReader) (*url.URL, e
 		}
 		u, err := p.url.Parse(string(bytes.TrimSpace(e.data)))
 		if err != nil || u.Scheme != p.url.Scheme || u.Host != p.url.Host || u.User != nil {
-			return nil, p.place.invalid("names an endpoint with another origin than its own: %s", excerpt(e.data))
+			f := p.place.invalid("names an endpoint with another origin than its own")
+			f.Detail += ", endpoint " + excerpt([]byte(p.filter.text(string(e.data))))
+			return nil, f
 		}
 		u.Fragment = ""
 		return u, nil
@@ -106,7 +108,12 @@ func (p place) streamBroken(err error) *fault.Fault {
 	case errors.Is(err, io.EOF):
 		return p.unavailable("ended its event stream")
 	}
-	return p.unavailable("broke its event stream: %s", reason(err)).Because(&lostConnection{err: err})
+	why, detail := reason(err)
+	f := p.unavailable("broke its event stream: %s", why)
+	if detail != "" {
+		f.Detail += ": " + detail
+	}
+	return f.Because(&lostConnection{err: err})
 }
 
 func (l *legacySSE) closed() bool {
@@ -151,6 +158,7 @@ func (l *legacySSE) receiveAll(ctx context.Context, events *eventReader, header 
 		if e.name != "message" || len(e.data) == 0 {
 			continue
 		}
+		e.data = l.filter.json(e.data)
 		batch := [][]byte{e.data}
 		if rawjson.Kind(e.data) == '[' {
 			if batch, err = rawjson.Elements(e.data, rawjson.Lenient); err != nil {

@@ -119,7 +119,7 @@ func (w *watcher) stand(ctx context.Context, ss *session, s *streamable, want wi
 
 // ask sends the request of a standing stream and reads the stream to its end.
 func (w *watcher) ask(ctx context.Context, ss *session, s *streamable, st *standing) streamEnd {
-	configured, err := ss.target.headers(ctx)
+	configured, err := ss.filter.headers(ctx)
 	if err != nil {
 		return streamEnd{err: err}
 	}

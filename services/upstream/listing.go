@@ -170,15 +170,16 @@ func (l *lister) list(ctx context.Context, p *Pool, s *server, t *Target) error 
 			return nil
 		}
 		l.cursors[cursor] = true
-		params = append(rawjson.AppendString([]byte(`{"cursor":`), cursor), '}')
+		params = append(append([]byte(`{"cursor":`), o.Get("nextCursor")...), '}')
 	}
 }
 
-// nextCursor returns the cursor of the next page. The empty string is a cursor
+// nextCursor returns the raw cursor of the next page. The empty string is a cursor
 // in revision 2026-07-28; before, upstreams use it for the end.
 func nextCursor(o *rawjson.Object, stateless bool) (string, bool) {
-	cursor, ok := o.String("nextCursor")
-	return cursor, ok && (cursor != "" || stateless)
+	raw := o.Get("nextCursor")
+	cursor, ok := rawjson.String(raw)
+	return string(raw), ok && (cursor != "" || stateless)
 }
 
 // add takes a page in. It reports whether the list is as long as it may be.
@@ -219,6 +220,9 @@ func (l *lister) check(raw []byte, stateless bool) (ident, shown, problem string
 		return "", shown, "it has no " + l.kind.ident
 	}
 	shown = l.kind.one + " " + strconv.Quote(excerpt([]byte(ident)))
+	if !rawjson.IsExact(o.Get(l.kind.ident)) {
+		return ident, shown, "its " + l.kind.ident + " holds half of a surrogate pair and cannot be sent back"
+	}
 	if l.known[ident] {
 		return ident, shown, "another " + l.kind.one + " has the same " + l.kind.ident
 	}

@@ -42,6 +42,8 @@ func TestWhichToolsAreLeftOut(t *testing.T) {
 		{"bad annotations", "2026-07-28", `[{"name":"a","inputSchema":{"properties":{"x":{"type":"object","x-mcp-header":"X"}}}},{"name":"b"}]`, 1, "x-mcp-header"},
 		{"bad annotations mean nothing before", "2025-11-25", `[{"name":"a","inputSchema":{"properties":{"x":{"type":"object","x-mcp-header":"X"}}}}]`, 1, ""},
 		{"a name that is not printable", "2025-11-25", `[{"name":"a\u001b[31m\n"},{"name":"a\u001b[31m\n"}]`, 1, `another tool`},
+		{"half a surrogate pair in a description", "2025-11-25", `[{"name":"a","description":"\ud83d"},{"name":"b"}]`, 2, ""},
+		{"half a surrogate pair in a name", "2025-11-25", `[{"name":"a"},{"name":"b\ude00"},{"name":"c\ud83d\ude00"}]`, 2, "tool \"b.\" was left out: its name holds half of a surrogate pair"},
 		{"no tools", "2025-11-25", `[]`, 0, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -105,6 +107,7 @@ func TestPagesAreFollowed(t *testing.T) {
 		{"empty ends", "2025-11-25", map[string]string{"": `"a"`, "a": `""`}, 2, ""},
 		{"a loop", "2025-11-25", map[string]string{"": `"a"`, "a": `"b"`, "b": `"a"`}, 3, "repeats itself"},
 		{"a loop of one", "2025-11-25", map[string]string{"": `"a"`, "a": `"a"`}, 2, "repeats itself"},
+		{"half a surrogate pair is a cursor", "2025-11-25", map[string]string{"": `"\ud83d"`, `\ud83d`: `"b"`}, 2, `tool "tool of ." was left out`},
 		{"empty is a cursor", "2026-07-28", map[string]string{"": `""`}, 1, "repeats itself"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -93,7 +93,8 @@ func textOf(t testing.TB, result []byte) string {
 	return r.Content[0].Text
 }
 
-// wantFault checks the code of a fault and what its message says and hides.
+// wantFault checks the code of a fault, the text for administrators, and that
+// clients read of no host.
 func wantFault(t testing.TB, err error, code fault.Code, says ...string) {
 	t.Helper()
 	var f *fault.Fault
@@ -104,9 +105,12 @@ func wantFault(t testing.TB, err error, code fault.Code, says ...string) {
 		t.Fatalf("got %s (%v), want %s", f.Code, err, code)
 	}
 	for _, s := range says {
-		if !strings.Contains(f.Message, s) {
-			t.Errorf("the message %q does not say %q", f.Message, s)
+		if !strings.Contains(f.AdminMessage(), s) {
+			t.Errorf("the message %q does not say %q", f.AdminMessage(), s)
 		}
+	}
+	if strings.Contains(f.Message, "127.0.0.1") || strings.Contains(f.Message, ".example") {
+		t.Errorf("clients read of a host: %s", f.Message)
 	}
 	if strings.Contains(err.Error(), "sesame") {
 		t.Errorf("the error shows a secret: %v", err)

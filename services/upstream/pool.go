@@ -23,6 +23,7 @@ type Pool struct {
 	http      *http.Client
 	self      identity
 	userAgent string
+	instance  string // the name of this gateway in Gateway-Hops
 	ids       atomic.Int64
 	listens   atomic.Int64
 
@@ -58,11 +59,15 @@ func NewPool(h *http.Client, clientVersion string) *Pool {
 	return p
 }
 
-// Call sends a request to an upstream and returns its answer; a JSON-RPC error
-// is an answer. It connects when needed, and repeats the request once when the
-// upstream turned it away because the session or the protocol revision is over,
-// and when the connection failed and either no byte of the request was written
-// or the method only reads. All of it takes at most the target's time-out.
+// Identify sets the name of this gateway in the Gateway-Hops header of every
+// request. It must be called before the pool is used.
+func (p *Pool) Identify(instance string) { p.instance = instance }
+
+// Call sends a request to an upstream and returns its response; a JSON-RPC error
+// is a response. It connects when needed. It repeats the request once when the
+// session, the protocol revision or the connection ended, and either the
+// upstream provably did not process the request or the request is repeatable.
+// All of it takes at most the target's time-out.
 // Beyond 64 calls to a server at once, 256 wait for their turn and further ones
 // are UPSTREAM_UNAVAILABLE; so are calls to a server that did not answer
 // several times in a row, until it is tried again. Both name a RetryAfter.
@@ -142,7 +147,7 @@ func (p *Pool) Outage(serverID string) string {
 	if !ok || !v.(*server).breaker.open.Load() {
 		return ""
 	}
-	return v.(*server).breaker.shown().Reason
+	return v.(*server).breaker.outage()
 }
 
 // Close ends all sessions and streams, telling upstreams for at most two
@@ -241,12 +246,12 @@ func (p *Pool) call(ctx context.Context, s *server, t *Target, key sessionKey, r
 			return nil, nil, err
 		}
 		resp, err := p.callOn(ctx, ss, t, r)
-		v := ss.judge(resp, err)
+		v, unprocessed := ss.classify(resp, err)
 		if v != sessionGood {
 			s.discard(ss, v)
 		}
 		s.release(ss)
-		if repeated || v == sessionGood && !mayAskAgain(r.Method, err) {
+		if repeated || !canRepeat(r, v, unprocessed, err) {
 			return resp, ss, err
 		}
 	}

@@ -41,7 +41,7 @@ type connector struct {
 }
 
 func newConnector(p *Pool, t *Target, key sessionKey, known era, heard func(string, []byte)) (*connector, error) {
-	c := &connector{poster: poster{http: p.http, place: t.place(), refused: t.Refused}, pool: p, target: t, key: key, heard: heard, callers: newAttribution(p, t, key)}
+	c := &connector{poster: poster{http: p.http, place: t.place(), refused: t.Refused, filter: newCredentialFilter(t), instance: p.instance}, pool: p, target: t, key: key, heard: heard, callers: newAttribution(p, t, key)}
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, c.place.unavailable("has an unusable URL: it must begin with http:// or https:// and name a host")
@@ -113,17 +113,21 @@ func (c *connector) probe(ctx context.Context) (*session, eraKind, error) {
 
 // fixedHeader is what the protocol fixes in every POST.
 func (c *connector) fixedHeader() http.Header {
-	return http.Header{
+	h := http.Header{
 		"Accept":          {acceptAnswers},
 		"Accept-Encoding": {"identity"},
 		"Content-Type":    {typeJSON},
 		"User-Agent":      {c.pool.userAgent},
 	}
+	if c.instance != "" {
+		h[HeaderHops] = []string{c.instance}
+	}
+	return h
 }
 
 // exchange returns a request of our own. The header is that of this request.
 func (c *connector) exchange(ctx context.Context, fixed http.Header, method string, params []byte) (*exchange, error) {
-	configured, err := c.target.headers(ctx)
+	configured, err := c.filter.headers(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +184,7 @@ func (c *connector) discover(ctx context.Context) (*session, error) {
 
 // session returns a session over the transport, which is yet to begin.
 func (c *connector) session(t transport, fixed http.Header) *session {
-	ss := &session{key: c.key, target: c.target, place: c.place, transport: t, header: fixed, heard: c.heard, callers: c.callers, level: newSessionLevel()}
+	ss := &session{key: c.key, target: c.target, place: c.place, filter: c.filter, transport: t, header: fixed, heard: c.heard, callers: c.callers, level: newSessionLevel()}
 	ss.inUse, ss.retire = context.WithCancel(context.Background())
 	return ss
 }

@@ -18,6 +18,9 @@ func reads(method string) bool {
 	return strings.HasSuffix(method, "/list")
 }
 
+// isRepeatable reports whether processing the request twice is the same as once.
+func (r *Request) isRepeatable() bool { return r.Repeatable || reads(r.Method) }
+
 const headerRepeatable = "X-Idempotency-Key"
 
 // markRepeatable lets the HTTP client repeat a request that only reads when its
@@ -33,13 +36,16 @@ func markRepeatable(h http.Header) {
 // at once. Nothing that changes anything was sent by then.
 func mayConnectAgain(err error) bool { return lostBy(err) != nil }
 
-// mayAskAgain reports whether a request whose connection failed can be sent
-// once more: one that only reads, and any other of which the upstream cannot
-// have seen a byte. What failed behind a part of the answer is no such failure,
-// even when it is that the answer could not be resumed.
-func mayAskAgain(method string, err error) bool {
+// canRepeat reports whether a request can be sent once more after an outcome
+// with this verdict: a repeatable one when the session or the connection is
+// lost, and any other only when the upstream cannot have processed it. A response
+// that broke off and could not be resumed does not count as a lost connection.
+func canRepeat(r *Request, v verdict, unprocessed bool, err error) bool {
+	if v != sessionGood {
+		return unprocessed || r.isRepeatable()
+	}
 	lost := lostBy(err)
-	return lost != nil && (lost.unsent || reads(method))
+	return lost != nil && (lost.unsent || r.isRepeatable())
 }
 
 // lostBy returns the lost connection that the fault err is about, or nil. Where

@@ -30,6 +30,7 @@ type sessionKey struct {
 type session struct {
 	key       sessionKey
 	target    *Target
+	filter    *credentialFilter
 	place     place
 	stateless bool
 	transport transport
@@ -57,12 +58,12 @@ type session struct {
 
 // call sends one request. The error is the context's, a refusal or a fault.
 func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*Response, error) {
-	configured, err := t.headers(ctx)
+	configured, err := ss.filter.headersOf(ctx, t)
 	if err != nil {
 		return nil, err
 	}
 	x := &exchange{
-		id: p.nextID(), head: callHead{configured: configured, fixed: ss.header, lines: ss.lines, repeatable: reads(r.Method)},
+		id: p.nextID(), head: callHead{configured: configured, fixed: ss.header, lines: ss.lines, repeatable: r.isRepeatable()},
 		stateless: ss.stateless, notify: r.Notify, heard: ss.heard, serve: r.Serve, aside: r.aside, logs: r.LogLevel != "",
 	}
 	if ss.key.own {
@@ -89,6 +90,10 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 		x.body = appendRequest(make([]byte, 0, len(params)+len(r.Method)+64), x.id, r.Method, params)
 	}
 	x.head.trace(r.Client)
+	if r.Client.Hops != "" {
+		x.head.lines = nil // which name this gateway alone
+		x.head.add(HeaderHops, p.hopsWith(r.Client.Hops))
+	}
 	answer, err := ss.transport.call(ctx, x)
 	if err != nil {
 		if ctx.Err() != nil && !ss.stateless {
@@ -96,13 +101,13 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 		}
 		return nil, err
 	}
-	return &Response{Result: answer.result, Error: answer.rpcError, Stateless: ss.stateless, Version: ss.about.ProtocolVersion}, nil
+	return &Response{Result: answer.result, Error: answer.rpcError, refused: answer.refused, Stateless: ss.stateless, Version: ss.about.ProtocolVersion}, nil
 }
 
 // requestHeader returns the header of one request. The error is that of
 // Target.Headers.
 func (ss *session) requestHeader(ctx context.Context) (http.Header, error) {
-	configured, err := ss.target.headers(ctx)
+	configured, err := ss.filter.headers(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +133,7 @@ func (ss *session) cancel(ctx context.Context, p *Pool, x *exchange) {
 
 // end tells the upstream that the session is over, best effort.
 func (ss *session) end(ctx context.Context) {
-	configured, err := ss.target.headers(ctx)
+	configured, err := ss.filter.headers(ctx)
 	if err != nil { // the upstream would refuse it without credentials
 		configured = nil
 	}
@@ -144,27 +149,26 @@ const (
 	eraOver             // the upstream does not speak like this any more; probe again
 )
 
-// judge returns what the outcome of a call tells about the session. With
-// anything but sessionGood the request was turned away before it was
-// processed, so it may be repeated.
-func (ss *session) judge(r *Response, err error) verdict {
+// classify returns the state of the session after a call. unprocessed reports
+// whether the upstream provably did not process the request, so that any
+// request may be repeated. It is false for sessionGood.
+func (ss *session) classify(r *Response, err error) (v verdict, unprocessed bool) {
 	if r != nil && r.Error != nil {
 		code := errorCode(r.Error)
 		if code == CodeUnsupportedProtocolVersion || isModernCode(code) && !ss.stateless {
-			return eraOver
+			return eraOver, r.refused && isRevisionCode(code)
 		}
 	}
 	if err == nil {
-		return sessionGood
+		return sessionGood, false
 	}
 	var away *refusal
 	if !errors.As(err, &away) || !away.isUnknownHere() {
-		return sessionGood
+		return sessionGood, false
 	}
-	if ss.transport.holdsSession() {
-		// 404 is what the protocol says; many upstreams answer 400 for an
-		// unknown session.
-		return sessionOver
+	held := ss.transport.holdsSession()
+	if held {
+		return sessionOver, away.provesUnprocessed(held)
 	}
-	return eraOver
+	return eraOver, away.provesUnprocessed(held)
 }

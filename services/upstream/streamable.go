@@ -287,6 +287,7 @@ func (s *streamable) read(ctx context.Context, x *exchange, events *eventReader,
 // them (MCP 2025-03-26). With ok, it held the answer. A nil replies says that
 // the upstream cannot send requests here.
 func (s *streamable) receive(ctx context.Context, x *exchange, data []byte, replies chan struct{}) (r reply, ok bool, err error) {
+	data = s.filter.json(data)
 	if rawjson.Kind(data) != '[' || x.stateless {
 		return s.receiveMessage(ctx, x, data, replies)
 	}

@@ -33,9 +33,14 @@ type Target struct {
 	// concurrent use, and the map it returns is only read.
 	Headers func(ctx context.Context) (http.Header, error)
 
-	// Refused is told that the upstream refused a request with these headers
-	// (HTTP 401 or 403), and returns those to send it with once more; nil when
-	// the refusal is the answer. Its error is returned unchanged. It may be
+	// Secrets returns secrets of the server that are in no header, such as a
+	// refresh token. Together with the headers they are removed from everything
+	// that the server sends. It may be nil. It must be safe for concurrent use.
+	Secrets func(ctx context.Context) []secrets.Value
+
+	// Refused is called when the upstream refused a request with these headers
+	// (HTTP 401 or 403). It returns those to send it with once more after 401;
+	// nil when the refusal is the result. Its error is returned unchanged. It may be
 	// nil. It must be safe for concurrent use.
 	Refused func(ctx context.Context, sent http.Header, c *Challenge) (http.Header, error)
 }
@@ -45,6 +50,9 @@ type Credentials interface {
 	// Token returns the token for a request to the server. Its fault says
 	// what to do when there is none.
 	Token(ctx context.Context, server models.Server) (secrets.Value, error)
+	// Secrets returns the other secrets of the server's connection, as far as
+	// they can be read: the refresh token and the client secret.
+	Secrets(ctx context.Context, server models.Server) []secrets.Value
 	// Refused is told that the server refused a token, and returns the one to
 	// try once more; the zero Value when the refusal is the answer.
 	Refused(ctx context.Context, server models.Server, token secrets.Value, c *Challenge) (secrets.Value, error)
@@ -71,6 +79,8 @@ type Client struct {
 	// TraceParent and TraceState are headers of the call (W3C Trace Context).
 	// Without a TraceParent neither is sent.
 	TraceParent, TraceState string
+	// Hops is the Gateway-Hops header of the client's request, or empty.
+	Hops string
 }
 
 // Request is one JSON-RPC request to an upstream.
@@ -86,6 +96,11 @@ type Request struct {
 	// ParamHeaders are the header annotations of the tool that is called.
 	// They matter for upstreams of revision 2026-07-28 only.
 	ParamHeaders ParamHeaders
+
+	// Repeatable is set when processing the request twice is the same as once: its
+	// tool is annotated as read-only or idempotent. Methods that only read are
+	// repeatable without it.
+	Repeatable bool
 
 	// Notify receives the notifications that arrive on this call's own
 	// stream, in order and one at a time, before the call returns. It may be
@@ -155,6 +170,8 @@ type Response struct {
 	Error     []byte
 	Stateless bool   // the upstream speaks revision 2026-07-28, without sessions
 	Version   string // the protocol revision of the exchange
+
+	refused bool // Error came with HTTP 400
 }
 
 // Description is what an upstream says of itself.

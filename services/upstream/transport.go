@@ -54,17 +54,21 @@ func (x *exchange) fullHeader() http.Header {
 	return x.header
 }
 
-// reply is the answer to an exchange; exactly one part is set.
+// reply is the result or the error of an exchange; exactly one is set.
 type reply struct {
 	result, rpcError []byte
+	refused          bool // rpcError came with HTTP 400
 }
 
 // poster sends JSON-RPC messages by HTTP POST to one URL.
 type poster struct {
-	http    *http.Client
-	place   place
-	url     *url.URL
-	refused func(ctx context.Context, sent http.Header, c *Challenge) (http.Header, error) // of the target
+	http   *http.Client
+	place  place
+	url    *url.URL
+	filter *credentialFilter
+	// instance is the name of this gateway, or empty.
+	instance string
+	refused  func(ctx context.Context, sent http.Header, c *Challenge) (http.Header, error) // of the target
 }
 
 // request returns an HTTP request with a body that can be sent again, so that
@@ -81,8 +85,8 @@ func (p *poster) request(ctx context.Context, method string, header http.Header,
 	return req
 }
 
-// do sends a request, once more with other credentials when the upstream
-// refused it and there are some. Its error is the context's, that of the
+// do sends a request, once more with other credentials after HTTP 401 when
+// there are some. Its error is the context's, that of the
 // target's Refused, or a fault.
 func (p *poster) do(req *http.Request) (*http.Response, error) {
 	resp, err := p.send(req)
@@ -99,13 +103,14 @@ func (p *poster) accepted(req *http.Request, resp *http.Response) (*http.Respons
 		return resp, nil
 	}
 	header, err := p.refused(req.Context(), req.Header, challengeOf(resp))
-	if err == nil && header == nil {
-		return resp, nil
+	if err == nil && (header == nil || resp.StatusCode != http.StatusUnauthorized) {
+		return resp, nil // with HTTP 403 it may have begun to process the request
 	}
 	_ = resp.Body.Close()
 	if err != nil {
 		return nil, err
 	}
+	p.filter.use(req.Context(), header)
 	again := req.Clone(req.Context())
 	again.Header = header
 	if req.GetBody != nil {
@@ -132,6 +137,7 @@ func (p *poster) send(req *http.Request) (*http.Response, error) {
 
 // arrived returns the answer to a request, behind its redirects.
 func (p *poster) arrived(req *http.Request, resp *http.Response) (_ *http.Response, err error) {
+	p.filter.responseHeader(resp.Header)
 	switch resp.StatusCode {
 	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 	default:
@@ -151,6 +157,7 @@ func (p *poster) follow(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, p.failed(req.Context(), err)
 	}
+	p.filter.responseHeader(resp.Header)
 	return resp, nil
 }
 
@@ -159,7 +166,7 @@ func (p *poster) failed(ctx context.Context, err error) error {
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return ctxErr
 	}
-	return p.place.broken(err)
+	return p.broken(err)
 }
 
 // post sends a message that has no answer in the HTTP response.
@@ -184,20 +191,21 @@ func (p *poster) post(ctx context.Context, header http.Header, body []byte) erro
 // what happened.
 func (p *poster) turnedAway(resp *http.Response, id int64, stateless bool) (reply, error) {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
+	body = p.filter.json(body)
 	if resp.StatusCode < 400 || resp.StatusCode >= 500 {
-		return reply{}, p.place.refused(resp, body)
+		return reply{}, p.refusal(resp, body)
 	}
 	if mediaType(resp) != typeJSON {
-		return reply{}, p.place.refused(resp, body)
+		return reply{}, p.refusal(resp, body)
 	}
 	m, err := parseMessage(body)
 	if err != nil || m.rpcError == nil {
-		return reply{}, p.place.refused(resp, body)
+		return reply{}, p.refusal(resp, body)
 	}
 	code := errorCode(m.rpcError)
 	switch resp.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
-		return reply{}, p.place.refused(resp, body)
+		return reply{}, p.refusal(resp, body)
 	}
 	noID := m.id == nil || rawjson.Kind(m.id) == 'n'
 	answer := false
@@ -209,7 +217,7 @@ func (p *poster) turnedAway(resp *http.Response, id int64, stateless bool) (repl
 		case resp.StatusCode == http.StatusBadRequest:
 			// With these numbers upstreams with a handshake say that the
 			// session or the version of a request is not theirs.
-			answer = code != codeServerError && code != codeInvalidRequest
+			answer = !isSessionCode(code)
 		default:
 			answer = true
 		}
@@ -218,9 +226,14 @@ func (p *poster) turnedAway(resp *http.Response, id int64, stateless bool) (repl
 		answer = isModernCode(code) || stateless && (code == CodeMethodNotFound || code == CodeInvalidParams)
 	}
 	if answer {
-		return reply{rpcError: m.rpcError}, nil
+		return reply{rpcError: m.rpcError, refused: resp.StatusCode == http.StatusBadRequest}, nil
 	}
-	return reply{}, p.place.refused(resp, []byte(errorText(m.rpcError)))
+	err = p.refusal(resp, []byte(errorText(m.rpcError)))
+	var away *refusal
+	if errors.As(err, &away) {
+		away.code, away.final = code, m.answers(id) && !isSessionCode(code)
+	}
+	return reply{}, err
 }
 
 // readBody returns the body of an answer. The error is a fault when the body
