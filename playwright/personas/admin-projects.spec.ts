@@ -334,7 +334,7 @@ for (const javaScriptEnabled of [true, false]) {
       await page.getByRole("button", { name: "Connect and add" }).click();
       await expect(page.getByText("The server asks for a sign-in")).toBeVisible();
       await expect(page.getByRole("radio", { name: "OAuth" })).toBeChecked();
-      await page.getByRole("button", { name: "Connect and add" }).click();
+      await page.getByRole("button", { name: "Retry" }).click();
       await expect(page.getByRole("status")).toContainText("Connect it now");
       await expect(page.getByRole("link", { name: "Connect", exact: true })).toHaveAttribute("href", /\/admin\/connections\/[0-9a-f-]+\/start/);
     });
