@@ -37,7 +37,7 @@ type conn struct {
 	setWrite time.Time // the write deadline as the system has it
 }
 
-// Read implements io.Reader. Before its first request the server asks for one
+// Read implements io.Reader. Before its first request the server requests one
 // byte (fasthttp, ReduceMemoryUsage). Bytes that arrive with it are kept for the
 // next Read.
 func (c *conn) Read(p []byte) (int, error) {
@@ -104,7 +104,7 @@ const (
 )
 
 // Write implements io.Writer. The server's own response to a request that a
-// handler answered is short and comes as one piece, before the next request is
+// handler responded to is short and comes as one piece, before the next request is
 // read; it is dropped. Writing fails when the client takes too long to read,
 // unless SetWriteDeadline has set another limit.
 func (c *conn) Write(p []byte) (n int, err error) {

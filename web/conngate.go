@@ -14,28 +14,28 @@ import (
 const (
 	// connRetry is the Retry-After of a connection beyond the limits.
 	connRetry = 5 * time.Second
-	// maxTurnedAway is the maximum number of refused connections that are
+	// maxRejecting is the maximum number of refused connections that are
 	// closed gently at once; further ones are closed without a response.
-	maxTurnedAway = 64
-	// turnAwayTime is the time a refused client has to read its response.
-	turnAwayTime = time.Second
-	// turnAwayBytes is the maximum read of what a refused client sends. Closing
+	maxRejecting = 64
+	// rejectTime is the time a refused client has to read its response.
+	rejectTime = time.Second
+	// rejectBytes is the maximum number of bytes read from a refused client. Closing
 	// a connection with unread bytes would discard the response.
-	turnAwayBytes = 64 << 10
+	rejectBytes = 64 << 10
 )
 
 var (
-	errTooManyConns   = errors.New("too many connections")
-	errTooManyOfOne   = errors.New("too many connections from one address")
-	turnedAwayMessage = `{"code":"UNAVAILABLE","message":"Too many connections are open. Close some or retry later.","restart":false}`
-	turnedAway        = []byte("HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nCache-Control: no-store\r\nRetry-After: " +
-		strconv.Itoa(int(connRetry.Seconds())) + "\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(turnedAwayMessage)) + "\r\n\r\n" + turnedAwayMessage)
+	errTooManyConns = errors.New("too many connections")
+	errTooManyOfOne = errors.New("too many connections from one address")
+	rejectedMessage = `{"code":"UNAVAILABLE","message":"Too many connections are open. Close some or retry later.","restart":false}`
+	rejected        = []byte("HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nCache-Control: no-store\r\nRetry-After: " +
+		strconv.Itoa(int(connRetry.Seconds())) + "\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(rejectedMessage)) + "\r\n\r\n" + rejectedMessage)
 )
 
 // connGate counts the open connections.
 type connGate struct {
 	limits  ConnLimits
-	refused chan struct{} // holds an element for each connection being turned away
+	refused chan struct{} // holds an element for each connection being rejected
 
 	mu   sync.Mutex
 	open int
@@ -43,7 +43,7 @@ type connGate struct {
 }
 
 func newConnGate(limits ConnLimits) *connGate {
-	return &connGate{limits: limits, refused: make(chan struct{}, maxTurnedAway), of: map[netip.Addr]int{}}
+	return &connGate{limits: limits, refused: make(chan struct{}, maxRejecting), of: map[netip.Addr]int{}}
 }
 
 // enter counts a connection until leave is called. It returns errTooManyConns
@@ -104,8 +104,8 @@ func countedAddr(a net.Addr) netip.Addr {
 	return network.Addr()
 }
 
-// turnAway answers a connection with 503 and closes it, without blocking.
-func (g *connGate) turnAway(c net.Conn) {
+// reject responds to a connection with 503 and closes it, without blocking.
+func (g *connGate) reject(c net.Conn) {
 	select {
 	case g.refused <- struct{}{}:
 	default:
@@ -115,14 +115,14 @@ func (g *connGate) turnAway(c net.Conn) {
 	go func() {
 		defer func() { <-g.refused }()
 		defer c.Close()
-		if c.SetDeadline(time.Now().Add(turnAwayTime)) != nil {
+		if c.SetDeadline(time.Now().Add(rejectTime)) != nil {
 			return
 		}
-		if _, err := c.Write(turnedAway); err != nil {
+		if _, err := c.Write(rejected); err != nil {
 			return
 		}
 		if half, ok := c.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
-			_, _ = io.CopyN(io.Discard, c, turnAwayBytes)
+			_, _ = io.CopyN(io.Discard, c, rejectBytes)
 		}
 	}()
 }

@@ -20,7 +20,7 @@ const (
 	acceptLogInterval = time.Minute
 )
 
-// ConnLimits bound the connections of clients. The zero value is no limit.
+// ConnLimits bound the connections of clients. The zero value means unlimited.
 type ConnLimits struct {
 	Max           int            // open at once
 	MaxPerAddress int            // open at once of one IPv4 address or IPv6 /64
@@ -85,12 +85,12 @@ func (l *listener) Close() error {
 }
 
 // admit returns c as the server uses it, or nil for a connection beyond the
-// limits, which it turns away.
+// limits, which it rejects.
 func (l *listener) admit(c net.Conn) net.Conn {
 	leave, err := l.gate.enter(c.RemoteAddr())
 	if err != nil {
 		l.report(&l.refused, "connection refused", "error", err, "address", c.RemoteAddr().String())
-		l.gate.turnAway(c)
+		l.gate.reject(c)
 		return nil
 	}
 	return &conn{Conn: c, leave: leave}

@@ -136,7 +136,9 @@ func listenAndServe(ctx context.Context, s *services.Services, listener net.List
 		case <-loaded:
 			loaded, serving = nil, true
 			running++
-			go func() { ended <- app.Listener(web.Listener(listener)) }()
+			go func() {
+				ended <- app.Listener(web.LimitedListener(listener, connLimits(s.Config, maxDescriptors(), log)))
+			}()
 			ready()
 			continue
 		case err = <-ended:
