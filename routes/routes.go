@@ -46,12 +46,13 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 	c := s.Config
 	names := web.NewNames(c.PublicURL, c.AllowedHosts, c.AllowedOrigins, c.LoopbackListener)
 	assets := layout.NewAssets(static.URL)
+	failures := web.NewFailureLimit(time.Now)
+	guards, before := newGuards(s, failures)
 	app := web.New(web.Options{
 		Names: names, HTTPS: c.PublicURL.Scheme == "https", TrustedProxies: c.TrustedProxies, Log: log,
 		ErrorPage: ui.ErrorPage(assets), Requests: s.Metrics, Draining: s.Draining, Spans: spansOf(s.Tracer),
+		BodyLimit: bodyLimit(s.Directory, guards), BodyMemory: c.RequestMemory,
 	})
-	failures := web.NewFailureLimit(time.Now)
-	guards, before := newGuards(s, failures)
 	for _, r := range table(s, names, guards, failures, assets) {
 		chain, declared := before[r.guard]
 		if !declared {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
 
 	"mcpgateway/services/fault"
 )
@@ -269,6 +270,12 @@ func (g *Guards) ClearSession(c *fiber.Ctx) { g.setCookie(c, g.sessionName(), ""
 
 // SessionCookie returns the value of the session's cookie, or "".
 func (g *Guards) SessionCookie(c *fiber.Ctx) string { return c.Cookies(g.sessionName()) }
+
+// HasSession reports whether a request carries a session's cookie, which may
+// be of no live session.
+func (g *Guards) HasSession(h *fasthttp.RequestHeader) bool {
+	return len(h.Cookie(g.sessionName())) > 0
+}
 
 // SetFlow gives the browser the cookie that binds a sign-in by the identity
 // provider to it.
