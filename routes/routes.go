@@ -74,7 +74,7 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 func table(s *services.Services, names *web.Names, guards *web.Guards, failures *web.FailureLimit, assets layout.Assets) []route {
 	endpoint := mcp.NewEndpoint(mcp.Options{
 		Projects: s.Directory, Auth: s.ProjectAuth, Gateway: s.Gateway, Sessions: mcp.NewSessions(s.Config.Keys, s.EndedSessions, time.Now),
-		Names: names, Failures: web.NewFailureLimit(time.Now), Limits: s.CallLimits, Subscriptions: s.Subscriptions, MaxStreams: s.Config.MaxStreams, PublicURL: s.Config.PublicURL.String(),
+		Names: names, Failures: web.NewFailureLimit(time.Now), Limits: s.CallLimits, Subscriptions: s.Subscriptions, Results: s.Results, MaxStreams: s.Config.MaxStreams, PublicURL: s.Config.PublicURL.String(),
 	})
 	health := api.NewHealth(s.Ready)
 	registry, templates, registryV01 := api.NewRegistry(s.Catalog), api.NewTemplates(s.Catalog), api.NewRegistryV01(s.Catalog)

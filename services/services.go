@@ -27,6 +27,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/locks"
+	"mcpgateway/services/membudget"
 	"mcpgateway/services/metrics"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/oauthclient"
@@ -69,6 +70,7 @@ type Services struct {
 	Directory      *toolset.Directory
 	Syncer         *upstream.Syncer
 	Gateway        *gateway.Gateway
+	Results        *membudget.Budget // of large results
 
 	Subscriptions *gateway.Subscriptions
 	EndedSessions *sessions.Ended
@@ -134,6 +136,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s := &Services{DB: db, Config: c, Version: version, feed: feed, log: log}
 	s.clients = egress.NewClients(guard)
 	s.pool = upstream.NewPool(s.clients.MCP(), version)
+	s.Results = membudget.New(c.ResultMemory)
 	s.Audit = activity.NewAudit(db, now)
 	s.Denials = activity.NewDenials(db, s.Audit, now, log)
 	s.Projects = projects.NewStore(db, resolver, checkURL(guard), s.Audit, feed, now)
@@ -180,7 +183,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	}
 	s.Gateway = gateway.New(gateway.Options{
 		Upstreams: upstreams, Projects: s.Directory, Search: s.search, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits,
-		Calls: s.Metrics.Calls(s.Calls), Waiting: s.Waiting, Outages: s.pool, Tokens: c.Keys, Version: version, Log: log,
+		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.Waiting, Outages: s.pool, Tokens: c.Keys, Version: version, Log: log,
 	})
 	return s, nil
 }

@@ -57,7 +57,7 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 	}
 	x := &exchange{
 		id: p.nextID(), head: callHead{configured: configured, fixed: ss.header, lines: ss.lines, repeatable: reads(r.Method)},
-		stateless: ss.stateless, notify: r.Notify, heard: ss.heard, serve: r.Serve,
+		stateless: ss.stateless, notify: r.Notify, heard: ss.heard, serve: r.Serve, memory: r.Memory,
 	}
 	if ss.stateless {
 		var name string
@@ -81,6 +81,7 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 	}
 	x.head.trace(r.Client)
 	answer, err := ss.transport.call(ctx, x)
+	x.settle(answer)
 	if err != nil {
 		if ctx.Err() != nil && !ss.stateless {
 			ss.cancel(ctx, p, x)
