@@ -15,8 +15,11 @@ const (
 	// connRetry is the Retry-After of a connection beyond the limits.
 	connRetry = 5 * time.Second
 	// maxRejecting is the maximum number of refused connections that are
-	// closed gently at once; further ones are closed without a response.
+	// closed gently at once; further ones may lose their response.
 	maxRejecting = 64
+	// hastyTime is the time to write a response to one of these. An empty send
+	// buffer takes it at once.
+	hastyTime = time.Millisecond
 	// rejectTime is the time a refused client has to read its response.
 	rejectTime = time.Second
 	// rejectBytes is the maximum number of bytes read from a refused client. Closing
@@ -104,11 +107,14 @@ func countedAddr(a net.Addr) netip.Addr {
 	return network.Addr()
 }
 
-// reject responds to a connection with 503 and closes it, without blocking.
+// reject responds to a connection with 503 and closes it, without blocking for long.
 func (g *connGate) reject(c net.Conn) {
 	select {
 	case g.refused <- struct{}{}:
 	default:
+		if c.SetDeadline(time.Now().Add(hastyTime)) == nil {
+			_, _ = c.Write(rejected)
+		}
 		_ = c.Close()
 		return
 	}
