@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcpgateway/services/egress"
+	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
 )
 
@@ -136,10 +137,11 @@ func (s *streamable) roundTripOfStream(ctx context.Context, x *exchange) (reply,
 }
 
 // endedOr returns the error of a context that has ended, otherwise err. An
-// exchange that was cut off by its context fails in many ways.
+// exchange that was cut off by its context fails in many ways. That it waited
+// for memory until then is not the upstream's fault and stays the error.
 func endedOr(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
+	if err == nil || fault.Is(err, fault.CodeUnavailable) {
+		return err
 	}
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return ctxErr
