@@ -6,8 +6,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// SendParts answers with the parts behind each other, without copying them into
-// one. They must not change until the answer is sent. It always returns nil.
+// SendParts responds with the parts one after another, without copying them into
+// one. They must not change until the response is sent. It always returns nil.
 func SendParts(c *fiber.Ctx, parts ...[]byte) error { return SendPartsThen(c, nil, parts...) }
 
 // SendPartsThen is SendParts and calls done, which may be nil, once when the

@@ -75,7 +75,7 @@ func call(f func()) {
 }
 
 // eventFrames returns the frames of one event, whose data are the parts. Parts
-// that are too long for one write are frames by themselves.
+// that are too long for one write are separate frames.
 func eventFrames(event string, parts [][]byte) (frames [][]byte) {
 	size := len(event) + len("event: \ndata: \n\n")
 	for _, part := range parts {
@@ -104,8 +104,8 @@ func eventFrames(event string, parts [][]byte) (frames [][]byte) {
 	return append(frames, append(frame, "\n\n"...))
 }
 
-// withoutLineEnds makes line breaks, which would end the data, spaces: in JSON
-// they are found between tokens only.
+// withoutLineEnds replaces line breaks, which would end the data, by spaces: in
+// JSON they are found between tokens only.
 func withoutLineEnds(data []byte) {
 	for _, lineEnd := range []byte("\r\n") {
 		rest := data

@@ -38,8 +38,8 @@ const (
 	floodLatency     = 50 * time.Millisecond // p99
 )
 
-// flood is a gateway and those who call it. Every kind of client has an address
-// of its own.
+// flood is a gateway and those who call it. Every kind of client has its own
+// address.
 type flood struct {
 	*replica
 	address string
@@ -180,7 +180,7 @@ func (f *flood) announceOnce(ctx context.Context, path string) (status int) {
 	return response.StatusCode
 }
 
-// callWithoutReading asks for a long result and waits until the connection is
+// callWithoutReading requests a long result and waits until the connection is
 // closed, without reading from it.
 func (f *flood) callWithoutReading(ctx context.Context) {
 	conn, err := f.dial(ctx, "127.0.0.3")
@@ -215,7 +215,7 @@ func bigCall(id, size int) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"up__big","arguments":{"bytes":%d}}}`, id, size)
 }
 
-// batch sends one batch and reads its answer.
+// batch sends one batch and reads its response.
 func (f *flood) batch(ctx context.Context) {
 	calls := make([]string, floodBatchCalls)
 	for i := range calls {
@@ -244,7 +244,7 @@ func (f *flood) batch(ctx context.Context) {
 	f.outcomes = append(f.outcomes, outcome)
 }
 
-// callAll makes calls at a steady rate and returns how long they took.
+// callAll calls a tool at a steady rate and returns how long the calls took.
 func (f *flood) callAll(ctx context.Context, length time.Duration) (took []time.Duration, failures []error) {
 	var mu sync.Mutex
 	var calling sync.WaitGroup
@@ -289,7 +289,7 @@ func (f *flood) call(client *http.Client, n int) error {
 	return err
 }
 
-// watch keeps the peak of the resident memory until ctx ends.
+// watch records the peak of the resident memory until ctx ends.
 func (f *flood) watch(ctx context.Context) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

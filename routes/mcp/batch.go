@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// batchParallel is how many requests of a batch run at once.
+	// batchParallel is the maximum number of requests of a batch that run at once.
 	batchParallel = 8
-	// maxBatchResults bounds the answers of one batch together, in bytes.
+	// maxBatchResults bounds the responses of one batch together, in bytes.
 	maxBatchResults = 16 << 20
 )
 
-// batch is a batch while its requests are answered.
+// batch is a batch while its requests run.
 type batch struct {
 	endpoint  *Endpoint
 	project   *toolset.Snapshot
@@ -29,7 +29,7 @@ type batch struct {
 	memory    *membudget.Batch
 }
 
-// answerBatch answers a batch (MCP 2025-03-26): one answer for each request,
+// answerBatch answers a batch (MCP 2025-03-26): one response for each request,
 // in their order, and 202 when there is none. Results beyond maxBatchResults
 // become RESULT_TOO_LARGE errors.
 func (e *Endpoint) answerBatch(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, messages []*message) error {
@@ -45,8 +45,8 @@ func (e *Endpoint) answerBatch(c *fiber.Ctx, project *toolset.Snapshot, client *
 	return web.SendPartsThen(c, b.memory.Release, parts...)
 }
 
-// run returns the answer to each message in parts, none for those that have no
-// answer.
+// run returns the response to each message in parts, none for those that have no
+// response.
 func (b *batch) run(ctx context.Context, messages []*message) [][][]byte {
 	answers := make([][][]byte, len(messages))
 	slots := make(chan struct{}, batchParallel)
@@ -70,7 +70,7 @@ func (b *batch) run(ctx context.Context, messages []*message) [][][]byte {
 	return answers
 }
 
-// answer returns the answer to one request in parts.
+// answer returns the response to one request in parts.
 func (b *batch) answer(parent context.Context, m *message) [][]byte {
 	ctx := lazyctx.WithCancel(parent)
 	defer ctx.Cancel()
@@ -78,7 +78,7 @@ func (b *batch) answer(parent context.Context, m *message) [][]byte {
 		defer b.endpoint.running(b.client, m, ctx)()
 	}
 	memory := b.memory.Result()
-	client := *b.client // the others have memory of their own
+	client := *b.client // every request has its own memory
 	client.Memory = memory
 	result, err := b.endpoint.handle(ctx, b.project, &client, m, nil)
 	var parts [][]byte
@@ -100,7 +100,7 @@ func (b *batch) answer(parent context.Context, m *message) [][]byte {
 	return parts
 }
 
-// join returns a JSON array of the answers in parts, none when all are empty.
+// join returns a JSON array of the responses in parts, none when all are empty.
 func join(answers [][][]byte) (parts [][]byte) {
 	separator := []byte{'['}
 	for _, answer := range answers {

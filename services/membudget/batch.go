@@ -29,7 +29,7 @@ func (b *Budget) NewBatch(most int64) *Batch {
 // Result returns the memory of one of the results.
 func (b *Batch) Result() *BatchResult { return &BatchResult{batch: b} }
 
-// Release gives everything back.
+// Release frees everything.
 func (b *Batch) Release() { b.lease.Release() }
 
 // enter waits until no other large result is read and the memory is reserved.

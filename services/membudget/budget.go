@@ -3,7 +3,7 @@
 // yet. Small results are not counted, so that they share no lock.
 //
 // No one waits for memory while holding some: a request reserves the most that
-// its result can take before it reads on, and gives back the rest afterwards; a
+// its result can take before it reads on, and frees the rest afterwards; a
 // batch reserves once for all of its results.
 package membudget
 
@@ -89,7 +89,7 @@ type Lease struct {
 // NewLease returns an empty lease. A nil Budget is unlimited.
 func (b *Budget) NewLease() *Lease { return &Lease{budget: b} }
 
-// Init makes the lease one of the budget, which may be nil.
+// Init sets the budget, which may be nil. It must be called first.
 func (l *Lease) Init(b *Budget) { l.budget = b }
 
 // Reserve waits for the memory of a result and returns how long it may be, in
@@ -116,7 +116,7 @@ func (l *Lease) Reserve(ctx context.Context, length, most int64) (int64, error) 
 	return most, nil
 }
 
-// Settle gives back what a result of n bytes does not need.
+// Settle frees what a result of n bytes does not need.
 func (l *Lease) Settle(n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,7 +126,7 @@ func (l *Lease) Settle(n int64) {
 	}
 }
 
-// Release gives everything back. Reserve fails from now on, and further calls do
+// Release frees everything. Reserve fails from now on, and further calls do
 // nothing.
 func (l *Lease) Release() {
 	if l == nil {

@@ -221,7 +221,7 @@ func TestBatchesDoNotBlockEachOther(t *testing.T) {
 				for range 10 {
 					r := batch.Result()
 					_, err := r.Reserve(t.Context(), 100, most)
-					time.Sleep(time.Second) // others come meanwhile
+					time.Sleep(time.Second) // others come in the meantime
 					r.Settle(100)
 					failed = errors.Join(failed, err, r.Keep(100))
 				}

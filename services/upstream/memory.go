@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Memory is where a call reserves the memory of an answer of more than 64 KiB,
-// after the first of these have arrived.
+// Memory reserves the memory of a response of more than 64 KiB, after the first
+// of these have arrived.
 type Memory interface {
-	// Reserve waits for the memory of an answer and returns how long it may be,
-	// in bytes. length is negative when the length is unknown; then the answer has
+	// Reserve waits for the memory of a response and returns how long it may be,
+	// in bytes. length is negative when the length is unknown; then the response has
 	// at most most bytes. It does not wait when ctx has ended. A later Reserve
 	// replaces an earlier one.
 	Reserve(ctx context.Context, length, most int64) (int64, error)
-	// Settle gives back what an answer of n bytes does not need. It follows every
+	// Settle frees what a response of n bytes does not need. It follows every
 	// call that reserved.
 	Settle(n int64)
 }
 
-// reserve returns how many bytes the answer to x may have. The error is that of
+// reserve returns how many bytes the response to x may have. The error is that of
 // Memory.
 func (x *exchange) reserve(ctx context.Context, length int64) (int64, error) {
 	if x.memory == nil {
@@ -28,7 +28,7 @@ func (x *exchange) reserve(ctx context.Context, length int64) (int64, error) {
 	return x.memory.Reserve(ctx, length, maxAnswerBytes)
 }
 
-// reserveNow is reserve for an answer that is in memory already: it does not
+// reserveNow is reserve for a response that is in memory already: it does not
 // wait.
 func (x *exchange) reserveNow(ctx context.Context, length int) error {
 	if length <= trusted {
