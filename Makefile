@@ -113,6 +113,10 @@ soak: ## a million calls through the real binary: memory, goroutines and the log
 chaos-test: ## calls of four upstream servers while six others turn bad, and the start with a hundred bad ones, two minutes
 	$(GO) test -tags chaos -count=1 -timeout 15m -run TestChaos -v ./cmd/gateway
 
+.PHONY: flood-test
+flood-test: ## 1,000 announced bodies, 60 clients that never read and three batches of large results at once, with 1,024 descriptors, two minutes
+	$(GO) test -tags flood -count=1 -timeout 10m -run 'TestFlood$$' -v ./cmd/gateway
+
 # Both exit with 1 while something is below what is expected of it.
 .PHONY: conformance
 conformance: ## the official MCP suites through the gateway and against its upstream client

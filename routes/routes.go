@@ -48,13 +48,12 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 	c := s.Config
 	names := web.NewNames(c.PublicURL, c.AllowedHosts, c.AllowedOrigins, c.LoopbackListener)
 	assets := layout.NewAssets(static.URL)
-	var guards *web.Guards
+	guards, before := newGuards(s)
 	app := web.New(web.Options{
 		Names: names, HTTPS: c.PublicURL.Scheme == "https", TrustedProxies: c.TrustedProxies, Log: log,
-		ErrorPage: errorPage(adminpages.NewPages(assets, adminpages.Banners(s.Waiting)), &guards), Requests: s.Metrics, Draining: s.Draining, Spans: spansOf(s.Tracer),
+		ErrorPage: errorPage(adminpages.NewPages(assets, adminpages.Banners(s.Waiting)), guards), Requests: s.Metrics, Draining: s.Draining, Spans: spansOf(s.Tracer),
+		BodyLimit: bodyLimit(s.Directory, guards), BodyMemory: c.RequestMemory,
 	})
-	var before map[guard][]fiber.Handler
-	guards, before = newGuards(s)
 	for _, r := range table(s, names, guards, assets) {
 		chain, declared := before[r.guard]
 		if !declared {
@@ -75,10 +74,10 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 
 // errorPage returns the pages of failed requests. Users who are signed in keep
 // the navigation, also where no guard has seen the request.
-func errorPage(frames *adminpages.Pages, guards **web.Guards) web.ErrorPage {
+func errorPage(frames *adminpages.Pages, guards *web.Guards) web.ErrorPage {
 	return func(c *fiber.Ctx, status int, message, requestID string) templ.Component {
-		if g := *guards; g != nil && web.PersonOf(c) == nil && g.SessionCookie(c) != "" {
-			_ = g.Identify(c) // without the database the page is a visitor's
+		if web.PersonOf(c) == nil && guards.SessionCookie(c) != "" {
+			_ = guards.Identify(c) // without the database the page is a visitor's
 		}
 		return ui.ErrorPage(frames.Frame(c, http.StatusText(status), layout.SectionNone), status, message, requestID)
 	}
@@ -87,7 +86,7 @@ func errorPage(frames *adminpages.Pages, guards **web.Guards) web.ErrorPage {
 func table(s *services.Services, names *web.Names, guards *web.Guards, assets layout.Assets) []route {
 	endpoint := mcp.NewEndpoint(mcp.Options{
 		Projects: s.Directory, Auth: s.ProjectAuth, Gateway: s.Gateway, Sessions: mcp.NewSessions(s.Config.Keys, s.EndedSessions, time.Now), Levels: s.LogLevels,
-		Names: names, Failures: web.NewFailureLimit(time.Now), WrongKeys: web.NewAddressLimit(wrongKeysPerSecond, wrongKeysBurst, time.Now), Limits: s.CallLimits, Subscriptions: s.Subscriptions, MaxStreams: s.Config.MaxStreams, PublicURL: s.Config.PublicURL.String(),
+		Names: names, Failures: web.NewFailureLimit(time.Now), WrongKeys: web.NewAddressLimit(wrongKeysPerSecond, wrongKeysBurst, time.Now), Limits: s.CallLimits, Subscriptions: s.Subscriptions, Results: s.Results, MaxStreams: s.Config.MaxStreams, PublicURL: s.Config.PublicURL.String(),
 		Instance: s.Instance,
 	})
 	health := api.NewHealth(s.Ready)

@@ -27,6 +27,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/locks"
+	"mcpgateway/services/membudget"
 	"mcpgateway/services/metrics"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/oauthclient"
@@ -71,6 +72,7 @@ type Services struct {
 	Directory      *toolset.Directory
 	Syncer         *upstream.Syncer
 	Gateway        *gateway.Gateway
+	Results        *membudget.Budget // of large results
 
 	Subscriptions *gateway.Subscriptions
 	EndedSessions *sessions.Ended
@@ -144,6 +146,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 		return nil, err
 	}
 	s.pool.Identify(s.Instance)
+	s.Results = membudget.New(c.ResultMemory)
 	s.Audit = activity.NewAudit(db, now)
 	s.Denials = activity.NewDenials(db, s.Audit, now, log)
 	s.Projects = projects.NewStore(db, resolver, checkURL(guard, c), s.Audit, feed, now)
@@ -193,7 +196,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	}
 	s.Gateway = gateway.New(gateway.Options{
 		Upstreams: upstreams, Projects: s.Directory, Search: s.search, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits,
-		Calls: s.Metrics.Calls(s.Calls), Waiting: s.Waiting, Outages: s.pool, Tokens: c.Keys, Version: version, Instance: s.Instance, Log: log,
+		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.Waiting, Outages: s.pool, Tokens: c.Keys, Version: version, Instance: s.Instance, Log: log,
 	})
 	s.pool.OnElicitationComplete(s.Gateway.ElicitationCompleted)
 	return s, nil

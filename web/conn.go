@@ -2,30 +2,10 @@ package web
 
 import (
 	"net"
+	"sync"
 	"syscall"
 	"time"
-
-	"mcpgateway/services/rawconn"
 )
-
-// Listener returns a listener whose connections let a handler answer by itself
-// (Stream.AnswerAhead) and serve further requests afterwards. Apps of New serve
-// on one.
-func Listener(l net.Listener) net.Listener { return listener{l, rawconn.NewPace()} }
-
-type listener struct {
-	net.Listener
-	pace *rawconn.Pace
-}
-
-// Accept is of net.Listener.
-func (l listener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return &conn{Conn: rawconn.New(c, l.pace)}, nil
-}
 
 // firstRead is how many bytes are read at once when the server asks for the
 // first of a request: most requests whole.
@@ -36,8 +16,9 @@ const firstRead = 4 << 10
 // ahead, which write while that one waits.
 type conn struct {
 	net.Conn
-	first []byte // room for what comes with the first byte of a request
-	ahead []byte // what of it the server has not asked for yet
+	leave func() // frees the slot of the connection
+
+	ahead []byte // read with the first byte of a request and not requested yet
 
 	answered bool // a handler did; what the server writes next is not sent
 
@@ -45,35 +26,44 @@ type conn struct {
 	set      time.Time // as the system has it
 
 	ip string // of the other end, once somebody asked
+
+	// Of writing: how many bytes were written since the allowance began, and
+	// how long those writes took together.
+	sent   int
+	waited time.Duration
+
+	mu       sync.Mutex
+	explicit bool      // the write deadline was set by SetWriteDeadline
+	setWrite time.Time // the write deadline as the system has it
 }
 
-// Read is of io.Reader. The server gives its buffers back while it waits for a
-// request, and asks for one byte first (fasthttp, ReduceMemoryUsage). What comes
-// with that byte is kept for the next Read instead of reading twice.
+// Read implements io.Reader. Before its first request the server requests one
+// byte (fasthttp, ReduceMemoryUsage). Bytes that arrive with it are kept for the
+// next Read.
 func (c *conn) Read(p []byte) (int, error) {
 	if len(c.ahead) == 0 && len(p) == 1 {
-		if c.first == nil {
-			c.first = make([]byte, firstRead)
-		}
-		n, err := c.read(c.first)
+		first := make([]byte, firstRead)
+		n, err := c.read(first)
 		if n == 0 {
 			return 0, err
 		}
-		c.ahead = c.first[:n]
+		c.ahead = first[:n]
 	}
 	if len(c.ahead) > 0 {
 		n := copy(p, c.ahead)
-		c.ahead = c.ahead[n:]
+		if c.ahead = c.ahead[n:]; len(c.ahead) == 0 {
+			c.ahead = nil
+		}
 		return n, nil
 	}
 	return c.read(p)
 }
 
-// deadlineSlack is how much earlier than the server wants it a read may end, a
-// little of its half minute and more.
+// deadlineSlack is how much earlier a read, and how much later a write, may end
+// than at its deadline.
 const deadlineSlack = time.Second
 
-// SetReadDeadline is of net.Conn, for the server. It sets one before and one
+// SetReadDeadline implements net.Conn, for the server. It sets one before and one
 // behind the first byte of every request, most of which no read waits for; so
 // the system is told of it by a read, and only when it makes a difference.
 func (c *conn) SetReadDeadline(t time.Time) error {
@@ -81,10 +71,13 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// SetDeadline is of net.Conn.
+// SetDeadline implements net.Conn.
 func (c *conn) SetDeadline(t time.Time) error {
 	c.deadline, c.set = t, t
-	return c.Conn.SetDeadline(t)
+	if err := c.SetWriteDeadline(t); err != nil {
+		return err
+	}
+	return c.Conn.SetReadDeadline(t)
 }
 
 // setReadDeadlineNow sets a deadline that holds for reads under way.
@@ -104,17 +97,75 @@ func (c *conn) read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// Write is of io.Writer. The server's own answer to a request that a handler
-// answered is short and comes as one piece, before the next request is read.
-func (c *conn) Write(p []byte) (int, error) {
+// Bounds of writing: a client has writeTime to read writePiece bytes.
+const (
+	writeTime  = 30 * time.Second
+	writePiece = 64 << 10
+)
+
+// Write implements io.Writer. The server's own response to a request that a
+// handler responded to is short and comes as one piece, before the next request is
+// read; it is dropped. Writing fails when the client takes too long to read,
+// unless SetWriteDeadline has set another limit.
+func (c *conn) Write(p []byte) (n int, err error) {
 	if c.answered {
 		c.answered = false
 		return len(p), nil
 	}
-	return c.Conn.Write(p)
+	for {
+		piece := p[n:min(n+writePiece-c.sent, len(p))]
+		began := time.Now()
+		if err := c.allowWrite(began); err != nil {
+			return n, err
+		}
+		written, err := c.Conn.Write(piece)
+		n += written
+		c.sent += written
+		c.waited += time.Since(began)
+		if c.sent >= writePiece {
+			c.sent, c.waited = 0, 0
+		}
+		if err != nil || n == len(p) {
+			return n, err
+		}
+	}
 }
 
-// SyscallConn is of syscall.Conn. It returns an error for connections that are
+// allowWrite sets the deadline of the next write, unless the present one is
+// late enough.
+func (c *conn) allowWrite(now time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.explicit {
+		return nil
+	}
+	earliest := now.Add(writeTime - c.waited)
+	if !c.setWrite.Before(earliest) && c.setWrite.Sub(earliest) <= deadlineSlack {
+		return nil
+	}
+	c.setWrite = earliest.Add(deadlineSlack)
+	return c.Conn.SetWriteDeadline(c.setWrite)
+}
+
+// SetWriteDeadline implements net.Conn. It replaces the limit of Write, also
+// for a write in progress; the zero time restores it for later writes.
+func (c *conn) SetWriteDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.explicit, c.setWrite = !t.IsZero(), t
+	return c.Conn.SetWriteDeadline(t)
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	err := c.Conn.Close()
+	if c.leave != nil {
+		c.leave()
+	}
+	return err
+}
+
+// SyscallConn implements syscall.Conn. It returns an error for connections that are
 // not of the system's network.
 func (c *conn) SyscallConn() (syscall.RawConn, error) {
 	if sc, ok := c.Conn.(syscall.Conn); ok {

@@ -76,3 +76,14 @@ func refuseUnknownMethods(app *fiber.App, handle fasthttp.RequestHandler) fastht
 		}
 	}
 }
+
+// closeUnread closes the connection behind the response to a request whose body
+// was not read: what is left of it would be taken for the next request.
+func closeUnread(handle fasthttp.RequestHandler) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		handle(ctx)
+		if ctx.Request.IsBodyStream() {
+			ctx.SetConnectionClose()
+		}
+	}
+}

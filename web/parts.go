@@ -1,21 +1,64 @@
 package web
 
 import (
-	"bytes"
 	"io"
 
 	"github.com/gofiber/fiber/v2"
 )
 
-// SendParts answers with the parts behind each other, without copying them into
-// one. They must not change until the answer is sent. It always returns nil.
-func SendParts(c *fiber.Ctx, parts ...[]byte) error {
+// SendParts responds with the parts one after another, without copying them into
+// one. They must not change until the response is sent. It always returns nil.
+func SendParts(c *fiber.Ctx, parts ...[]byte) error { return SendPartsThen(c, nil, parts...) }
+
+// SendPartsThen is SendParts and calls done, which may be nil, once when the
+// parts were sent or the connection was closed.
+func SendPartsThen(c *fiber.Ctx, done func(), parts ...[]byte) error {
 	size := 0
-	readers := make([]io.Reader, len(parts))
-	for i, part := range parts {
+	for _, part := range parts {
 		size += len(part)
-		readers[i] = bytes.NewReader(part)
 	}
-	c.Context().SetBodyStream(io.MultiReader(readers...), size)
+	c.Context().SetBodyStream(&partsBody{rest: parts, done: done}, size)
+	return nil
+}
+
+// partsBody is a body in parts.
+type partsBody struct {
+	rest [][]byte
+	done func() // nil when it was called
+}
+
+// WriteTo implements io.WriterTo.
+func (b *partsBody) WriteTo(w io.Writer) (written int64, err error) {
+	for len(b.rest) > 0 {
+		n, err := w.Write(b.rest[0])
+		written += int64(n)
+		if err != nil {
+			return written, err
+		}
+		b.rest[0] = nil // it may be collected
+		b.rest = b.rest[1:]
+	}
+	return written, nil
+}
+
+// Read implements io.Reader, for servers that do not call WriteTo.
+func (b *partsBody) Read(p []byte) (n int, err error) {
+	for len(b.rest) > 0 && len(b.rest[0]) == 0 {
+		b.rest = b.rest[1:]
+	}
+	if len(b.rest) == 0 {
+		return 0, io.EOF
+	}
+	n = copy(p, b.rest[0])
+	b.rest[0] = b.rest[0][n:]
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (b *partsBody) Close() error {
+	if b.done != nil {
+		b.done()
+		b.done = nil
+	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// Time-outs of client connections. There is none for writing: streams set
-// their own deadline before each event.
+// Time-outs of client connections. Those of writing are set by the connections
+// themselves and by streams.
 const (
 	readTimeout = 30 * time.Second
 	idleTimeout = 120 * time.Second
@@ -30,6 +30,8 @@ type Options struct {
 	Requests       RequestCounter // nil counts nothing
 	Draining       func() bool    // whether the process is about to end; nil is never
 	Spans          Spans          // nil records nothing
+	BodyLimit      BodyLimit      // nil is MaxBody for every request
+	BodyMemory     int64          // of all request bodies in flight, in bytes; 0 is no limit
 }
 
 // New returns a server without routes: it limits, logs, recovers, sets
@@ -41,8 +43,10 @@ func New(o Options) *fiber.App {
 	}
 	log := newRequestLog(o.Log)
 	config := fiber.Config{
-		AppName:               "gateway",
-		BodyLimit:             MaxBody,
+		AppName:   "gateway",
+		BodyLimit: MaxBody,
+		// Bodies are read by readBody.
+		StreamRequestBody:     true,
 		Immutable:             true,
 		DisableStartupMessage: true,
 		ReadTimeout:           readTimeout,
@@ -61,7 +65,9 @@ func New(o Options) *fiber.App {
 	}
 	app := fiber.New(config)
 	app.Use(logRequests(log, o.TrustedProxies, o.Requests, o.Spans), letGo(o.Draining), recoverPanics, secureHeaders(o.HTTPS), refuseTwoLengths, checkHosts(o.Names))
+	app.Use(readBody(o.BodyLimit, &bodyBudget{max: o.BodyMemory}))
 	server := app.Server()
-	server.Handler = refuseUnknownMethods(app, server.Handler)
+	server.Handler = closeUnread(refuseUnknownMethods(app, server.Handler))
+	refuseLongBodies(app, o.BodyLimit)
 	return app
 }

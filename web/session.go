@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
 
 	"mcpgateway/services/fault"
 )
@@ -316,6 +317,12 @@ func (g *Guards) SetDevice(c *fiber.Ctx, value string) {
 
 // DeviceCookie returns the value of the cookie that SetDevice set, or "".
 func (g *Guards) DeviceCookie(c *fiber.Ctx) string { return c.Cookies(g.deviceName()) }
+
+// HasSession reports whether a request carries a session's cookie, which may
+// be of no live session.
+func (g *Guards) HasSession(h *fasthttp.RequestHeader) bool {
+	return len(h.Cookie(g.sessionName())) > 0
+}
 
 // SetFlow gives the browser the cookie that binds a sign-in by the identity
 // provider to it.

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"net"
@@ -50,11 +49,14 @@ type Stream struct {
 	broken bool // what is queued is not sent either
 	closed bool
 	rest   []byte // what Read did not hand out yet
+
+	writing []func() // to call when what is being written was
 }
 
 type streamEvent struct {
 	frame []byte
 	key   string // of a message that a newer one may replace
+	sent  func() // called when it was sent or dropped; may be nil
 }
 
 // StreamOptions say how a stream lives.
@@ -231,7 +233,7 @@ func (s *Stream) awake() {
 // client is waiting. The caller holds the mutex.
 func (s *Stream) breakOff() {
 	s.broken = true
-	s.queue, s.bytes = nil, 0
+	s.drop()
 	s.end()
 	if !s.closed && s.conn != nil {
 		_ = s.conn.SetWriteDeadline(time.Unix(1, 0)) // a closed connection ends the stream too
@@ -320,7 +322,8 @@ func (s *Stream) Close() error {
 		return nil
 	}
 	s.closed = true
-	s.queue, s.bytes = nil, 0
+	s.wrote()
+	s.drop()
 	s.end()
 	if s.conn != nil && !s.broken {
 		_ = s.conn.SetWriteDeadline(time.Time{}) // fails on a closed connection only
@@ -351,6 +354,7 @@ func (s *Stream) next() (batch []byte, ended, broken bool) {
 func (s *Stream) take() (batch []byte, ended, broken bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.wrote()
 	n := 0
 	for n < len(s.queue) && (n == 0 || len(batch)+len(s.queue[n].frame) <= streamWriteSize) {
 		if n == 0 {
@@ -359,6 +363,9 @@ func (s *Stream) take() (batch []byte, ended, broken bool) {
 			batch = append(batch, s.queue[n].frame...)
 		}
 		s.bytes -= len(s.queue[n].frame)
+		if sent := s.queue[n].sent; sent != nil {
+			s.writing = append(s.writing, sent)
+		}
 		n++
 	}
 	s.queue = slices.Delete(s.queue, 0, n)
@@ -393,13 +400,7 @@ func appendEvent(dst []byte, event string, data []byte) []byte {
 	dst = append(dst, "data: "...)
 	start := len(dst)
 	dst = append(dst, data...)
-	for _, lineEnd := range []byte("\r\n") {
-		rest := dst[start:]
-		for i := bytes.IndexByte(rest, lineEnd); i >= 0; i = bytes.IndexByte(rest, lineEnd) {
-			rest[i] = ' '
-			rest = rest[i+1:]
-		}
-	}
+	withoutLineEnds(dst[start:])
 	return append(dst, '\n', '\n')
 }
 

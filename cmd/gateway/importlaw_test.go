@@ -75,6 +75,11 @@ func importLaws() []importLaw {
 			forbids: ours(not(in("services/fault", "services/rawjson", "services/rawconn", "services/lazyctx", "services/page", "services/query", "services/secrets", "services/egress"))),
 		},
 		{
+			says:    "the memory of results imports faults alone",
+			binds:   shipped(in("services/membudget")),
+			forbids: ours(not(in("services/fault"))),
+		},
+		{
 			says:    "models import nothing of ours",
 			binds:   shipped(in("models")),
 			forbids: ours(not(in("models"))),

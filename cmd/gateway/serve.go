@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
-	"runtime/debug"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -82,7 +80,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 	}
 	defer stopMetrics()
 	return listenAndServe(ctx, s, listener, c.DrainDelay, log, func() {
-		collectLess()
+		go tuneGC(ctx, s.Results.Held, c.ResultMemory)
 		if err := announceSetup(ctx, s, log); err != nil {
 			log.Warn("there is no link for setting up the first administrator", "error", err)
 		}
@@ -93,20 +91,6 @@ func serve(ctx context.Context, std streams, args []string) error {
 			example.Print(std.out)
 		}
 	})
-}
-
-// gcPercent lets the heap grow to three times of what lives in it before it is
-// collected: what lives is a dozen of MiB that stay, and to look through them
-// again and again cost more than the memory is worth.
-const gcPercent = 200
-
-// collectLess sets how often memory is collected while the process serves,
-// unless its operator did. The start, which leaves the most behind, is
-// collected as ever.
-func collectLess() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
 }
 
 func applyConfig(ctx context.Context, s *services.Services, std streams, file string, log *slog.Logger) error {
@@ -146,7 +130,9 @@ func listenAndServe(ctx context.Context, s *services.Services, listener net.List
 		case <-loaded:
 			loaded, serving = nil, true
 			running++
-			go func() { ended <- app.Listener(web.Listener(listener)) }()
+			go func() {
+				ended <- app.Listener(web.LimitedListener(listener, connLimits(s.Config, maxDescriptors(), log)))
+			}()
 			ready()
 			continue
 		case err = <-ended:

@@ -1,67 +1,116 @@
 package mcp
 
 import (
+	"context"
 	"sync"
 
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/lazyctx"
+	"mcpgateway/services/membudget"
 	"mcpgateway/services/toolset"
 	"mcpgateway/web"
 )
 
-// batchParallel is how many requests of a batch run at once.
-const batchParallel = 8
+const (
+	// batchParallel is the maximum number of requests of a batch that run at once.
+	batchParallel = 8
+	// maxBatchResults bounds the responses of one batch together, in bytes.
+	maxBatchResults = 16 << 20
+)
 
-// answerBatch answers a batch (MCP 2025-03-26): one answer for each request,
-// in their order, and 202 when there is none.
+// batch is a batch while its requests run.
+type batch struct {
+	endpoint  *Endpoint
+	project   *toolset.Snapshot
+	client    *gateway.Client
+	requestID string
+	memory    *membudget.Batch
+}
+
+// answerBatch answers a batch (MCP 2025-03-26): one response for each request,
+// in their order, and 202 when there is none. Results beyond maxBatchResults
+// become RESULT_TOO_LARGE errors.
 func (e *Endpoint) answerBatch(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, messages []*message) error {
 	event := web.EventOf(c)
 	event.Method = "batch"
-	ctx, requestID := c.UserContext(), event.RequestID
-	answers := make([][]byte, len(messages))
+	b := &batch{endpoint: e, project: project, client: client, requestID: event.RequestID, memory: e.Results.NewBatch(maxBatchResults)}
+	parts := join(b.run(c.UserContext(), messages))
+	if len(parts) == 0 {
+		b.memory.Release()
+		return accepted(c)
+	}
+	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
+	return web.SendPartsThen(c, b.memory.Release, parts...)
+}
+
+// run returns the response to each message in parts, none for those that have no
+// response.
+func (b *batch) run(ctx context.Context, messages []*message) [][][]byte {
+	answers := make([][][]byte, len(messages))
 	slots := make(chan struct{}, batchParallel)
 	var running sync.WaitGroup
 	for i, m := range messages {
 		switch {
 		case m.err != nil:
-			answers[i] = m.err.append(nil, requestID)
+			answers[i] = [][]byte{m.err.append(nil, b.requestID)}
 		case !m.isRequest():
 		case m.method == "initialize":
-			answers[i] = invalidRequest(m.id, "initialize cannot be part of a batch").append(nil, requestID)
+			answers[i] = [][]byte{invalidRequest(m.id, "initialize cannot be part of a batch").append(nil, b.requestID)}
 		default:
 			slots <- struct{}{}
 			running.Go(func() {
 				defer func() { <-slots }()
-				ctx := lazyctx.WithCancel(ctx)
-				defer ctx.Cancel()
-				if client.SessionID != "" {
-					defer e.running(client, m, ctx)()
-				}
-				result, err := e.handle(ctx, project, client, m, nil)
-				if err != nil {
-					answers[i] = errorAnswer(err, client, m.id).append(nil, requestID)
-					return
-				}
-				answers[i] = appendResult(nil, m.id, result)
+				answers[i] = b.answer(ctx, m)
 			})
 		}
 	}
 	running.Wait()
-	out := []byte{'['}
-	for _, a := range answers {
-		if a == nil {
-			continue
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(out, a...)
+	return answers
+}
+
+// answer returns the response to one request in parts.
+func (b *batch) answer(parent context.Context, m *message) [][]byte {
+	ctx := lazyctx.WithCancel(parent)
+	defer ctx.Cancel()
+	if b.client.SessionID != "" {
+		defer b.endpoint.running(b.client, m, ctx)()
 	}
-	if len(out) == 1 {
-		return accepted(c)
+	memory := b.memory.Result()
+	client := *b.client // every request has its own memory
+	client.Memory = memory
+	result, err := b.endpoint.handle(ctx, b.project, &client, m, nil)
+	var parts [][]byte
+	switch {
+	case err != nil:
+		parts = [][]byte{errorAnswer(err, b.client, m.id).append(nil, b.requestID)}
+	case len(result) < sentInParts:
+		parts = [][]byte{appendResult(nil, m.id, result)}
+	default:
+		parts = [][]byte{appendResultHead(nil, m.id), result, {'}'}}
 	}
-	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
-	return c.Send(append(out, ']'))
+	size := 0
+	for _, part := range parts {
+		size += len(part)
+	}
+	if err := memory.Keep(int64(size)); err != nil {
+		return [][]byte{errorAnswer(err, b.client, m.id).append(nil, b.requestID)}
+	}
+	return parts
+}
+
+// join returns a JSON array of the responses in parts, none when all are empty.
+func join(answers [][][]byte) (parts [][]byte) {
+	separator := []byte{'['}
+	for _, answer := range answers {
+		if len(answer) > 0 {
+			parts = append(append(parts, separator), answer...)
+			separator = []byte{','}
+		}
+	}
+	if len(parts) > 0 {
+		parts = append(parts, []byte{']'})
+	}
+	return parts
 }

@@ -189,14 +189,22 @@ func (a *rpcAnswer) appendError(dst []byte, requestID string) []byte {
 	return append(dst, '}')
 }
 
-func (a *rpcAnswer) answer(c *fiber.Ctx) error {
+func (a *rpcAnswer) answer(c *fiber.Ctx) error { return a.answerThen(c, func() {}) }
+
+// answerThen is answer and calls sent when the error was sent or cannot be.
+func (a *rpcAnswer) answerThen(c *fiber.Ctx, sent func()) error {
 	event := web.EventOf(c)
 	if a.raw == nil {
 		event.Refused(a.data.Code)
 	}
 	c.Status(a.status)
 	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
-	return c.Send(a.append(nil, event.RequestID))
+	text := a.append(nil, event.RequestID)
+	if len(text) >= sentInParts {
+		return web.SendPartsThen(c, sent, text)
+	}
+	sent()
+	return c.Send(text)
 }
 
 // refuse returns the error of a request that cannot be read or understood.

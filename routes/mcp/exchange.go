@@ -10,6 +10,7 @@ import (
 	"mcpgateway/services/access"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/lazyctx"
+	"mcpgateway/services/membudget"
 	"mcpgateway/services/toolset"
 	"mcpgateway/web"
 )
@@ -25,6 +26,7 @@ type exchange struct {
 	client   *gateway.Client
 	call     runningCall
 	session  *liveSession // nil for clients without one
+	lease    membudget.Lease
 	trace    gateway.Trace
 
 	mu       sync.Mutex
@@ -39,6 +41,8 @@ type exchange struct {
 func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message, only bool) error {
 	x := &exchange{endpoint: e, request: c, client: client, ctx: lazyctx.WithCancel(c.UserContext())}
 	x.call = runningCall{id: m.id, ctx: x.ctx}
+	x.lease.Init(e.Results)
+	client.Memory = &x.lease
 	defer x.ctx.Cancel()
 	client.Notify = x.notify
 	switch {
@@ -64,9 +68,9 @@ func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client 
 	event.Tool, event.Upstream = x.trace.Tool, x.trace.Server
 	switch {
 	case stream == nil:
-		return answer(c, client, m, result, err)
+		return answer(c, client, m, result, err, x.lease.Release)
 	case err == nil:
-		stream.EndWith(messageEvent, appendResult(nil, m.id, result))
+		stream.EndWithParts(messageEvent, [][]byte{appendResultHead(nil, m.id), result, {'}'}})
 	case cancelled:
 		stream.End() // who cancelled wants no answer (MCP 2025-11-25, "Cancellation")
 	default:
@@ -74,6 +78,7 @@ func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client 
 		stream.EndWith(messageEvent, errorAnswer(err, client, m.id).append(nil, event.RequestID))
 	}
 	stream.Wait(c)
+	x.lease.Release()
 	return nil
 }
 

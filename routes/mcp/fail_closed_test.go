@@ -66,6 +66,9 @@ func TestAuthFailClosed(t *testing.T) {
 			for _, path := range []string{"/v1/mcp/p/request", "/v1/mcp/p/sse"} {
 				for _, method := range []string{"POST", "GET", "DELETE", "PUT"} {
 					for _, body := range []string{`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`, `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, `{`} {
+						if method == "GET" {
+							body = ""
+						}
 						answer := webtest.Send(t, app, webtest.Case{Method: method, Path: path, Body: body})
 						challenge := ""
 						if tc.status == 401 {

@@ -61,7 +61,7 @@ func (e *Endpoint) listen(c *fiber.Ctx, project *toolset.Snapshot, client *gatew
 	}
 	wanted, err := wantedSubscriptions(m.params)
 	if err != nil {
-		return answer(c, client, m, nil, err)
+		return answer(c, client, m, nil, err, func() {})
 	}
 	free, err := e.slots.take(streamOwner(c, client.Principal))
 	if err != nil {

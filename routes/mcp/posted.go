@@ -206,17 +206,22 @@ func (e *Endpoint) answerPosted(s *postedSession, project *toolset.Snapshot, cli
 	defer ctx.Cancel()
 	call := &runningCall{id: m.id, ctx: ctx}
 	s.live.begin(call)
-	result, err := e.handle(ctx, project, client, m, trace)
+	lease := e.Results.NewLease()
+	own := *client // others of the same POST have leases of their own
+	own.Memory = lease
+	result, err := e.handle(ctx, project, &own, m, trace)
 	cancelled := s.live.done(call)
 	switch {
 	case err == nil:
 		if m.method == "initialize" {
 			s.settle(gateway.NegotiatedVersion(m.params), declaredCapabilities(m.params))
 		}
-		s.stream.SendWhenRoom(messageEvent, appendResult(nil, m.id, result))
+		s.stream.SendPartsWhenRoom(messageEvent, lease.Release, appendResultHead(nil, m.id), result, []byte{'}'})
+		return nil
 	case !cancelled:
 		s.stream.SendWhenRoom(messageEvent, errorAnswer(err, client, m.id).append(nil, requestID))
 	}
+	lease.Release()
 	return err
 }
 

@@ -17,6 +17,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/lazyctx"
+	"mcpgateway/services/membudget"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
 	"mcpgateway/web"
@@ -57,7 +58,8 @@ type Subscriptions interface {
 	End(sessionID string)
 }
 
-// Options are the parts of an Endpoint. All but the last three must be set.
+// Options are the parts of an Endpoint. All but Results and the last three must
+// be set.
 type Options struct {
 	Projects      Projects
 	Auth          Authenticator
@@ -69,9 +71,10 @@ type Options struct {
 	WrongKeys     *web.AddressLimit // of wrong keys, beyond which an address gets 429
 	Limits        Limiter
 	Subscriptions Subscriptions
-	MaxStreams    int    // open at once, of all clients
-	PublicURL     string // origin of the gateway, for challenges
-	Instance      string // the name of this gateway among gateways
+	Results       *membudget.Budget // memory of large results; nil is unlimited
+	MaxStreams    int               // open at once, of all clients
+	PublicURL     string            // origin of the gateway, for challenges
+	Instance      string            // the name of this gateway among gateways
 
 	Hold      time.Duration // of an answer before it becomes a stream; 0 is 15 s
 	KeepAlive time.Duration // between comments on an idle stream; 0 is 15 s
@@ -290,22 +293,27 @@ func (e *Endpoint) answerJSON(c *fiber.Ctx, project *toolset.Snapshot, client *g
 		ctx = cancellable
 	}
 	event := web.EventOf(c)
+	lease := e.Results.NewLease()
+	client.Memory = lease
 	var trace gateway.Trace
 	result, err := e.handle(ctx, project, client, m, &trace)
 	event.Tool, event.Upstream = trace.Tool, trace.Server
-	return answer(c, client, m, result, err)
+	return answer(c, client, m, result, err, lease.Release)
 }
 
-// answer answers with a result, or with the error of a request.
-func answer(c *fiber.Ctx, client *gateway.Client, m *message, result []byte, err error) error {
+// answer answers with a result, or with the error of a request. sent is called
+// when the answer was sent or cannot be.
+func answer(c *fiber.Ctx, client *gateway.Client, m *message, result []byte, err error, sent func()) error {
+	if err == nil && len(result) >= sentInParts {
+		c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
+		return web.SendPartsThen(c, sent, appendResultHead(nil, m.id), result, []byte{'}'})
+	}
 	if err != nil {
 		web.EventOf(c).Fault(err)
-		return errorAnswer(err, client, m.id).answer(c)
+		return errorAnswer(err, client, m.id).answerThen(c, sent)
 	}
+	sent()
 	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
-	if len(result) >= sentInParts {
-		return web.SendParts(c, appendResultHead(nil, m.id), result, []byte{'}'})
-	}
 	return c.Send(appendResult(nil, m.id, result))
 }
 
@@ -328,14 +336,14 @@ func (e *Endpoint) running(client *gateway.Client, m *message, ctx *lazyctx.Cont
 func (e *Endpoint) initialize(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message) error {
 	result, err := e.handle(c.UserContext(), project, client, m, nil)
 	if err != nil {
-		return answer(c, client, m, nil, err)
+		return answer(c, client, m, nil, err, func() {})
 	}
 	id, err := e.Sessions.Mint(project.Project.ID, client.Principal, gateway.NegotiatedVersion(m.params), declaredCapabilities(m.params))
 	if err != nil {
 		return err
 	}
 	c.Set(HeaderSession, id)
-	return answer(c, client, m, result, nil)
+	return answer(c, client, m, result, nil, func() {})
 }
 
 // accepted answers what needs no answer: 202 without a body.

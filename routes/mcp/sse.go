@@ -125,10 +125,13 @@ func (e *Endpoint) bridge(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 	event.Method = m.method
 	ctx, cancel := context.WithCancel(c.UserContext())
 	unwatch := func() {}
+	lease := e.Results.NewLease()
+	client.Memory = lease
 	stream := web.NewStream(c, web.StreamOptions{KeepAlive: e.KeepAlive, Closed: func() {
 		unwatch()
 		free()
 		cancel()
+		lease.Release()
 	}})
 	client.Notify = func(method string, params []byte) {
 		if progress := bridgeProgress(method, params); progress != nil {
@@ -145,12 +148,12 @@ func (e *Endpoint) bridge(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 		var trace gateway.Trace
 		result, err := e.handle(ctx, project, client, m, &trace)
 		event.Tool, event.Upstream = trace.Tool, trace.Server
-		last := append(append([]byte(`{"type":"result","result":`), result...), '}')
+		last := [][]byte{[]byte(`{"type":"result","result":`), result, {'}'}}
 		if err != nil {
 			event.Fault(err)
-			last = append(errorAnswer(err, client, nil).appendError([]byte(`{"type":"error","error":`), event.RequestID), '}')
+			last = [][]byte{append(errorAnswer(err, client, nil).appendError([]byte(`{"type":"error","error":`), event.RequestID), '}')}
 		}
-		stream.EndWith("", last, []byte(streamDone))
+		stream.EndWithParts("", last, []byte(streamDone))
 	}()
 	return stream.Answer(c)
 }

@@ -39,6 +39,10 @@ type variables struct {
 	AllowHTTP      bool          `env:"GATEWAY_ALLOW_HTTP"`
 	BuiltinCatalog bool          `env:"GATEWAY_BUILTIN_CATALOG" envDefault:"true"`
 	MaxStreams     int           `env:"GATEWAY_MAX_STREAMS" envDefault:"5000"`
+	MaxConnections int           `env:"GATEWAY_MAX_CONNECTIONS" envDefault:"20000"`
+	MaxPerAddress  int           `env:"GATEWAY_MAX_CONNECTIONS_PER_ADDRESS" envDefault:"512"`
+	RequestMemory  int           `env:"GATEWAY_REQUEST_MEMORY_MIB" envDefault:"256"`
+	ResultMemory   int           `env:"GATEWAY_RESULT_MEMORY_MIB" envDefault:"512"`
 	MaxStaleness   time.Duration `env:"GATEWAY_MAX_STALENESS" envDefault:"5m"`
 	DrainDelay     time.Duration `env:"GATEWAY_DRAIN_DELAY" envDefault:"0s"`
 	MetricsToken   string        `env:"GATEWAY_METRICS_TOKEN"`
@@ -66,17 +70,18 @@ type Config struct {
 	AllowedHosts     []string
 	AllowedOrigins   []string
 	MaxStreams       int // open at once, of all clients
-	MaxStaleness     time.Duration
-	DrainDelay       time.Duration // between being told to end and closing the listener
-	BuiltinCatalog   bool          // whether the catalog that comes along is loaded
-	TSC              string        // path of the native TypeScript compiler, or empty
-	TrustedProxies   []netip.Prefix
-	SingleSignOn     SingleSignOn
-	Tracing          Tracing
-	Metrics          Metrics
-	LogJSON          *bool // nil decides by the terminal
-	LogLevel         slog.Level
-	Unknown          []string // variables that look like settings and are none
+	Capacity
+	MaxStaleness   time.Duration
+	DrainDelay     time.Duration // between being told to end and closing the listener
+	BuiltinCatalog bool          // whether the catalog that comes along is loaded
+	TSC            string        // path of the native TypeScript compiler, or empty
+	TrustedProxies []netip.Prefix
+	SingleSignOn   SingleSignOn
+	Tracing        Tracing
+	Metrics        Metrics
+	LogJSON        *bool // nil decides by the terminal
+	LogLevel       slog.Level
+	Unknown        []string // variables that look like settings and are none
 }
 
 // maxDrainDelay is the longest GATEWAY_DRAIN_DELAY: supervisors kill what takes
@@ -134,6 +139,7 @@ func Load(environ []string, addr string) (*Config, error) {
 	if vars.DrainDelay < 0 || vars.DrainDelay > maxDrainDelay {
 		r.mistake("GATEWAY_DRAIN_DELAY: use a duration from 0s to %v", maxDrainDelay)
 	}
+	c.Capacity = r.capacity(vars)
 	c.LogJSON = r.logFormat(vars.LogFormat)
 	c.Keys = r.keys(vars)
 	if len(r.mistakes) > 0 {

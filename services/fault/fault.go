@@ -74,6 +74,7 @@ const (
 	CodeConflict                Code = "CONFLICT"
 	CodeValidationFailed        Code = "VALIDATION_FAILED"
 	CodePayloadTooLarge         Code = "PAYLOAD_TOO_LARGE"
+	CodeResultTooLarge          Code = "RESULT_TOO_LARGE"
 	CodeUnsupportedMediaType    Code = "UNSUPPORTED_MEDIA_TYPE"
 	CodeRateLimited             Code = "RATE_LIMITED"
 	CodeUnavailable             Code = "UNAVAILABLE"
@@ -195,6 +196,12 @@ func Forbidden(format string, args ...any) *Fault {
 // of the UPSTREAM_ codes.
 func Upstream(code Code, format string, args ...any) *Fault {
 	return New(KindUpstream, code, format, args...)
+}
+
+// ResultTooLarge returns RESULT_TOO_LARGE, for a result of a batch for which the
+// other results leave no room.
+func ResultTooLarge() *Fault {
+	return New(KindTooLarge, CodeResultTooLarge, "The results of this batch are too large together. Send this request by itself.")
 }
 
 // Cancelled returns the fault for a request that ended because whoever made it

@@ -185,7 +185,9 @@ func (c *codeCalls) Call(ctx context.Context, name string, arguments []byte) ([]
 	if err != nil {
 		return nil, fault.Invalid("the arguments are not a JSON object")
 	}
-	inner := &Client{Principal: c.client.Principal, Version: versionOfCode, RequestID: c.client.RequestID, SessionID: c.client.SessionID}
+	memory := c.gateway.Results.NewLease()
+	defer memory.Release() // the limits of runs bound what code holds
+	inner := &Client{Principal: c.client.Principal, Version: versionOfCode, RequestID: c.client.RequestID, SessionID: c.client.SessionID, Memory: memory}
 	return c.gateway.callTool(ctx, project, inner, params, len(raw), &Trace{})
 }
 

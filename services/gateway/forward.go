@@ -43,12 +43,14 @@ func (g *Gateway) forward(ctx context.Context, client *Client, out *outgoing) (*
 	request := &upstream.Request{
 		Method: out.method, ParamHeaders: out.headers, Repeatable: out.repeatable, Notify: r.notify, Stray: r.stray, LogLevel: wantedLevel(client),
 		Client: upstream.Client{SessionID: client.SessionID, Capabilities: capabilities, TraceParent: client.TraceParent, TraceState: client.TraceState, Hops: client.Hops},
+		Memory: client.Memory,
 	}
 	if client.Notify == nil {
 		request.Notify = nil
 	}
 	if client.Stateless() && capabilities != nil {
 		request.Params = out.params.Bytes() // the call may outlive this request
+		request.Memory = parkedMemory{r}
 		return g.callParkable(ctx, client, out, request, r)
 	}
 	defer r.finish()

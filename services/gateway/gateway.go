@@ -13,6 +13,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/membudget"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/toolset"
@@ -51,11 +52,12 @@ type Options struct {
 	Runner       CodeRunner
 	Limits       CallLimits // of the calls that code makes
 	Calls        CallLog
-	Waiting      Waiting          // may be nil: then no server waits for a person
-	Outages      Outages          // may be nil: then none
-	Tokens       *secrets.KeyRing // seals cursors and request states
-	Version      string           // what serverInfo reports
-	Instance     string           // the name of this gateway among gateways
+	Results      *membudget.Budget // of the calls that code makes; may be nil
+	Waiting      Waiting           // may be nil: then no server waits for a person
+	Outages      Outages           // may be nil: then none
+	Tokens       *secrets.KeyRing  // seals cursors and request states
+	Version      string            // what serverInfo reports
+	Instance     string            // the name of this gateway among gateways
 	Log          *slog.Logger
 }
 
@@ -99,6 +101,10 @@ type Client struct {
 	// LogLevel is the least severe level of log messages that the client asked
 	// for; empty when it did not ask.
 	LogLevel string
+
+	// Memory is where the memory of a large result is reserved; nil reserves
+	// nothing. Whoever made it releases it when the client has the result.
+	Memory upstream.Memory
 
 	// Notify sends a notification on the request's own stream. It is nil for
 	// a client that takes nothing but the answer.
@@ -192,15 +198,15 @@ func (g *Gateway) Handle(ctx context.Context, project *toolset.Snapshot, client 
 	case "tools/call":
 		return g.callTool(ctx, project, client, p, len(params), trace)
 	case "tools/list":
-		return g.listTools(project, client, p)
+		return g.listTools(ctx, project, client, p)
 	case "prompts/list":
-		return g.listOffers(project, client, p, models.ListingPrompt, "prompts")
+		return g.listOffers(ctx, project, client, p, models.ListingPrompt, "prompts")
 	case "prompts/get":
 		return g.getPrompt(ctx, project, client, p, trace)
 	case "resources/list":
-		return g.listOffers(project, client, p, models.ListingResource, "resources")
+		return g.listOffers(ctx, project, client, p, models.ListingResource, "resources")
 	case "resources/templates/list":
-		return g.listOffers(project, client, p, models.ListingTemplate, "resourceTemplates")
+		return g.listOffers(ctx, project, client, p, models.ListingTemplate, "resourceTemplates")
 	case "resources/read":
 		return g.readResource(ctx, project, client, p, trace)
 	case "completion/complete":

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 
 	"mcpgateway/models"
@@ -24,10 +25,10 @@ type listCursor struct {
 // listTools answers tools/list from the snapshot's ready-made pages
 // (specification, "MCP methods"). It returns INVALID_CURSOR, with restart,
 // for a cursor of another list.
-func (g *Gateway) listTools(project *toolset.Snapshot, client *Client, params *rawjson.Object) ([]byte, error) {
+func (g *Gateway) listTools(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object) ([]byte, error) {
 	era := client.era()
 	if project.Project.ToolExposure == models.ExposeBuiltin {
-		return g.listResult(project, client, list{member: "tools", items: []byte("[]"), last: g.builtinsOf(project), coverage: g.coverage(project)})
+		return g.listResult(ctx, project, client, list{member: "tools", items: []byte("[]"), last: g.builtinsOf(project), coverage: g.coverage(project)})
 	}
 	page, err := g.pageAsked(project, project.ListID(era), params)
 	if err != nil {
@@ -41,7 +42,7 @@ func (g *Gateway) listTools(project *toolset.Snapshot, client *Client, params *r
 	if !more {
 		l.last = g.builtinsOf(project)
 	}
-	return g.listResult(project, client, l)
+	return g.listResult(ctx, project, client, l)
 }
 
 // list is one page of a list on its way to a client.
@@ -57,8 +58,12 @@ type list struct {
 	coverage []byte
 }
 
-// listResult returns the result that holds one page of a list.
-func (g *Gateway) listResult(project *toolset.Snapshot, client *Client, l list) ([]byte, error) {
+// smallResult is the size up to which lists reserve no memory, in bytes.
+const smallResult = 64 << 10
+
+// listResult returns the result that holds one page of a list. It also returns
+// the errors of the client's Memory.
+func (g *Gateway) listResult(ctx context.Context, project *toolset.Snapshot, client *Client, l list) ([]byte, error) {
 	if client.Hops != "" {
 		var err error
 		if l.items, err = g.withPaths(l.items, upstream.Hops(client.Hops)); err != nil {
@@ -70,7 +75,14 @@ func (g *Gateway) listResult(project *toolset.Snapshot, client *Client, l list) 
 		}
 		l.last = string(last[1 : len(last)-1])
 	}
-	b := make([]byte, 0, len(l.items)+len(l.last)+512)
+	size := len(l.items) + len(l.last) + 512
+	if size > smallResult && client.Memory != nil {
+		if _, err := client.Memory.Reserve(ctx, int64(size), int64(size)); err != nil {
+			return nil, err
+		}
+		client.Memory.Settle(int64(size))
+	}
+	b := make([]byte, 0, size)
 	b = append(rawjson.AppendString(append(b, '{'), l.member), ':')
 	b = append(b, l.items[:len(l.items)-1]...)
 	if l.last != "" {

@@ -67,7 +67,7 @@ func (g *Gateway) complete(ctx context.Context, project *toolset.Snapshot, clien
 
 // listOffers answers prompts/list, resources/list and resources/templates/list
 // from the snapshot. member is the result's member that holds the list.
-func (g *Gateway) listOffers(project *toolset.Snapshot, client *Client, params *rawjson.Object, kind models.ListingKind, member string) ([]byte, error) {
+func (g *Gateway) listOffers(ctx context.Context, project *toolset.Snapshot, client *Client, params *rawjson.Object, kind models.ListingKind, member string) ([]byte, error) {
 	id := project.Offers.ListID(kind)
 	page, err := g.pageAsked(project, id, params)
 	if err != nil {
@@ -77,5 +77,5 @@ func (g *Gateway) listOffers(project *toolset.Snapshot, client *Client, params *
 	if !ok {
 		return nil, invalidCursor()
 	}
-	return g.listResult(project, client, list{member: member, items: items, id: id, page: page, more: more})
+	return g.listResult(ctx, project, client, list{member: member, items: items, id: id, page: page, more: more})
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -162,4 +163,24 @@ func wantsLog(client *Client, level string) bool {
 	}
 	levels := LogLevels()
 	return slices.Index(levels, level) >= slices.Index(levels, client.LogLevel)
+}
+
+// parkedMemory is the memory of the request that waits for a call at present. A
+// large result that comes while none does is dropped.
+type parkedMemory struct{ relay *relay }
+
+// Reserve implements upstream.Memory.
+func (m parkedMemory) Reserve(ctx context.Context, length, most int64) (int64, error) {
+	memory := m.relay.client.Load().Memory
+	if memory == nil {
+		return most, nil
+	}
+	return memory.Reserve(ctx, length, most)
+}
+
+// Settle implements upstream.Memory.
+func (m parkedMemory) Settle(n int64) {
+	if memory := m.relay.client.Load().Memory; memory != nil {
+		memory.Settle(n)
+	}
 }

@@ -258,7 +258,7 @@ func (l *legacySSE) call(ctx context.Context, x *exchange) (r reply, err error) 
 			for len(w.notices) > 0 {
 				x.pass(<-w.notices)
 			}
-			return r, nil
+			return l.received(ctx, w, r)
 		case err := <-posted:
 			if err != nil {
 				return l.notPosted(ctx, w, err)
@@ -277,10 +277,19 @@ func (l *legacySSE) call(ctx context.Context, x *exchange) (r reply, err error) 
 func (l *legacySSE) notPosted(ctx context.Context, w *waiter, err error) (reply, error) {
 	select {
 	case r := <-w.answer:
-		return r, nil
+		return l.received(ctx, w, r)
 	default:
 		return reply{}, endedOr(ctx, err)
 	}
+}
+
+// received returns an answer that came on the stream. Calls do not wait for its
+// memory, because it has been read.
+func (l *legacySSE) received(ctx context.Context, w *waiter, r reply) (reply, error) {
+	if err := w.x.reserveNow(ctx, len(r.result)+len(r.rpcError)); err != nil {
+		return reply{}, err
+	}
+	return r, nil
 }
 
 // postContext returns the context of a POST, which ends at the deadline of ctx
@@ -297,7 +306,7 @@ func (l *legacySSE) postContext(ctx context.Context) (context.Context, context.C
 func (l *legacySSE) lost(ctx context.Context, w *waiter, posted <-chan error) (reply, error) {
 	select {
 	case r := <-w.answer:
-		return r, nil
+		return l.received(ctx, w, r)
 	default:
 	}
 	if posted != nil {

@@ -64,7 +64,7 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 	}
 	x := &exchange{
 		id: p.nextID(), head: callHead{configured: configured, fixed: ss.header, lines: ss.lines, repeatable: r.isRepeatable()},
-		stateless: ss.stateless, notify: r.Notify, heard: ss.heard, serve: r.Serve, aside: r.aside, logs: r.LogLevel != "",
+		stateless: ss.stateless, notify: r.Notify, heard: ss.heard, serve: r.Serve, aside: r.aside, logs: r.LogLevel != "", memory: r.Memory,
 	}
 	if ss.key.own {
 		x.serve = answerWithoutClient
@@ -95,6 +95,7 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 		x.head.add(HeaderHops, p.hopsWith(r.Client.Hops))
 	}
 	answer, err := ss.transport.call(ctx, x)
+	x.settle(answer)
 	if err != nil {
 		if ctx.Err() != nil && !ss.stateless {
 			ss.cancel(ctx, p, x)

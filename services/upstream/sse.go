@@ -28,7 +28,14 @@ type event struct {
 // says.
 type eventReader struct {
 	src   io.Reader
-	limit int // bytes of one event
+	limit int // bytes of the present event
+	most  int // bytes of any event
+
+	// reserve, if set, is called once for an event of more than trusted bytes. It
+	// returns how many it may have, or an error, which is kept in refused.
+	reserve  func() (int64, error)
+	reserved bool // of the present event
+	refused  error
 
 	buf        []byte
 	start, end int
@@ -42,7 +49,7 @@ type eventReader struct {
 }
 
 func newEventReader(src io.Reader, limit int) *eventReader {
-	return &eventReader{src: src, limit: limit, buf: make([]byte, lineBuffer)}
+	return &eventReader{src: src, limit: limit, most: limit, buf: make([]byte, lineBuffer)}
 }
 
 // next returns the next event that has data. The error is io.EOF at the end
@@ -51,8 +58,9 @@ func (r *eventReader) next() (event, error) {
 	e := event{name: "message"}
 	var id []byte
 	hasID, hasData, size := false, false, 0
+	r.limit, r.reserved = r.most, false
 	for {
-		line, err := r.readLine(r.limit - size)
+		line, err := r.readLine(size)
 		if err != nil {
 			return event{}, err
 		}
@@ -114,9 +122,25 @@ func (r *eventReader) setRetry(value []byte) {
 	}
 }
 
+// admit returns an error when an event may not have n bytes.
+func (r *eventReader) admit(n int) error {
+	if n > trusted && r.reserve != nil && !r.reserved {
+		limit, err := r.reserve()
+		if err != nil {
+			r.refused = err
+			return err
+		}
+		r.limit, r.reserved = int(limit), true
+	}
+	if n > r.limit {
+		return errEventTooLarge
+	}
+	return nil
+}
+
 // readLine returns the next line without its end, valid until the next call.
-// A line may end with CR, LF or both.
-func (r *eventReader) readLine(limit int) ([]byte, error) {
+// The event has so many bytes before it. A line may end with CR, LF or both.
+func (r *eventReader) readLine(before int) ([]byte, error) {
 	r.line = r.line[:0]
 	for {
 		if r.skipLF && r.start < r.end {
@@ -135,8 +159,8 @@ func (r *eventReader) readLine(limit int) ([]byte, error) {
 		if i >= 0 {
 			r.skipLF = chunk[i] == '\r'
 			r.start += i + 1
-			if len(r.line)+i > limit {
-				return nil, errEventTooLarge
+			if err := r.admit(before + len(r.line) + i); err != nil {
+				return nil, err
 			}
 			if len(r.line) == 0 {
 				return chunk[:i], nil
@@ -144,8 +168,8 @@ func (r *eventReader) readLine(limit int) ([]byte, error) {
 			r.line = append(r.line, chunk[:i]...)
 			return r.line, nil
 		}
-		if len(r.line)+len(chunk) > limit {
-			return nil, errEventTooLarge
+		if err := r.admit(before + len(r.line) + len(chunk)); err != nil {
+			return nil, err
 		}
 		r.line = append(r.line, chunk...)
 		if err := r.fill(); err != nil {

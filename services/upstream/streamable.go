@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcpgateway/services/egress"
+	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
 )
 
@@ -137,10 +138,11 @@ func (s *streamable) roundTripOfStream(ctx context.Context, x *exchange) (reply,
 }
 
 // endedOr returns the error of a context that has ended, otherwise err. An
-// exchange that was cut off by its context fails in many ways.
+// exchange that was cut off by its context fails in many ways. That it waited
+// for memory until then is not the upstream's fault and stays the error.
 func endedOr(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
+	if err == nil || fault.Is(err, fault.CodeUnavailable) {
+		return err
 	}
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return ctxErr
@@ -168,7 +170,7 @@ func (s *streamable) answer(ctx context.Context, x *exchange, resp *http.Respons
 	}
 	switch t := mediaType(resp); {
 	case t == typeJSON:
-		body, err := s.readBody(resp)
+		body, err := s.readBody(ctx, x, resp)
 		if err != nil {
 			return reply{}, false, err
 		}
@@ -202,7 +204,7 @@ func (s *streamable) only(ctx context.Context, x *exchange, body []byte) (reply,
 // 2025-11-25, "Resumability and redelivery").
 func (s *streamable) follow(ctx context.Context, x *exchange, body io.Reader) (r reply, drain bool, err error) {
 	replies := make(chan struct{}, maxReplies)
-	events := newEventReader(body, maxAnswerBytes)
+	events := s.answerEvents(ctx, x, body)
 	r, err = s.read(ctx, x, events, replies)
 	if err == nil {
 		return r, true, nil
@@ -256,9 +258,16 @@ func (s *streamable) resume(ctx context.Context, x *exchange, lastID string, rep
 	if err := s.checkEncoding(resp); err != nil {
 		return reply{}, nil, err
 	}
-	events := newEventReader(resp.Body, maxAnswerBytes)
+	events := s.answerEvents(ctx, x, resp.Body)
 	r, err := s.read(ctx, x, events, replies)
 	return r, events, err
+}
+
+// answerEvents reads the stream that holds the answer to x.
+func (s *streamable) answerEvents(ctx context.Context, x *exchange, body io.Reader) *eventReader {
+	events := newEventReader(body, maxAnswerBytes)
+	events.reserve = func() (int64, error) { return x.reserve(ctx, -1) }
+	return events
 }
 
 // errStreamEnded says that a stream broke or ended before the answer.
@@ -269,8 +278,10 @@ func (s *streamable) read(ctx context.Context, x *exchange, events *eventReader,
 	for {
 		e, err := events.next()
 		switch {
+		case events.refused != nil:
+			return reply{}, events.refused
 		case errors.Is(err, errEventTooLarge):
-			return reply{}, s.tooLarge()
+			return reply{}, s.tooLarge(int64(events.limit))
 		case err != nil:
 			return reply{}, errors.Join(errStreamEnded, err)
 		}

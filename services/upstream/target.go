@@ -140,6 +140,10 @@ type Request struct {
 	// Then nobody on that session is asked any more, and later calls use
 	// another.
 	Serve func(ctx context.Context, method string, params []byte) (result, rpcError []byte)
+
+	// Memory is where the memory of a large answer is reserved; nil reserves
+	// nothing.
+	Memory Memory
 }
 
 // RawParams returns the params as a raw JSON object, or nil.

@@ -44,6 +44,9 @@ type exchange struct {
 	aside         bool      // it asks for nothing in the middle, and no question is about it
 	logs          bool      // its client wants log messages
 	shared        *inFlight // when set, they answer what the upstream asks
+
+	memory   Memory // nil reserves nothing
+	reserved bool   // memory must be settled
 }
 
 // fullHeader returns the header of the request. It is not for concurrent use.
@@ -238,21 +241,33 @@ func (p *poster) turnedAway(resp *http.Response, id int64, stateless bool) (repl
 
 // readBody returns the body of an answer. The error is a fault when the body
 // is encoded or larger than an answer may be.
-func (p *poster) readBody(resp *http.Response) ([]byte, error) {
+func (p *poster) readBody(ctx context.Context, x *exchange, resp *http.Response) ([]byte, error) {
 	if err := p.checkEncoding(resp); err != nil {
 		return nil, err
 	}
-	body, err := readBounded(resp.Body, resp.ContentLength, maxAnswerBytes)
-	if errors.Is(err, errTooLong) {
-		return nil, p.tooLarge()
-	}
-	if err != nil {
+	var refused error
+	limit := int64(maxAnswerBytes)
+	body, err := readBounded(resp.Body, resp.ContentLength, maxAnswerBytes, func() (int64, error) {
+		limit, refused = x.reserve(ctx, resp.ContentLength)
+		return limit, refused
+	})
+	switch {
+	case refused != nil:
+		return nil, refused
+	case errors.Is(err, errTooLong):
+		return nil, p.tooLarge(limit)
+	case err != nil:
 		return nil, p.cutOff(err)
 	}
 	return body, nil
 }
 
-func (p *poster) tooLarge() *fault.Fault {
+// tooLarge is the fault for an answer that exceeds the limit, which is smaller
+// than that of all answers where other results of a batch leave less room.
+func (p *poster) tooLarge(limit int64) *fault.Fault {
+	if limit < maxAnswerBytes {
+		return fault.ResultTooLarge()
+	}
 	return p.place.invalid("sent an answer of more than %d MiB", maxAnswerBytes>>20)
 }
 

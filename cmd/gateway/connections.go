@@ -1,0 +1,29 @@
+package main
+
+import (
+	"log/slog"
+
+	"mcpgateway/services/config"
+	"mcpgateway/web"
+)
+
+// maxReserved is the most descriptors that are reserved when the process may
+// open few.
+const maxReserved = 256
+
+// connLimits returns the limits of client connections. A quarter of the
+// descriptors that the process may open, at least 256 of them where it may open
+// 512, are reserved for the database, upstream servers and files. One address
+// gets at most half of all connections.
+func connLimits(c *config.Config, descriptors int, log *slog.Logger) web.ConnLimits {
+	limits := web.ConnLimits{Max: c.MaxConnections, MaxPerAddress: c.MaxPerAddress, Exempt: c.TrustedProxies, Log: log}
+	if descriptors > 0 {
+		reserved := max(descriptors/4, min(maxReserved, descriptors/2))
+		if most := max(1, descriptors-reserved); most < limits.Max {
+			log.Warn("connection limit lowered to fit the descriptor limit", "descriptors", descriptors, "connections", most)
+			limits.Max = most
+		}
+	}
+	limits.MaxPerAddress = min(limits.MaxPerAddress, max(1, limits.Max/2))
+	return limits
+}

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package main
+
+// maxDescriptors returns 0: this system has no such limit.
+func maxDescriptors() int { return 0 }

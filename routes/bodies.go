@@ -1,0 +1,57 @@
+package routes
+
+import (
+	"bytes"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"mcpgateway/models"
+	"mcpgateway/services/toolset"
+	"mcpgateway/web"
+)
+
+// maxSmallBody is the maximum length of a request body without credentials and
+// of every form outside the administration, in bytes.
+const maxSmallBody = 8 << 10
+
+// Paths whose callers may send up to web.MaxBody with credentials.
+var (
+	mcpPrefix   = []byte("/v1/mcp/")
+	apiPrefix   = []byte("/api/")
+	adminPrefix = []byte("/admin/")
+)
+
+// bodyLimit returns the limit of request bodies: web.MaxBody for projects
+// without access control, and with credentials for other projects and the
+// administration; maxSmallBody for everything else. Credentials are verified
+// later, by the guards of the routes.
+func bodyLimit(projects projectFinder, guards *web.Guards) web.BodyLimit {
+	return func(path []byte, h *fasthttp.RequestHeader) int {
+		authorized := len(h.Peek(fiber.HeaderAuthorization)) > 0
+		switch {
+		case bytes.HasPrefix(path, mcpPrefix):
+			if authorized || isOpen(projects, path[len(mcpPrefix):]) {
+				return web.MaxBody
+			}
+		case bytes.HasPrefix(path, apiPrefix), bytes.HasPrefix(path, adminPrefix):
+			if authorized || guards.HasSession(h) {
+				return web.MaxBody
+			}
+		}
+		return maxSmallBody
+	}
+}
+
+// projectFinder returns the snapshot of a project.
+type projectFinder interface {
+	Project(slug string) (*toolset.Snapshot, error)
+}
+
+// isOpen reports whether the path behind mcpPrefix names a project without
+// access control.
+func isOpen(projects projectFinder, rest []byte) bool {
+	slug, _, _ := bytes.Cut(rest, []byte{'/'})
+	project, err := projects.Project(string(slug))
+	return err == nil && project.Project.AuthMode == models.AuthNone
+}
