@@ -74,7 +74,7 @@ func TestLogsReachTheirClient(t *testing.T) {
 				}
 				get.close()
 
-				// Another process that has never seen the session knows its level.
+				// Another process, new to the session, has its level.
 				s = serveOn(t, dsn, "", nil)
 				stream := s.stream(t, request{body: workCall, header: call})
 				stream.want(logOfCall)

@@ -92,7 +92,7 @@ func (e *Endpoint) openPosted(c *fiber.Ctx, project *toolset.Snapshot, principal
 			cancel()
 			free()
 			s.live.leave()
-			_ = e.Levels.Forget(context.WithoutCancel(ctx), s.id) // the row expires by itself
+			_ = e.Levels.Forget(context.WithoutCancel(ctx), s.id) // otherwise the row expires
 			e.Subscriptions.End(s.id)
 		},
 	})

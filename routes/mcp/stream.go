@@ -106,7 +106,7 @@ func (e *Endpoint) endSession(c *fiber.Ctx, project *toolset.Snapshot, principal
 		return err
 	}
 	e.live.find(session.Key()).end()
-	_ = e.Levels.Forget(c.UserContext(), session.Key()) // the row expires by itself
+	_ = e.Levels.Forget(c.UserContext(), session.Key()) // otherwise the row expires
 	e.Subscriptions.End(session.Key())
 	c.Status(fiber.StatusNoContent)
 	return nil

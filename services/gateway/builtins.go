@@ -17,8 +17,8 @@ const (
 
 // Search answers the built-in search tool.
 type Search interface {
-	// Search returns the raw JSON object that answers the raw arguments, which
-	// may be nil, for the principal. Its faults are those of the arguments.
+	// Search returns the raw JSON result for the raw arguments, which may be
+	// nil, and the principal. Its faults are those of the arguments.
 	Search(ctx context.Context, project *toolset.Snapshot, principal string, arguments []byte) ([]byte, error)
 }
 

@@ -67,8 +67,8 @@ func calledTool(params *rawjson.Object, trace *Trace) (string, error) {
 // Arguments and result pass through as raw bytes; a tool's own failure stays a
 // result. The gateway agrees on tasks with no client, so task metadata is
 // ignored, as it must be then (MCP 2025-11-25, "Tasks", "Task Support and
-// Handling"): an upstream that has tasks would answer with a task, which the
-// client cannot ask for.
+// Handling"): an upstream that has tasks would return a task, which the client
+// cannot get.
 func (g *Gateway) callUpstreamTool(ctx context.Context, project *toolset.Snapshot, client *Client, name string, params *rawjson.Object, trace *Trace) ([]byte, error) {
 	tool, err := project.Resolve(name)
 	if err != nil {

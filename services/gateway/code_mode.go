@@ -110,7 +110,7 @@ type codeArguments struct {
 	Typecheck codemode.Typecheck `json:"typecheck"`
 }
 
-// runCode answers gateway_executeTool with code, whose arguments arguments.Read
+// runCode handles gateway_executeTool with code, whose arguments arguments.Read
 // returned. The outcome of the code is a result; faults are about the request.
 func (g *Gateway) runCode(ctx context.Context, project *toolset.Snapshot, client *Client, params, given *rawjson.Object) ([]byte, error) {
 	if !project.Project.CodeModeEnabled {

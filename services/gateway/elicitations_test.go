@@ -11,23 +11,23 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// elicitingCaller answers every call with a -32042 error that gives the
-// elicitation with the id, or asks for it in the middle of the call.
+// elicitingCaller fails every call with a -32042 error for the elicitation with
+// the id, or sends that in the middle of the call.
 type elicitingCaller struct {
 	id     string
-	asks   bool
+	sends  bool
 	during func(*upstream.Request) // runs in the middle of the call
 }
 
 func (c *elicitingCaller) Call(ctx context.Context, _ *upstream.Target, request *upstream.Request) (*upstream.Response, error) {
 	given := fmt.Sprintf(`{"mode":"url","elicitationId":%q,"url":"https://example.com","message":"m"}`, c.id)
-	if c.asks {
+	if c.sends {
 		request.Serve(ctx, "elicitation/create", []byte(given))
 	}
 	if c.during != nil {
 		c.during(request)
 	}
-	if c.asks {
+	if c.sends {
 		return &upstream.Response{Result: []byte(`{"content":[]}`)}, nil
 	}
 	return &upstream.Response{Error: []byte(`{"code":-32042,"message":"m","data":{"elicitations":[` + given + `]}}`)}, nil
@@ -49,10 +49,10 @@ func receiver(name string, got *[]string) *gateway.Client {
 }
 
 func TestElicitationCompleteReachesOwner(t *testing.T) {
-	for _, asks := range []bool{false, true} {
+	for _, sends := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			var got []string
-			c := &elicitingCaller{id: "e1", asks: asks}
+			c := &elicitingCaller{id: "e1", sends: sends}
 			g := gateway.New(gateway.Options{Upstreams: c, Calls: &calls{}, Tokens: keyRing(t)})
 			call := func(name string) {
 				_, _ = g.Handle(t.Context(), build(source("echo")), receiver(name, &got), "tools/call", []byte(`{"name":"up__echo"}`), nil)

@@ -111,7 +111,7 @@ type Client struct {
 	Notify func(method string, params []byte)
 	// Push sends a notification on the stream of the client's session, if that
 	// is open in this process, and reports whether it is. It does not block,
-	// and may be called when the request is over. It is nil for a client
+	// and may be called after the request. It is nil for a client
 	// without a session.
 	Push func(method string, params []byte) bool
 	// Ask sends a request to the client and returns its raw result or its raw

@@ -23,7 +23,7 @@ func TestEqualListIsPassedOn(t *testing.T) {
 		s := gateway.NewSubscriptions(project, &subscriber{}, nil)
 		defer s.Close()
 		var got []string
-		s.Listed("p", gateway.NotifyToolsChanged) // nobody listens
+		s.Listed("p", gateway.NotifyToolsChanged) // without a subscriber
 		cancel := s.Subscribe("p", func(n gateway.Notification) { got = append(got, n.Method) })
 		defer cancel()
 		take := func() []string {
@@ -47,7 +47,7 @@ func TestEqualListIsPassedOn(t *testing.T) {
 				t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 			}
 		}
-		// A real change is always passed on, and once.
+		// A real change is always reported, and once.
 		project.now = build(source("a", "b"))
 		if err := s.Changed(t.Context(), notify.Toolset("p")); err != nil {
 			t.Fatal(err)

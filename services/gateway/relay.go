@@ -11,7 +11,7 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// relay passes on what an upstream sends while one call of a client runs, and
+// relay forwards what an upstream sends while one call of a client runs, and
 // afterwards what arrives for the client on a shared stream.
 type relay struct {
 	serverID     string
@@ -73,7 +73,7 @@ func (r *relay) finish() {
 	r.client.Store(&Client{Version: was.Version, SessionID: was.SessionID, LogLevel: was.LogLevel, Push: was.Push})
 }
 
-// stray passes on a notification that arrived for the client on a shared
+// stray forwards a notification that arrived for the client on a shared
 // stream.
 func (r *relay) stray(method string, params []byte) {
 	if r.passes(r.client.Load(), method, params) {

@@ -41,7 +41,7 @@ type SessionMemory interface {
 
 // ResourceSubscriber makes upstream servers tell when a resource changes,
 // until release is called, and holds the streams of a client's own upstream
-// sessions likewise. release does not block.
+// sessions. release does not block.
 type ResourceSubscriber interface {
 	Subscribe(ctx context.Context, target *upstream.Target, uri string) (release func(), err error)
 	HoldStreams(sessionID string) (release func())

@@ -40,7 +40,7 @@ type Subscriptions struct {
 	closed   bool
 	subs     map[string]map[*subscription]bool      // by project id
 	seen     map[string]listState                   // by project id; what subscribers know
-	told     map[string]map[string]time.Time        // by project id and method; when subscribers were notified last
+	notified map[string]map[string]time.Time        // by project id and method; when subscribers were notified last
 	sessions map[string]*holder                     // by session id
 	holders  map[string]map[string]map[*holder]bool // by server id and URI
 }
@@ -58,7 +58,7 @@ type subscription struct{ deliver func(Notification) }
 func NewSubscriptions(projects Projects, resources ResourceSubscriber, memory SessionMemory) *Subscriptions {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Subscriptions{
-		projects: projects, resources: resources, memory: memory, ctx: ctx, cancel: cancel, subs: map[string]map[*subscription]bool{}, seen: map[string]listState{}, told: map[string]map[string]time.Time{},
+		projects: projects, resources: resources, memory: memory, ctx: ctx, cancel: cancel, subs: map[string]map[*subscription]bool{}, seen: map[string]listState{}, notified: map[string]map[string]time.Time{},
 		sessions: map[string]*holder{}, holders: map[string]map[string]map[*holder]bool{},
 	}
 }
@@ -94,7 +94,7 @@ func (s *Subscriptions) Subscribe(projectID string, deliver func(Notification)) 
 		if len(s.subs[projectID]) == 0 {
 			delete(s.subs, projectID)
 			delete(s.seen, projectID)
-			delete(s.told, projectID)
+			delete(s.notified, projectID)
 		}
 	}
 }
@@ -134,13 +134,13 @@ func (s *Subscriptions) Changed(_ context.Context, topic notify.Topic) error {
 // a list that a server announced turned out to be equal.
 const minRelistTime = time.Second
 
-// Listed passes on that a server of the project announced a changed list, after
+// Listed reports that a server of the project announced a changed list, after
 // that was read. Subscribers that were notified of its change, or of the same
 // kind less than a second ago, aren't notified again.
 func (s *Subscriptions) Listed(projectID, method string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if time.Since(s.told[projectID][method]) >= minRelistTime {
+	if time.Since(s.notified[projectID][method]) >= minRelistTime {
 		s.tell(projectID, Notification{Method: method})
 	}
 }
@@ -149,10 +149,10 @@ func (s *Subscriptions) tell(projectID string, n Notification) {
 	if len(s.subs[projectID]) == 0 {
 		return
 	}
-	if s.told[projectID] == nil {
-		s.told[projectID] = map[string]time.Time{}
+	if s.notified[projectID] == nil {
+		s.notified[projectID] = map[string]time.Time{}
 	}
-	s.told[projectID][n.Method] = time.Now()
+	s.notified[projectID][n.Method] = time.Now()
 	for sub := range s.subs[projectID] {
 		sub.deliver(n)
 	}

@@ -123,7 +123,7 @@ func (l *Levels) Changed(ctx context.Context, topic notify.Topic) error {
 	return l.read(ctx, since)
 }
 
-// read takes in the rows that expire after since, at most as many as are kept.
+// read adopts the rows that expire after since, at most as many as are kept.
 // The caller holds reload.
 func (l *Levels) read(ctx context.Context, since time.Time) error {
 	var rows []models.SessionLevel

@@ -113,7 +113,7 @@ func TestLevelsAreBounded(t *testing.T) {
 				t.Errorf("%d rows behind %s", n, session)
 			}
 		}
-		wantLevel(t, l, "a", "info") // which makes b the oldest
+		wantLevel(t, l, "a", "info") // now b is the oldest
 		set(t, l, "d", "info")
 		for session, want := range map[string]string{"a": "info", "b": "", "c": "info", "d": "info"} {
 			wantLevel(t, l, session, want)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// askStream is the GET stream of a session whose clients can be asked or want
-// log messages. Behind it are the calls of the session, because some upstreams
+// askStream is the GET stream of a session whose clients accept questions or
+// log messages. It serves the calls of the session, because some upstreams
 // ask and log nowhere else in the middle of a call (MCP 2025-03-26, "Listening
 // for Messages from the Server"). It is opened for the first call that can answer and held until
 // there was none for a while; a new one for each call would be refused by
@@ -19,7 +19,7 @@ type askStream struct {
 	transport *streamable
 
 	// Guarded by the mutex of the calls.
-	askable int   // calls in flight that can answer or want log messages
+	askable int   // calls in flight that need the stream
 	held    *hold // nil when nothing is open or to be opened again
 	idle    *time.Timer
 	none    bool // the upstream has no such stream
@@ -43,7 +43,7 @@ func newAskStream(p *Pool, ss *session, s *streamable) *askStream {
 	return &askStream{inFlight: newInFlight(ss.key), pool: p, session: ss, transport: s}
 }
 
-// concerns reports whether a call is to be joined: where clients can be asked
+// concerns reports whether a call is to be joined: where clients accept questions
 // each is, because a question belongs to the only call in flight.
 func (a *askStream) concerns(x *exchange) bool {
 	return !x.aside && (a.session.key.capabilities != "" || x.logs)

@@ -83,8 +83,8 @@ const (
 	maxAskWait = 500 * time.Millisecond
 	// maxAskIdleTime is how long that stream is held without a call.
 	maxAskIdleTime = 30 * time.Second
-	// maxStrayTime is how long after a call a notification on a shared stream
-	// may still belong to it.
+	// maxStrayTime is the maximum time between a call and a notification on a
+	// shared stream that may belong to it.
 	maxStrayTime = 250 * time.Millisecond
 	// maxLevelTime bounds setting the level of log messages before a call.
 	maxLevelTime = 5 * time.Second

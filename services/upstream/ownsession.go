@@ -15,9 +15,9 @@ func own() sessionKey { return sessionKey{capabilities: syncCapabilities, own: t
 // ownClient is the client of the gateway's own requests.
 func ownClient() Client { return Client{Capabilities: []byte(syncCapabilities)} }
 
-// answerWithoutClient answers what an upstream asks the gateway itself, behind
-// which there is no user: without any roots, with a cancelled elicitation, and
-// with an error for sampling. Other requests it leaves to be rejected.
+// answerWithoutClient returns the response to a request of an upstream on the
+// gateway's own session, which has no user: no roots, a cancelled elicitation, an
+// error for sampling, and nothing for other requests, which are rejected.
 func answerWithoutClient(_ context.Context, method string, _ []byte) (result, rpcError []byte) {
 	switch method {
 	case "roots/list":

@@ -272,7 +272,7 @@ func (p *Pool) callOn(ctx context.Context, ss *session, t *Target, r *Request) (
 // were dropped since the start, because they belonged to no client for certain.
 func (p *Pool) Unattributed() int64 { return p.unattributed.Load() }
 
-// OnElicitationComplete makes the pool call completed with the params of each
+// OnElicitationComplete sets completed, which is called with the params of each
 // elicitation/complete that arrives on a shared stream. completed reports
 // whether a client was given that elicitation, and must not block. It must be
 // set before the pool is used.

@@ -2,8 +2,8 @@ package upstream
 
 import "sync"
 
-// HoldStreams keeps the GET streams of a client's own upstream sessions open
-// until release, those of sessions that start meanwhile too: while the client's
+// HoldStreams opens the GET streams of a client's own upstream sessions, present
+// and future ones, and holds them until release: while the client's
 // own stream is open, what an upstream sends between calls reaches it. It does
 // nothing on shared sessions.
 func (p *Pool) HoldStreams(sessionID string) (release func()) {

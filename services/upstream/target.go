@@ -70,8 +70,8 @@ func (t *Target) timeout() time.Duration {
 type Client struct {
 	// SessionID names the client's own session with the gateway. Targets with
 	// one upstream session per client have one for each, and one for each call
-	// of a client without a session. On shared sessions it tells whether calls
-	// are of one client.
+	// of a client without a session. On shared sessions calls with equal ids are
+	// of one client.
 	SessionID string
 	// Capabilities is the raw JSON object of the client capabilities that
 	// the gateway relays for this client; nil means none.
@@ -109,8 +109,8 @@ type Request struct {
 	// Serve is set, those are taken from the GET stream of the session too.
 	Notify func(method string, params []byte)
 
-	// LogLevel is the least severe level of log messages that the client wants,
-	// one of LogLevels; empty if it never asked. A session with a handshake is
+	// LogLevel is the least severe level of log messages for the client, one of
+	// LogLevels; empty if it never set one. A session with a handshake is
 	// set to it before the call. While the call runs the GET stream of the
 	// session is held, on which some upstreams send them.
 	LogLevel string

@@ -41,8 +41,8 @@ type exchange struct {
 	notify        func(method string, params []byte)
 	heard         func(method string, params []byte) // is told of every notification first
 	serve         func(ctx context.Context, method string, params []byte) (result, rpcError []byte)
-	aside         bool      // it asks for nothing in the middle, and no question is about it
-	logs          bool      // its client wants log messages
+	aside         bool      // a request of the gateway's, which causes no question
+	logs          bool      // its client set a level of log messages
 	shared        *inFlight // when set, they answer what the upstream asks
 
 	memory   Memory // nil reserves nothing

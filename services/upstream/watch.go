@@ -16,7 +16,7 @@ import (
 // updated must not block. Set it before Run.
 func (s *Syncer) OnResourceUpdated(updated func(serverID, uri string)) { s.updated = updated }
 
-// OnListed makes the syncer call listed whenever a sync has read what an
+// OnListed sets listed, which is called whenever a sync has read what an
 // upstream announced with a notification of the method, such as
 // ToolsListChanged, whether the list changed or not. listed must not block. Set
 // it before Run.
