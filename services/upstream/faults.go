@@ -13,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"mcpgateway/services/egress"
 	"mcpgateway/services/fault"
 )
 
@@ -78,7 +79,7 @@ func (p place) broken(err error) error {
 		err = u.Err
 	}
 	var op *net.OpError
-	lost := &lostConnection{err: err, unsent: errors.As(err, &op) && op.Op == "dial"}
+	lost := &lostConnection{err: err, unsent: egress.IsUnsent(err) || errors.As(err, &op) && op.Op == "dial"}
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {
 		return fault.Upstream(fault.CodeUpstreamTimeout, "%s could not be reached in time", p).Because(lost)

@@ -60,9 +60,6 @@ const (
 	// maxSettleRounds is how often in a row an upstream is told of one
 	// resource.
 	maxSettleRounds = 10
-	// maxDrainBytes is read behind an answer in an event stream, so that its
-	// connection can be used again.
-	maxDrainBytes = 64 << 10
 )
 
 // Times that bound waiting for an upstream.
@@ -83,8 +80,6 @@ const (
 	maxAskWait = 500 * time.Millisecond
 	// maxAskIdleTime is how long that stream is held without a call.
 	maxAskIdleTime = time.Minute
-	// maxDrainTime bounds reading on behind an answer.
-	maxDrainTime = time.Second
 	// maxIdleTime is how long a session may lie unused.
 	maxIdleTime = 30 * time.Minute
 	// sweepInterval is how often idle sessions are looked for.
