@@ -1,12 +1,12 @@
 package mcp
 
 import (
+	"context"
 	"sync"
 
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/gateway"
-	"mcpgateway/services/lazyctx"
 	"mcpgateway/services/toolset"
 	"mcpgateway/web"
 )
@@ -34,10 +34,10 @@ func (e *Endpoint) answerBatch(c *fiber.Ctx, project *toolset.Snapshot, client *
 			slots <- struct{}{}
 			running.Go(func() {
 				defer func() { <-slots }()
-				ctx := lazyctx.WithCancel(ctx)
-				defer ctx.Cancel()
+				ctx, cancel := context.WithCancel(ctx)
+				defer cancel()
 				if client.SessionID != "" {
-					defer e.running(client, m, ctx)()
+					defer e.running(client, m, cancel)()
 				}
 				result, err := e.handle(ctx, project, client, m, nil)
 				if err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"mcpgateway/services/access"
 	"mcpgateway/services/gateway"
-	"mcpgateway/services/lazyctx"
 	"mcpgateway/services/toolset"
 	"mcpgateway/web"
 )
@@ -21,7 +20,8 @@ import (
 type exchange struct {
 	endpoint *Endpoint
 	request  *fiber.Ctx // until it is answered
-	ctx      *lazyctx.Context
+	ctx      context.Context
+	cancel   context.CancelFunc
 	client   *gateway.Client
 	call     runningCall
 	session  *liveSession // nil for clients without one
@@ -37,9 +37,10 @@ type exchange struct {
 // answerLazily answers a request of a client that takes streams. only says
 // that it takes nothing else.
 func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message, only bool) error {
-	x := &exchange{endpoint: e, request: c, client: client, ctx: lazyctx.WithCancel(c.UserContext())}
-	x.call = runningCall{id: m.id, ctx: x.ctx}
-	defer x.ctx.Cancel()
+	x := &exchange{endpoint: e, request: c, client: client}
+	x.ctx, x.cancel = context.WithCancel(c.UserContext())
+	defer x.cancel()
+	x.call = runningCall{id: m.id, cancel: x.cancel}
 	client.Notify = x.notify
 	switch {
 	case client.Stateless():
@@ -87,7 +88,7 @@ func (x *exchange) open() (*web.Stream, error) {
 	stream := web.NewStream(x.request, web.StreamOptions{KeepAlive: x.endpoint.KeepAlive, Closed: func() {
 		free()
 		if x.client.Stateless() {
-			x.ctx.Cancel()
+			x.cancel()
 		}
 	}})
 	stream.AnswerAhead(x.request)
@@ -127,7 +128,7 @@ func (x *exchange) end() *web.Stream {
 
 // lost ends the call and the stream because the client went away.
 func (x *exchange) lost() {
-	x.ctx.Cancel()
+	x.cancel()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.gone = true

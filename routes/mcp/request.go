@@ -14,7 +14,6 @@ import (
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
-	"mcpgateway/services/lazyctx"
 	"mcpgateway/services/toolset"
 	"mcpgateway/web"
 )
@@ -235,14 +234,14 @@ func (e *Endpoint) answerJSON(c *fiber.Ctx, project *toolset.Snapshot, client *g
 	case !streams(m.method):
 	case client.Stateless():
 		// To go away is how a stateless client cancels (MCP 2026-07-28, "Cancellation").
-		cancellable := lazyctx.WithCancel(ctx)
-		defer cancellable.Cancel()
-		defer web.WatchDisconnect(c, cancellable.Cancel)()
+		cancellable, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer web.WatchDisconnect(c, cancel)()
 		ctx = cancellable
 	case client.SessionID != "":
-		cancellable := lazyctx.WithCancel(ctx)
-		defer cancellable.Cancel()
-		defer e.running(client, m, cancellable)()
+		cancellable, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer e.running(client, m, cancel)()
 		ctx = cancellable
 	}
 	event := web.EventOf(c)
@@ -270,9 +269,9 @@ func answer(c *fiber.Ctx, client *gateway.Client, m *message, result []byte, err
 const sentInParts = 64 << 10
 
 // running notes the request for notifications/cancelled until done is called.
-func (e *Endpoint) running(client *gateway.Client, m *message, ctx *lazyctx.Context) (done func()) {
+func (e *Endpoint) running(client *gateway.Client, m *message, cancel context.CancelFunc) (done func()) {
 	session := e.live.enter(client.SessionID)
-	call := &runningCall{id: m.id, ctx: ctx}
+	call := &runningCall{id: m.id, cancel: cancel}
 	session.begin(call)
 	return func() {
 		session.done(call)

@@ -14,7 +14,6 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/lazyctx"
 )
 
 // Pool holds the sessions with all upstream servers. It is safe for concurrent
@@ -180,8 +179,8 @@ const (
 // with runs one use of a target within its time-out and explains its failure.
 func (p *Pool) with(parent context.Context, t *Target, f purpose, use func(context.Context, *server) error) error {
 	started := time.Now()
-	ctx := lazyctx.WithDeadline(parent, started.Add(t.timeout()))
-	defer ctx.Cancel()
+	ctx, cancel := context.WithDeadline(parent, started.Add(t.timeout()))
+	defer cancel()
 	if err := parent.Err(); err != nil {
 		return explain(parent, t, started, err)
 	}
