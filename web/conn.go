@@ -3,28 +3,21 @@ package web
 import (
 	"net"
 	"syscall"
-	"time"
-
-	"mcpgateway/services/rawconn"
 )
 
-// Listener returns a listener whose connections let a handler answer by itself
-// (Stream.AnswerAhead) and serve further requests afterwards. Apps of New serve
-// on one.
-func Listener(l net.Listener) net.Listener { return listener{l, rawconn.NewPace()} }
+// Listener returns a listener whose connections read ahead. Apps of New serve on
+// one.
+func Listener(l net.Listener) net.Listener { return listener{l} }
 
-type listener struct {
-	net.Listener
-	pace *rawconn.Pace
-}
+type listener struct{ net.Listener }
 
-// Accept is of net.Listener.
+// Accept implements net.Listener.
 func (l listener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: rawconn.New(c, l.pace)}, nil
+	return &conn{Conn: c}, nil
 }
 
 // firstRead is how many bytes are read at once when the server asks for the
@@ -32,17 +25,11 @@ func (l listener) Accept() (net.Conn, error) {
 const firstRead = 4 << 10
 
 // conn is a client's connection as the server has it. Only the goroutine that
-// serves it reads and writes through it, but for streams that are answered
-// ahead, which write while that one waits.
+// serves it reads through it.
 type conn struct {
 	net.Conn
 	first []byte // room for what comes with the first byte of a request
 	ahead []byte // what of it the server has not asked for yet
-
-	answered bool // a handler did; what the server writes next is not sent
-
-	deadline time.Time // of reading, as the server wants it
-	set      time.Time // as the system has it
 
 	ip string // of the other end, once somebody asked
 }
@@ -55,7 +42,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		if c.first == nil {
 			c.first = make([]byte, firstRead)
 		}
-		n, err := c.read(c.first)
+		n, err := c.Conn.Read(c.first)
 		if n == 0 {
 			return 0, err
 		}
@@ -66,52 +53,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		c.ahead = c.ahead[n:]
 		return n, nil
 	}
-	return c.read(p)
-}
-
-// deadlineSlack is how much earlier than the server wants it a read may end, a
-// little of its half minute and more.
-const deadlineSlack = time.Second
-
-// SetReadDeadline is of net.Conn, for the server. It sets one before and one
-// behind the first byte of every request, most of which no read waits for; so
-// the system is told of it by a read, and only when it makes a difference.
-func (c *conn) SetReadDeadline(t time.Time) error {
-	c.deadline = t
-	return nil
-}
-
-// SetDeadline is of net.Conn.
-func (c *conn) SetDeadline(t time.Time) error {
-	c.deadline, c.set = t, t
-	return c.Conn.SetDeadline(t)
-}
-
-// setReadDeadlineNow sets a deadline that holds for reads under way.
-func (c *conn) setReadDeadlineNow(t time.Time) error {
-	c.set = t
-	return c.Conn.SetReadDeadline(t)
-}
-
-// read reads until the deadline.
-func (c *conn) read(p []byte) (int, error) {
-	early := c.deadline.Sub(c.set)
-	if c.deadline.IsZero() != c.set.IsZero() || early < 0 || early >= deadlineSlack {
-		if err := c.setReadDeadlineNow(c.deadline); err != nil {
-			return 0, err
-		}
-	}
 	return c.Conn.Read(p)
-}
-
-// Write is of io.Writer. The server's own answer to a request that a handler
-// answered is short and comes as one piece, before the next request is read.
-func (c *conn) Write(p []byte) (int, error) {
-	if c.answered {
-		c.answered = false
-		return len(p), nil
-	}
-	return c.Conn.Write(p)
 }
 
 // SyscallConn is of syscall.Conn. It returns an error for connections that are

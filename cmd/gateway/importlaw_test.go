@@ -95,9 +95,9 @@ func importLaws() []importLaw {
 			forbids: ours(not(in("static"))),
 		},
 		{
-			says:    "web is how HTTP is spoken: of ours it knows views/ui, static, faults, raw JSON and raw connections",
+			says:    "web is how HTTP is spoken: of ours it knows views/ui, static, faults and raw JSON",
 			binds:   shipped(in("web")),
-			forbids: anyOf(isDatabase, ours(not(in("web", "views/ui", "static", "services/fault", "services/rawjson", "services/rawconn")))),
+			forbids: anyOf(isDatabase, ours(not(in("web", "views/ui", "static", "services/fault", "services/rawjson")))),
 		},
 		{
 			says:    "routes bind, call and answer: no database, no migration, no command",
