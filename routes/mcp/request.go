@@ -144,7 +144,7 @@ func (e *Endpoint) locate(c *fiber.Ctx) (*toolset.Snapshot, error) {
 // counted, because clients learn from the refusal of one that expired to renew
 // it.
 func (e *Endpoint) authenticate(c *fiber.Ctx, project *toolset.Snapshot) (access.Principal, error) {
-	presented := web.Header(c, keptAuthorization)
+	presented := c.Get(fiber.HeaderAuthorization)
 	principal, err := e.Auth.Authenticate(c.UserContext(), &project.Project, presented)
 	if err == nil && !principal.Known() {
 		err = fault.Unauthorized()
@@ -209,7 +209,7 @@ func (e *Endpoint) post(c *fiber.Ctx, project *toolset.Snapshot, principal acces
 	case m.method == "subscriptions/listen" && client.Stateless():
 		return e.listen(c, project, client, m)
 	}
-	named, only := web.AcceptsEventStream(web.Header(c, keptAccept))
+	named, only := web.AcceptsEventStream(c.Get(fiber.HeaderAccept))
 	if named && streams(m.method) && c.Request().Header.IsHTTP11() {
 		return e.answerLazily(c, project, client, m, only)
 	}
