@@ -1,8 +1,10 @@
 package admin
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -36,6 +38,7 @@ func (a *Servers) editForm(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Se
 	props.Seen, props.CredentialsSeen = seen(behaviourOf(&s)), seen(credentialsKept(&s))
 	if props.Errors == nil {
 		props.Alias, props.URL, props.Transport, props.Timeout = s.Alias, s.URL, string(s.Transport), seconds(s.TimeoutMS)
+		props.MaxConcurrent = strconv.FormatInt(s.MaxConcurrent, 10)
 		props.SessionMode, props.DefinitionPolicy = string(s.SessionMode), string(s.DefinitionPolicy)
 	}
 	if props.CredentialErrors == nil {
@@ -57,7 +60,7 @@ func (a *Servers) Save(c *fiber.Ctx) error {
 	}
 	props := views.ServerEditProps{
 		Alias: strings.TrimSpace(posted(c, "alias")), URL: strings.TrimSpace(posted(c, "url")), Transport: posted(c, "transport"),
-		Timeout: posted(c, "timeout"), SessionMode: posted(c, "sessionMode"), DefinitionPolicy: posted(c, "definitionPolicy"),
+		Timeout: posted(c, "timeout"), MaxConcurrent: strings.TrimSpace(posted(c, "maxConcurrent")), SessionMode: posted(c, "sessionMode"), DefinitionPolicy: posted(c, "definitionPolicy"),
 	}
 	d := &projects.ServerDeclaration{
 		URL: &props.URL, Transport: transportOf(c, "transport"),
@@ -65,9 +68,13 @@ func (a *Servers) Save(c *fiber.Ctx) error {
 	}
 	ms, ok := readSeconds(props.Timeout)
 	d.TimeoutMS = &ms
+	concurrent, wrong := strconv.ParseInt(props.MaxConcurrent, 10, 64)
+	d.MaxConcurrent = &concurrent
 	switch person := web.PersonOf(c); {
 	case !ok:
 		err = fault.Validation(map[string]string{"timeout": "use a number of seconds"})
+	case wrong != nil:
+		err = fault.Validation(map[string]string{"maxConcurrent": fmt.Sprintf("use a number from %d to %d", projects.MinConcurrent, projects.MaxConcurrent)})
 	case projects.TouchesCredentials(server.Config, d) && (person == nil || a.need(person.AuthenticatedAt) != nil):
 		err = fault.Validation(map[string]string{"url": "stored credentials are sent to this address: confirm who you are first"})
 	default:
@@ -86,13 +93,14 @@ func (a *Servers) Save(c *fiber.Ctx) error {
 
 // behaviourOf returns what the form of the address and behaviour changes.
 func behaviourOf(s *models.Server) any {
-	return []any{s.Alias, s.URL, s.Transport, s.TimeoutMS, s.SessionMode, s.DefinitionPolicy}
+	return []any{s.Alias, s.URL, s.Transport, s.TimeoutMS, s.MaxConcurrent, s.SessionMode, s.DefinitionPolicy}
 }
 
 func behaviourSettings(s *models.Server, entered views.ServerEditProps) []setting {
 	return []setting{
 		{"Alias", s.Alias, entered.Alias}, {"Address", s.URL, entered.URL}, {"Transport", string(s.Transport), entered.Transport},
-		{"Longest call in seconds", seconds(s.TimeoutMS), entered.Timeout}, {"Sessions", string(s.SessionMode), entered.SessionMode},
+		{"Longest call in seconds", seconds(s.TimeoutMS), entered.Timeout},
+		{"Calls at once", strconv.FormatInt(s.MaxConcurrent, 10), entered.MaxConcurrent}, {"Sessions", string(s.SessionMode), entered.SessionMode},
 		{"New and changed tools", string(s.DefinitionPolicy), entered.DefinitionPolicy},
 	}
 }

@@ -40,7 +40,7 @@ func (g *Gateway) forward(ctx context.Context, client *Client, out *outgoing) (*
 	r := g.newRelay(client, out.params)
 	request := &upstream.Request{
 		Method: out.method, ParamHeaders: out.headers, Notify: r.notify,
-		Client: upstream.Client{SessionID: client.SessionID, Capabilities: capabilities, TraceParent: client.TraceParent, TraceState: client.TraceState},
+		Client: upstream.Client{SessionID: client.SessionID, Caller: client.Principal.ID(), Capabilities: capabilities, TraceParent: client.TraceParent, TraceState: client.TraceState},
 	}
 	if client.Notify == nil {
 		request.Notify = nil

@@ -47,6 +47,6 @@ func (g *Gateway) setUpstreamLevel(ctx context.Context, client *Client, server *
 	g.levels.mu.Unlock()
 	_, _ = g.Upstreams.Call(ctx, server.Target, &upstream.Request{
 		Method: "logging/setLevel", Params: append(append([]byte(`{"level":`), rawjson.Quote(client.LogLevel)...), '}'),
-		Client: upstream.Client{SessionID: client.SessionID, Capabilities: relayedCapabilities(client)},
+		Client: upstream.Client{SessionID: client.SessionID, Caller: client.Principal.ID(), Capabilities: relayedCapabilities(client)},
 	})
 }

@@ -32,10 +32,11 @@ const (
 	// maxSchemaDepth is how deep header annotations are looked for.
 	maxSchemaDepth = 64
 
-	// maxCalls is the number of calls to one server that this process has
-	// under way at once, and maxWaiting that of those that wait for a turn.
-	maxCalls   = 64
-	maxWaiting = 256
+	// defaultConcurrent is the number of calls to one server that this process
+	// has under way at once where the target sets none, and maxWaiting that of
+	// those that wait for a turn.
+	defaultConcurrent = 512
+	maxWaiting        = 1024
 	// maxFailures is how many exchanges in a row fail on the way before calls
 	// are kept away from a server.
 	maxFailures = 5
