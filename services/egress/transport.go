@@ -45,6 +45,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	message := messages.Get().(*bytes.Buffer)
 	defer recycle(message)
+	message.Grow(int(max(0, req.ContentLength)) + headRoom)
 	if err := req.Write(message); err != nil {
 		return nil, fmt.Errorf("write the request: %w", err)
 	}
@@ -146,8 +147,12 @@ func originOf(u *url.URL) origin {
 	return origin{scheme, strings.ToLower(address)}
 }
 
-// maxPooledMessage is the capacity of the largest reused buffer, in bytes.
-const maxPooledMessage = 64 << 10
+// headRoom is the capacity that a request needs besides its body, mostly, and
+// maxPooledMessage that of the largest reused buffer, in bytes.
+const (
+	headRoom         = 1 << 10
+	maxPooledMessage = 256 << 10
+)
 
 // messages holds buffers for rendered requests.
 var messages = sync.Pool{New: func() any { return new(bytes.Buffer) }}

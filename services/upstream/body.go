@@ -5,13 +5,15 @@ import (
 	"io"
 )
 
-// Pieces in which a body is read whose length is unknown, or long and only
-// claimed: nobody makes the gateway set aside more than was sent.
+// Pieces in which a body of unknown length is read.
 const (
 	minPiece = 512
 	maxPiece = 1 << 20
-	trusted  = 64 << 10 // a length that is set aside at once
 )
+
+// trusted is the number of bytes that are allocated because of a claimed length
+// alone. More is allocated only as it arrives.
+const trusted = 128 << 10
 
 // errTooLong says that a body is longer than it may be.
 var errTooLong = errors.New("the body is too long")
@@ -24,10 +26,8 @@ func readBounded(r io.Reader, length, max int64) ([]byte, error) {
 	if length > max {
 		return nil, errTooLong
 	}
-	if 0 <= length && length <= trusted {
-		body := make([]byte, length)
-		_, err := io.ReadFull(r, body)
-		return body, err
+	if length >= 0 {
+		return readClaimed(r, int(length))
 	}
 	var pieces [][]byte
 	var read int64
@@ -40,9 +40,6 @@ func readBounded(r io.Reader, length, max int64) ([]byte, error) {
 		case read > max:
 			return nil, errTooLong
 		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-			if length >= 0 && read < length {
-				return nil, io.ErrUnexpectedEOF
-			}
 			if len(pieces) == 1 {
 				return pieces[0], nil
 			}
@@ -54,5 +51,23 @@ func readBounded(r io.Reader, length, max int64) ([]byte, error) {
 		case err != nil:
 			return nil, err
 		}
+	}
+}
+
+// readClaimed reads a body of the length. What it allocates is at most trusted
+// bytes, or twice of what has arrived.
+func readClaimed(r io.Reader, length int) ([]byte, error) {
+	body, read := make([]byte, min(length, trusted)), 0
+	for {
+		n, err := io.ReadFull(r, body[read:])
+		if read += n; err != nil || read == length {
+			if errors.Is(err, io.EOF) && length > 0 {
+				err = io.ErrUnexpectedEOF
+			}
+			return body[:read], err
+		}
+		grown := make([]byte, min(2*read, length))
+		copy(grown, body)
+		body = grown
 	}
 }
