@@ -61,7 +61,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, unsentError{err}
 		}
 		resp, err := c.roundTrip(req, message.Bytes())
-		if c.reused && IsUnsent(err) {
+		if err != nil && c.reused && IsUnsent(err) {
 			continue
 		}
 		return resp, err
