@@ -84,7 +84,6 @@ unit: ## all Go tests, quick: no race detector, unchanged packages from the cach
 .PHONY: race
 race: ## all Go tests, end to end included, with the race detector
 	CGO_ENABLED=1 $(CLUSTER) $(GO) test -race -count=1 -timeout 10m ./...
-	$(GO) test -count=1 -timeout 10m ./services/rawconn # which calls the system in another way then
 
 .PHONY: e2e
 e2e: ## only the real binary with real clients and real upstream servers
@@ -144,7 +143,7 @@ fuzz: ## every fuzz target, one after another, a minute each
 # Nothing else should run meanwhile. FLAGS go to the program, for example
 # FLAGS='-rounds 1 -d 300ms'.
 .PHONY: bench
-bench: build ## measure speed and growth and write them into README.md, ten minutes
+bench: build ## measure speed and growth and write them into README.md, twenty minutes
 	$(GO) build -o bin/bench ./cmd/bench
 	bin/bench report -gateway bin/gateway -into README.md $(FLAGS)
 

@@ -49,7 +49,7 @@ func TestRowsComeBackAsTheyWereWritten(t *testing.T) {
 			Transport: models.TransportSSE, AuthType: models.UpstreamAuthBearer, AuthBearer: "${MCP_UPSTREAM_TOKEN}",
 			Headers:      models.StringMap{"X-Api-Key": "v1:k:abc", "": "<&>", "quote\"": "\\"},
 			AllowedTools: models.StringList{"*"}, DenyTools: models.StringList{"delete_*", "", "ü?"},
-			Enabled: true, TimeoutMS: 60_000, SessionMode: models.SessionPerClient, DefinitionPolicy: models.PolicyApprove,
+			Enabled: true, TimeoutMS: 60_000, MaxConcurrent: 4096, SessionMode: models.SessionPerClient, DefinitionPolicy: models.PolicyApprove,
 			OAuthClientID: "client", OAuthClientSecret: "v1:k:def", OAuthScopes: models.StringList{"mcp:read"},
 			ConfigVersion: 1<<62 + 1, CreatedAt: at, UpdatedAt: at,
 		},

@@ -12,18 +12,12 @@ import (
 const firstRead = 4 << 10
 
 // conn is a client's connection as the server has it. Only the goroutine that
-// serves it reads and writes through it, but for streams that are answered
-// ahead, which write while that one waits.
+// serves it reads through it.
 type conn struct {
 	net.Conn
 	leave func() // frees the slot of the connection
 
 	ahead []byte // read with the first byte of a request and not requested yet
-
-	answered bool // a handler did; what the server writes next is not sent
-
-	deadline time.Time // of reading, as the server wants it
-	set      time.Time // as the system has it
 
 	ip string // of the other end, once somebody asked
 
@@ -33,8 +27,7 @@ type conn struct {
 	waited time.Duration
 
 	mu       sync.Mutex
-	explicit bool      // the write deadline was set by SetWriteDeadline
-	setWrite time.Time // the write deadline as the system has it
+	explicit bool // the write deadline was set by SetWriteDeadline
 }
 
 // Read implements io.Reader. Before its first request the server requests one
@@ -43,7 +36,7 @@ type conn struct {
 func (c *conn) Read(p []byte) (int, error) {
 	if len(c.ahead) == 0 && len(p) == 1 {
 		first := make([]byte, firstRead)
-		n, err := c.read(first)
+		n, err := c.Conn.Read(first)
 		if n == 0 {
 			return 0, err
 		}
@@ -56,45 +49,15 @@ func (c *conn) Read(p []byte) (int, error) {
 		}
 		return n, nil
 	}
-	return c.read(p)
-}
-
-// deadlineSlack is how much earlier a read, and how much later a write, may end
-// than at its deadline.
-const deadlineSlack = time.Second
-
-// SetReadDeadline implements net.Conn, for the server. It sets one before and one
-// behind the first byte of every request, most of which no read waits for; so
-// the system is told of it by a read, and only when it makes a difference.
-func (c *conn) SetReadDeadline(t time.Time) error {
-	c.deadline = t
-	return nil
+	return c.Conn.Read(p)
 }
 
 // SetDeadline implements net.Conn.
 func (c *conn) SetDeadline(t time.Time) error {
-	c.deadline, c.set = t, t
 	if err := c.SetWriteDeadline(t); err != nil {
 		return err
 	}
 	return c.Conn.SetReadDeadline(t)
-}
-
-// setReadDeadlineNow sets a deadline that holds for reads under way.
-func (c *conn) setReadDeadlineNow(t time.Time) error {
-	c.set = t
-	return c.Conn.SetReadDeadline(t)
-}
-
-// read reads until the deadline.
-func (c *conn) read(p []byte) (int, error) {
-	early := c.deadline.Sub(c.set)
-	if c.deadline.IsZero() != c.set.IsZero() || early < 0 || early >= deadlineSlack {
-		if err := c.setReadDeadlineNow(c.deadline); err != nil {
-			return 0, err
-		}
-	}
-	return c.Conn.Read(p)
 }
 
 // Bounds of writing: a client has writeTime to read writePiece bytes.
@@ -103,15 +66,9 @@ const (
 	writePiece = 64 << 10
 )
 
-// Write implements io.Writer. The server's own response to a request that a
-// handler responded to is short and comes as one piece, before the next request is
-// read; it is dropped. Writing fails when the client takes too long to read,
-// unless SetWriteDeadline has set another limit.
+// Write implements io.Writer. Writing fails when the client takes too long to
+// read, unless SetWriteDeadline has set another limit.
 func (c *conn) Write(p []byte) (n int, err error) {
-	if c.answered {
-		c.answered = false
-		return len(p), nil
-	}
 	for {
 		piece := p[n:min(n+writePiece-c.sent, len(p))]
 		began := time.Now()
@@ -131,20 +88,14 @@ func (c *conn) Write(p []byte) (n int, err error) {
 	}
 }
 
-// allowWrite sets the deadline of the next write, unless the present one is
-// late enough.
+// allowWrite sets the deadline of the next write.
 func (c *conn) allowWrite(now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.explicit {
 		return nil
 	}
-	earliest := now.Add(writeTime - c.waited)
-	if !c.setWrite.Before(earliest) && c.setWrite.Sub(earliest) <= deadlineSlack {
-		return nil
-	}
-	c.setWrite = earliest.Add(deadlineSlack)
-	return c.Conn.SetWriteDeadline(c.setWrite)
+	return c.Conn.SetWriteDeadline(now.Add(writeTime - c.waited))
 }
 
 // SetWriteDeadline implements net.Conn. It replaces the limit of Write, also
@@ -152,7 +103,7 @@ func (c *conn) allowWrite(now time.Time) error {
 func (c *conn) SetWriteDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.explicit, c.setWrite = !t.IsZero(), t
+	c.explicit = !t.IsZero()
 	return c.Conn.SetWriteDeadline(t)
 }
 

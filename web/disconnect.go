@@ -3,11 +3,10 @@ package web
 import (
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
-
-	"mcpgateway/services/rawconn"
 )
 
 // watchAfter is how long a request runs before its connection is watched. Most
@@ -38,8 +37,12 @@ type disconnectWatch struct {
 
 func (w *disconnectWatch) run(gone func()) {
 	defer close(w.ended)
-	raw := rawconn.Of(w.conn)
-	if raw == nil || !w.waitWithoutDeadline() {
+	socket, ok := w.conn.(syscall.Conn)
+	if !ok {
+		return
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil || !w.waitWithoutDeadline() {
 		return
 	}
 	// Read waits until the connection is readable and asks again as long as
@@ -54,7 +57,7 @@ func (w *disconnectWatch) run(gone func()) {
 func (w *disconnectWatch) waitWithoutDeadline() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return !w.stopped && w.setReadDeadline(time.Time{}) == nil
+	return !w.stopped && w.conn.SetReadDeadline(time.Time{}) == nil
 }
 
 func (w *disconnectWatch) stop() {
@@ -63,16 +66,8 @@ func (w *disconnectWatch) stop() {
 	}
 	w.mu.Lock()
 	w.stopped = true
-	_ = w.setReadDeadline(time.Unix(1, 0)) // fails on a closed connection, whose watch has ended
+	_ = w.conn.SetReadDeadline(time.Unix(1, 0)) // fails on a closed connection, whose watch has ended
 	w.mu.Unlock()
 	<-w.ended
-	_ = w.setReadDeadline(time.Time{})
-}
-
-// setReadDeadline sets a deadline that holds for a read under way.
-func (w *disconnectWatch) setReadDeadline(t time.Time) error {
-	if own, ok := w.conn.(*conn); ok {
-		return own.setReadDeadlineNow(t)
-	}
-	return w.conn.SetReadDeadline(t)
+	_ = w.conn.SetReadDeadline(time.Time{})
 }

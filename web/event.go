@@ -48,14 +48,6 @@ type requestLine struct {
 // HeaderRequestID carries the id of a request in its answer.
 const HeaderRequestID = "X-Request-Id"
 
-var headerRequestID = []byte(HeaderRequestID)
-
-// name tells the client the id of its request.
-func (e *Event) name(c *fiber.Ctx) {
-	var id [uuidSize]byte
-	c.Response().Header.SetCanonical(headerRequestID, append(id[:0], e.RequestID...))
-}
-
 // eventKey is under what a request keeps its event.
 type eventKey struct{}
 
@@ -64,7 +56,7 @@ func EventOf(c *fiber.Ctx) *Event {
 	if e, ok := c.Locals(eventKey{}).(*Event); ok {
 		return e
 	}
-	return beginEvent(c, new(idBatch).next(), time.Now())
+	return beginEvent(c, newRequestID(), time.Now())
 }
 
 // beginEvent gives a request that began at start its event.
@@ -132,21 +124,20 @@ func withoutKeys(s string) string {
 
 // logRequests writes one line per request, with its client's address, and has it
 // counted and recorded; counter and spans may be nil.
-func logRequests(log *requestLog, trusted proxies, counter RequestCounter, spans Spans) fiber.Handler {
+func logRequests(log requestLog, trusted proxies, counter RequestCounter, spans Spans) fiber.Handler {
 	write := func(e *Event) {
 		log.write(e)
 		if spans != nil {
 			e.report(spans)
 		}
 	}
-	ids := newRequestIDs()
 	return func(c *fiber.Ctx) error {
-		e := beginEvent(c, ids.next(), beganAt(c))
+		e := beginEvent(c, newRequestID(), beganAt(c))
 		e.proxies = trusted
 		if spans != nil {
 			e.sample(spans)
 		}
-		e.name(c)
+		c.Set(HeaderRequestID, e.RequestID)
 		if err := c.Next(); err != nil {
 			// Answered here, so that the line knows the final status.
 			if err := c.App().ErrorHandler(c, err); err != nil {

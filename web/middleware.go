@@ -45,14 +45,14 @@ var (
 
 // unreadable gives the answers to requests that could not be read at all, for
 // which no middleware runs, the same headers and log line as all others.
-func unreadable(answer fiber.ErrorHandler, https bool, log *requestLog) fiber.ErrorHandler {
+func unreadable(answer fiber.ErrorHandler, https bool, log requestLog) fiber.ErrorHandler {
 	return func(c *fiber.Ctx, err error) error {
 		if c.Locals(eventKey{}) != nil {
 			return answer(c, err)
 		}
 		event := EventOf(c)
 		setSecureHeaders(c, https)
-		event.name(c)
+		c.Set(HeaderRequestID, event.RequestID)
 		err = answer(c, err)
 		event.line = requestLine{ctx: c.UserContext(), method: c.Method(), path: c.Path(), ip: ClientIP(c), status: c.Response().StatusCode()}
 		event.end = time.Now()

@@ -15,29 +15,22 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// lineTaker is a handler that takes lines by itself, or leaves them to Handle.
-type lineTaker struct {
+// recorder is a handler that notes what it is given.
+type recorder struct {
 	slog.Handler
-	takes    bool
-	lines    *[]string // what WriteLine was given
-	recorded *[]string // what Handle was given
+	lines *[]string
 }
 
-func (h lineTaker) WriteLine(at time.Time, level slog.Level, message string, attrs []slog.Attr) bool {
-	if d := time.Since(at); d < 0 || d > time.Hour {
-		*h.lines = append(*h.lines, "at "+at.String())
+func (h recorder) Handle(_ context.Context, r slog.Record) error {
+	if d := time.Since(r.Time); d < 0 || d > time.Hour {
+		*h.lines = append(*h.lines, "at "+r.Time.String())
 	}
-	*h.lines = append(*h.lines, level.String()+" "+message+" "+described(attrs))
-	return h.takes
-}
-
-func (h lineTaker) Handle(_ context.Context, r slog.Record) error {
 	var attrs []slog.Attr
 	r.Attrs(func(a slog.Attr) bool {
 		attrs = append(attrs, a)
 		return true
 	})
-	*h.recorded = append(*h.recorded, r.Level.String()+" "+r.Message+" "+described(attrs))
+	*h.lines = append(*h.lines, r.Level.String()+" "+r.Message+" "+described(attrs))
 	return nil
 }
 
@@ -52,9 +45,7 @@ func described(attrs []slog.Attr) (text string) {
 	return text
 }
 
-// TestLinesNeedNoRecord shows that a log's handler may take the lines of
-// requests by itself, and that it gets the ones that it leaves as records.
-func TestLinesNeedNoRecord(t *testing.T) {
+func TestRequestLines(t *testing.T) {
 	const begin = "request_id=String trace_id=String method=GET path="
 	want := []string{
 		"INFO request " + begin + "/ok status=200 ms=Float64 ip=0.0.0.0 project=p rpc=tools/call tool=a__b upstream=a ",
@@ -65,32 +56,23 @@ func TestLinesNeedNoRecord(t *testing.T) {
 		"ERROR request " + begin + "/metrics status=503 ms=Float64 ip=0.0.0.0 code=UNAVAILABLE error=" + context.DeadlineExceeded.Error() + " ",
 		"INFO request " + begin + "/ok status=200 ms=Float64 ip=0.0.0.0 project=p rpc=tools/call tool=a__b upstream=a ",
 	}
-	for _, takes := range []bool{true, false} {
-		var lines, recorded []string
-		handler := lineTaker{slog.NewTextHandler(&logged{}, &slog.HandlerOptions{Level: slog.LevelDebug}), takes, &lines, &recorded}
-		app, _ := newApp(t, func(o *web.Options) { o.Log = slog.New(handler) })
-		app.Get("/ok", func(c *fiber.Ctx) error {
-			e := web.EventOf(c)
-			e.Project, e.Method, e.Tool, e.Upstream = "p", "tools/call", "a__b", "a"
-			return nil
-		})
-		app.Get("/broken", func(*fiber.Ctx) error { return fault.Conflict("no").Because(context.DeadlineExceeded) })
-		app.Get("/healthz", func(*fiber.Ctx) error { return nil })
-		ending := fault.New(fault.KindUnavailable, fault.CodeUnavailable, "not ready")
-		app.Get("/readyz", func(*fiber.Ctx) error { return ending })
-		app.Get("/metrics", func(*fiber.Ctx) error { return ending.Because(context.DeadlineExceeded) })
-		for _, path := range []string{"/ok", "/broken", "/unknown", "/healthz", "/readyz", "/metrics", "/ok"} {
-			webtest.Send(t, app, webtest.Case{Path: path})
-		}
-		if diff := cmp.Diff(want, lines); diff != "" {
-			t.Errorf("takes %v: lines (-want +got):\n%s", takes, diff)
-		}
-		records := want
-		if takes {
-			records = nil
-		}
-		if diff := cmp.Diff(records, recorded); diff != "" {
-			t.Errorf("takes %v: records (-want +got):\n%s", takes, diff)
-		}
+	var lines []string
+	handler := recorder{slog.NewTextHandler(&logged{}, &slog.HandlerOptions{Level: slog.LevelDebug}), &lines}
+	app, _ := newApp(t, func(o *web.Options) { o.Log = slog.New(handler) })
+	app.Get("/ok", func(c *fiber.Ctx) error {
+		e := web.EventOf(c)
+		e.Project, e.Method, e.Tool, e.Upstream = "p", "tools/call", "a__b", "a"
+		return nil
+	})
+	app.Get("/broken", func(*fiber.Ctx) error { return fault.Conflict("no").Because(context.DeadlineExceeded) })
+	app.Get("/healthz", func(*fiber.Ctx) error { return nil })
+	ending := fault.New(fault.KindUnavailable, fault.CodeUnavailable, "not ready")
+	app.Get("/readyz", func(*fiber.Ctx) error { return ending })
+	app.Get("/metrics", func(*fiber.Ctx) error { return ending.Because(context.DeadlineExceeded) })
+	for _, path := range []string{"/ok", "/broken", "/unknown", "/healthz", "/readyz", "/metrics", "/ok"} {
+		webtest.Send(t, app, webtest.Case{Path: path})
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
 	}
 }

@@ -25,7 +25,7 @@ type Options struct {
 	Names          *Names
 	HTTPS          bool           // the public URL is https
 	TrustedProxies []netip.Prefix // whose X-Forwarded-* and Forwarded headers are read
-	Log            *slog.Logger   // its handler may be a LineWriter
+	Log            *slog.Logger
 	ErrorPage      ErrorPage
 	Requests       RequestCounter // nil counts nothing
 	Draining       func() bool    // whether the process is about to end; nil is never
@@ -41,7 +41,7 @@ func New(o Options) *fiber.App {
 	for i, p := range o.TrustedProxies {
 		schemeProxies[i] = p.String()
 	}
-	log := newRequestLog(o.Log)
+	log := requestLog{o.Log}
 	config := fiber.Config{
 		AppName:   "gateway",
 		BodyLimit: MaxBody,

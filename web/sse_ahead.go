@@ -15,22 +15,15 @@ func (s *Stream) AnswerAhead(c *fiber.Ctx) {
 	s.announce(c)
 	header := &c.Response().Header
 	header.SetContentLength(-1)
-	if _, ok := s.conn.(*conn); !ok {
-		header.SetConnectionClose()
-	}
+	header.SetConnectionClose()
 	s.written = make(chan struct{})
 	go s.writeAhead(header.Header())
 }
 
 // Wait returns when the last byte of a stream that was answered ahead is sent
-// or cannot be. The server does not answer once more.
+// or cannot be. The server does not respond again, and closes the connection.
 func (s *Stream) Wait(c *fiber.Ctx) {
 	<-s.written
-	c.Response().ResetBody()
-	if own, ok := s.conn.(*conn); ok {
-		own.answered = true
-		return
-	}
 	c.Context().HijackSetNoResponse(true)
 	c.Context().Hijack(func(net.Conn) {}) // the server closes the connection then
 }

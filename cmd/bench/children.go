@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"flag"
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"strings"
 
 	"mcpgateway/cmd/bench/bed"
 )
@@ -13,26 +17,40 @@ import (
 // serveUpstream serves MCP servers until ctx ends.
 func serveUpstream(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet("bench upstream", flag.ContinueOnError)
-	servers := fs.Int("servers", 1, "number of servers, at the paths /0/mcp, /1/mcp and so on")
-	tools := fs.Int("tools", 10, "number of tools of each")
+	var u bed.Upstreams
+	fs.IntVar(&u.Servers, "servers", 1, "number of servers, at the paths /0/mcp, /1/mcp and so on")
+	fs.IntVar(&u.Tools, "tools", 10, "number of tools of each")
+	fs.BoolVar(&u.Events, "events", false, "answer with event streams")
+	fs.IntVar(&u.Padding, "padding", 0, "`bytes` that the tool echo adds to its text")
+	fs.DurationVar(&u.Latency, "latency", 0, "wait before each call is answered")
+	certificate, key := fs.String("cert", "", "certificate `file`, for https"), fs.String("key", "", "its key `file`")
+	protocols := fs.String("protocols", "http/1.1", "`protocols` of https, with commas")
 	if err := parse(fs, stderr, args); err != nil {
 		return err
 	}
-	if *servers < 1 || *tools < 1 {
-		fmt.Fprintln(stderr, "bench upstream: -servers and -tools must be 1 at least")
+	if u.Servers < 1 || u.Tools < 1 || u.Padding < 0 || u.Latency < 0 {
+		fmt.Fprintln(stderr, "bench upstream: -servers and -tools must be 1 at least, -padding and -latency 0")
 		return errUsage
+	}
+	if *certificate != "" {
+		pair, err := tls.LoadX509KeyPair(*certificate, *key)
+		if err != nil {
+			return err
+		}
+		u.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: strings.Split(*protocols, ","), MinVersion: tls.VersionTLS12}
 	}
 	listener, err := listen(ctx)
 	if err != nil {
 		return err
 	}
-	return bed.ServeUpstreams(ctx, listener, *servers, *tools, announce(stdout))
+	return u.Serve(ctx, listener, announce(stdout))
 }
 
 // serveFloor serves the bare proxy until ctx ends.
 func serveFloor(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet("bench floor", flag.ContinueOnError)
 	to := fs.String("to", "", "`HOST:PORT` of the upstream server")
+	authority := fs.String("ca", "", "`file` with the certificate of an upstream server of https")
 	if err := parse(fs, stderr, args); err != nil {
 		return err
 	}
@@ -44,7 +62,16 @@ func serveFloor(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
-	return bed.ServeFloor(ctx, listener, *to, announce(stdout))
+	var roots *x509.CertPool
+	if *authority != "" {
+		certificate, err := os.ReadFile(*authority)
+		if err != nil {
+			return err
+		}
+		roots = x509.NewCertPool()
+		roots.AppendCertsFromPEM(certificate)
+	}
+	return bed.ServeFloor(ctx, listener, *to, roots, announce(stdout))
 }
 
 func listen(ctx context.Context) (net.Listener, error) {

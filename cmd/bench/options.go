@@ -102,6 +102,7 @@ func planFlags(fs *flag.FlagSet) *calls.Plan {
 	fs.DurationVar(&p.Duration, "d", 2*time.Second, "length of one run")
 	fs.DurationVar(&p.Warmup, "warmup", time.Second, "length of the run before the first round, which does not count")
 	fs.Float64Var(&p.Rate, "rate", 1500, "calls per second of the open loop; 0 leaves it out")
+	fs.BoolVar(&p.Ways, "ways", true, "also measure https, event streams, large answers and latency")
 	fs.StringVar(&p.Revision, "revision", load.Sessions, "MCP `revision` of the clients: "+load.Sessions+" or "+load.Stateless)
 	return p
 }

@@ -65,14 +65,14 @@ func importLaws() []importLaw {
 			forbids: anyOf(library("github.com/gofiber"), library("github.com/a-h/templ"), ours(in("web", "routes", "views", "static", "cmd"))),
 		},
 		{
-			says:    "services/fault, services/rawjson, services/rawconn and services/lazyctx import nothing of ours",
-			binds:   shipped(in("services/fault", "services/rawjson", "services/rawconn", "services/lazyctx")),
+			says:    "services/fault and services/rawjson import nothing of ours",
+			binds:   shipped(in("services/fault", "services/rawjson")),
 			forbids: ours(anything),
 		},
 		{
 			says:    "the leaves of services import only leaves",
 			binds:   shipped(in("services/page", "services/query", "services/secrets", "services/egress")),
-			forbids: ours(not(in("services/fault", "services/rawjson", "services/rawconn", "services/lazyctx", "services/page", "services/query", "services/secrets", "services/egress"))),
+			forbids: ours(not(in("services/fault", "services/rawjson", "services/page", "services/query", "services/secrets", "services/egress"))),
 		},
 		{
 			says:    "the memory of results imports faults alone",
@@ -100,9 +100,9 @@ func importLaws() []importLaw {
 			forbids: ours(not(in("static"))),
 		},
 		{
-			says:    "web is how HTTP is spoken: of ours it knows views/ui, static, faults, raw JSON and raw connections",
+			says:    "web is how HTTP is spoken: of ours it knows views/ui, static, faults and raw JSON",
 			binds:   shipped(in("web")),
-			forbids: anyOf(isDatabase, ours(not(in("web", "views/ui", "static", "services/fault", "services/rawjson", "services/rawconn")))),
+			forbids: anyOf(isDatabase, ours(not(in("web", "views/ui", "static", "services/fault", "services/rawjson")))),
 		},
 		{
 			says:    "routes bind, call and answer: no database, no migration, no command",

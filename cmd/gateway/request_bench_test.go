@@ -85,7 +85,7 @@ func (l *benchListener) Accept() (net.Conn, error) {
 func BenchmarkRequest(b *testing.B) {
 	lines := newLogBuffer(io.Discard)
 	asJSON := true
-	log := slog.New(newLineHandler(newLog(lines, false, &config.Config{LogJSON: &asJSON}).Handler(), lines))
+	log := slog.New(promptHandler{newLog(lines, false, &config.Config{LogJSON: &asJSON}).Handler(), lines})
 	public := &url.URL{Scheme: "http", Host: "127.0.0.1:19103"}
 	names := web.NewNames(public, nil, nil, true)
 	app := web.New(web.Options{

@@ -48,7 +48,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 	}
 	lines := newLogBuffer(std.err)
 	defer lines.Flush()
-	log := slog.New(newLineHandler(newLog(lines, isTerminal(std.err), c).Handler(), lines))
+	log := slog.New(promptHandler{newLog(lines, isTerminal(std.err), c).Handler(), lines})
 	for _, name := range c.Unknown {
 		log.Warn("this variable is not a setting and changes nothing: is it misspelt?", "variable", name)
 	}

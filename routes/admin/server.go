@@ -15,6 +15,7 @@ import (
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
 
@@ -40,7 +41,7 @@ func detailOf(s *toolset.Server) views.ServerDetail {
 	config := s.Config
 	d := views.ServerDetail{
 		Transport: string(config.Transport), AuthType: string(config.AuthType), AuthBearer: shownSecret(config.AuthBearer),
-		Headers: headersWithValue(config), MissingHeaders: missingHeaders(config), Timeout: seconds(config.TimeoutMS) + " s",
+		Headers: headersWithValue(config), MissingHeaders: missingHeaders(config), Timeout: seconds(config.TimeoutMS) + " s", MaxConcurrent: ui.Count(int(config.MaxConcurrent)),
 		SessionMode: string(config.SessionMode), DefinitionPolicy: string(config.DefinitionPolicy),
 		AllowedTools: config.AllowedTools, DenyTools: config.DenyTools,
 		OAuthClientID: config.OAuthClientID, OAuthScope: strings.Join(config.OAuthScopes, " "),

@@ -1,9 +1,11 @@
 package admin
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -36,6 +38,7 @@ func (a *Servers) editForm(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Se
 	props.Seen, props.CredentialsSeen = seen(behaviourOf(&s)), seen(credentialsKept(&s))
 	if props.Errors == nil {
 		props.Alias, props.URL, props.Transport, props.Timeout = s.Alias, s.URL, string(s.Transport), seconds(s.TimeoutMS)
+		props.MaxConcurrent = strconv.FormatInt(s.MaxConcurrent, 10)
 		props.SessionMode, props.DefinitionPolicy = string(s.SessionMode), string(s.DefinitionPolicy)
 	}
 	if props.CredentialErrors == nil {
@@ -60,7 +63,7 @@ func (a *Servers) Save(c *fiber.Ctx) error {
 	}
 	props := views.ServerEditProps{
 		Alias: strings.TrimSpace(posted(c, "alias")), URL: strings.TrimSpace(posted(c, "url")), Transport: posted(c, "transport"),
-		Timeout: posted(c, "timeout"), SessionMode: posted(c, "sessionMode"), DefinitionPolicy: posted(c, "definitionPolicy"),
+		Timeout: posted(c, "timeout"), MaxConcurrent: strings.TrimSpace(posted(c, "maxConcurrent")), SessionMode: posted(c, "sessionMode"), DefinitionPolicy: posted(c, "definitionPolicy"),
 	}
 	d := &projects.ServerDeclaration{
 		URL: &props.URL, Transport: transportOf(c, "transport"),
@@ -68,14 +71,19 @@ func (a *Servers) Save(c *fiber.Ctx) error {
 	}
 	ms, ok := readSeconds(props.Timeout)
 	d.TimeoutMS = &ms
+	concurrent, wrong := strconv.ParseInt(props.MaxConcurrent, 10, 64)
+	d.MaxConcurrent = &concurrent
 	if projects.TouchesCredentials(server.Config, d) {
 		if confirmed, err := a.stepUp.StepUp(c); !confirmed {
 			return err
 		}
 	}
-	if !ok {
+	switch {
+	case !ok:
 		err = fault.Validation(map[string]string{"timeout": "use a number of seconds"})
-	} else {
+	case wrong != nil:
+		err = fault.Validation(map[string]string{"maxConcurrent": fmt.Sprintf("use a number from %d to %d", projects.MinConcurrent, projects.MaxConcurrent)})
+	default:
 		if err = unlessChanged(c, behaviourOf(&server.Config), behaviourSettings(&server.Config, props)...); err == nil {
 			_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, &props.Alias, d)
 		}
@@ -91,13 +99,14 @@ func (a *Servers) Save(c *fiber.Ctx) error {
 
 // behaviourOf returns what the form of the address and behaviour changes.
 func behaviourOf(s *models.Server) any {
-	return []any{s.Alias, s.URL, s.Transport, s.TimeoutMS, s.SessionMode, s.DefinitionPolicy}
+	return []any{s.Alias, s.URL, s.Transport, s.TimeoutMS, s.MaxConcurrent, s.SessionMode, s.DefinitionPolicy}
 }
 
 func behaviourSettings(s *models.Server, entered views.ServerEditProps) []setting {
 	return []setting{
 		{"Alias", s.Alias, entered.Alias}, {"Address", s.URL, entered.URL}, {"Transport", string(s.Transport), entered.Transport},
-		{"Longest call in seconds", seconds(s.TimeoutMS), entered.Timeout}, {"Sessions", string(s.SessionMode), entered.SessionMode},
+		{"Longest call in seconds", seconds(s.TimeoutMS), entered.Timeout},
+		{"Calls at once", strconv.FormatInt(s.MaxConcurrent, 10), entered.MaxConcurrent}, {"Sessions", string(s.SessionMode), entered.SessionMode},
 		{"New and changed tools", string(s.DefinitionPolicy), entered.DefinitionPolicy},
 	}
 }

@@ -45,6 +45,7 @@ type serverRecord struct {
 	DenyTools        []string                `json:"denyTools"`
 	Enabled          bool                    `json:"enabled"`
 	Timeout          int64                   `json:"timeout"`
+	MaxConcurrent    int64                   `json:"maxConcurrent"`
 	SessionMode      models.SessionMode      `json:"sessionMode"`
 	DefinitionPolicy models.DefinitionPolicy `json:"definitionPolicy"`
 	OAuth            oauthRecord             `json:"oauth"`
@@ -113,7 +114,7 @@ func serverOf(slug string, row models.Server, inventory *models.Inventory, healt
 	r := serverRecord{
 		ID: row.ID, ProjectSlug: slug, Alias: row.Alias, URL: row.URL, Transport: row.Transport, AuthType: row.AuthType,
 		HasAuthBearer: row.AuthBearer != "", HeaderNames: slices.Sorted(maps.Keys(row.Headers)),
-		AllowedTools: nonNil(row.AllowedTools), DenyTools: nonNil(row.DenyTools), Enabled: row.Enabled, Timeout: row.TimeoutMS,
+		AllowedTools: nonNil(row.AllowedTools), DenyTools: nonNil(row.DenyTools), Enabled: row.Enabled, Timeout: row.TimeoutMS, MaxConcurrent: row.MaxConcurrent,
 		SessionMode: row.SessionMode, DefinitionPolicy: row.DefinitionPolicy, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, Health: healthOf(health),
 		OAuth: oauthRecord{ClientID: row.OAuthClientID, HasClientSecret: row.OAuthClientSecret != "", Scopes: nonNil(row.OAuthScopes)},
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/gateway"
-	"mcpgateway/services/lazyctx"
 	"mcpgateway/services/membudget"
 	"mcpgateway/services/toolset"
 	"mcpgateway/web"
@@ -72,10 +71,10 @@ func (b *batch) run(ctx context.Context, messages []*message) [][][]byte {
 
 // answer returns the response to one request in parts.
 func (b *batch) answer(parent context.Context, m *message) [][]byte {
-	ctx := lazyctx.WithCancel(parent)
-	defer ctx.Cancel()
+	ctx, cancel := context.WithCancel(parent)
+	defer cancel()
 	if b.client.SessionID != "" {
-		defer b.endpoint.running(b.client, m, ctx)()
+		defer b.endpoint.running(b.client, m, cancel)()
 	}
 	memory := b.memory.Result()
 	client := *b.client // every request has its own memory

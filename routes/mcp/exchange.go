@@ -9,7 +9,6 @@ import (
 
 	"mcpgateway/services/access"
 	"mcpgateway/services/gateway"
-	"mcpgateway/services/lazyctx"
 	"mcpgateway/services/membudget"
 	"mcpgateway/services/toolset"
 	"mcpgateway/web"
@@ -22,7 +21,8 @@ import (
 type exchange struct {
 	endpoint *Endpoint
 	request  *fiber.Ctx // until it is answered
-	ctx      *lazyctx.Context
+	ctx      context.Context
+	cancel   context.CancelFunc
 	client   *gateway.Client
 	call     runningCall
 	session  *liveSession // nil for clients without one
@@ -39,11 +39,12 @@ type exchange struct {
 // answerLazily answers a request of a client that takes streams. only says
 // that it takes nothing else.
 func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message, only bool) error {
-	x := &exchange{endpoint: e, request: c, client: client, ctx: lazyctx.WithCancel(c.UserContext())}
-	x.call = runningCall{id: m.id, ctx: x.ctx}
+	x := &exchange{endpoint: e, request: c, client: client}
+	x.ctx, x.cancel = context.WithCancel(c.UserContext())
+	defer x.cancel()
+	x.call = runningCall{id: m.id, cancel: x.cancel}
 	x.lease.Init(e.Results)
 	client.Memory = &x.lease
-	defer x.ctx.Cancel()
 	client.Notify = x.notify
 	switch {
 	case client.Stateless():
@@ -92,7 +93,7 @@ func (x *exchange) open() (*web.Stream, error) {
 	stream := web.NewStream(x.request, web.StreamOptions{KeepAlive: x.endpoint.KeepAlive, Closed: func() {
 		free()
 		if x.client.Stateless() {
-			x.ctx.Cancel()
+			x.cancel()
 		}
 	}})
 	stream.AnswerAhead(x.request)
@@ -132,7 +133,7 @@ func (x *exchange) end() *web.Stream {
 
 // lost ends the call and the stream because the client went away.
 func (x *exchange) lost() {
-	x.ctx.Cancel()
+	x.cancel()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.gone = true

@@ -96,8 +96,8 @@ func TestWarmCallsUseNoDatabase(t *testing.T) {
 }
 
 // maxCallAllocations is a regression guard: what a warm call allocates in the
-// whole process, the upstream's side included, with some room.
-const maxCallAllocations = 150
+// whole process, the upstream's side included, with room for the race detector.
+const maxCallAllocations = 220
 
 func TestWarmCallAllocations(t *testing.T) {
 	_, send := warmApp(t, 10)
@@ -105,12 +105,12 @@ func TestWarmCallAllocations(t *testing.T) {
 	// is: one quiet round is enough.
 	var n float64
 	for range 5 {
-		if n = testing.AllocsPerRun(200, func() { send(echoCall) }); n <= maxCallAllocations+raceAllocations {
+		if n = testing.AllocsPerRun(200, func() { send(echoCall) }); n <= maxCallAllocations {
 			t.Logf("%.0f allocations, upstream included", n)
 			return
 		}
 	}
-	t.Errorf("a warm call makes %.0f allocations, at most %d are allowed", n, maxCallAllocations+raceAllocations)
+	t.Errorf("a warm call makes %.0f allocations, at most %d are allowed", n, maxCallAllocations)
 }
 
 func BenchmarkCall(b *testing.B) {

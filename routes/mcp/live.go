@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"mcpgateway/services/fault"
-	"mcpgateway/services/lazyctx"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/web"
 )
@@ -61,9 +60,9 @@ type sessionStream struct {
 
 // runningCall is a request of a client that can be cancelled by its id.
 type runningCall struct {
-	id        []byte           // as the client wrote it
-	ctx       *lazyctx.Context // that of the call, which is cancelled
-	cancelled bool             // by the client; guarded by liveSession.mu
+	id        []byte // as the client wrote it
+	cancel    context.CancelFunc
+	cancelled bool // by the client; guarded by liveSession.mu
 }
 
 // enter returns the session with the key and keeps it until leave.
@@ -142,7 +141,7 @@ func (s *liveSession) cancel(id []byte) {
 	}
 	s.mu.Unlock()
 	if call != nil {
-		call.ctx.Cancel()
+		call.cancel()
 	}
 }
 
@@ -263,6 +262,6 @@ func (s *liveSession) end() {
 		stream.End()
 	}
 	for _, call := range calls {
-		call.ctx.Cancel()
+		call.cancel()
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
-	"mcpgateway/services/lazyctx"
 	"mcpgateway/services/toolset"
 	"mcpgateway/web"
 )
@@ -202,9 +201,9 @@ func (s *postedSession) reserve(messages []*message) error {
 // slot. It returns the error that the client got.
 func (e *Endpoint) answerPosted(s *postedSession, project *toolset.Snapshot, client *gateway.Client, m *message, requestID string, trace *gateway.Trace) error {
 	defer func() { <-s.slots }()
-	ctx := lazyctx.WithCancel(s.ctx)
-	defer ctx.Cancel()
-	call := &runningCall{id: m.id, ctx: ctx}
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	call := &runningCall{id: m.id, cancel: cancel}
 	s.live.begin(call)
 	lease := e.Results.NewLease()
 	own := *client // others of the same POST have leases of their own

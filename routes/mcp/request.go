@@ -16,7 +16,6 @@ import (
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
-	"mcpgateway/services/lazyctx"
 	"mcpgateway/services/membudget"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
@@ -161,7 +160,7 @@ func (e *Endpoint) locate(c *fiber.Ctx) (*toolset.Snapshot, error) {
 // hopsOf returns the gateways that a request has passed, which is nearly always
 // "". Lines of the same header are one list (RFC 9110 section 5.2).
 func hopsOf(c *fiber.Ctx) string {
-	if web.Header(c, keptHops) == "" {
+	if c.Get(upstream.HeaderHops) == "" {
 		return ""
 	}
 	return string(bytes.Join(c.Request().Header.PeekAll(upstream.HeaderHops), []byte(", ")))
@@ -174,7 +173,7 @@ func hopsOf(c *fiber.Ctx) string {
 // cannot be guessed. Tokens are not counted: clients renew one that expired
 // after it is rejected.
 func (e *Endpoint) authenticate(c *fiber.Ctx, project *toolset.Snapshot) (access.Principal, error) {
-	presented := web.Header(c, keptAuthorization)
+	presented := c.Get(fiber.HeaderAuthorization)
 	principal, err := e.Auth.Authenticate(c.UserContext(), &project.Project, presented)
 	if err == nil && !principal.Known() {
 		err = fault.Unauthorized()
@@ -257,7 +256,7 @@ func (e *Endpoint) post(c *fiber.Ctx, project *toolset.Snapshot, principal acces
 	case m.method == "subscriptions/listen" && client.Stateless():
 		return e.listen(c, project, client, m)
 	}
-	named, only := web.AcceptsEventStream(web.Header(c, keptAccept))
+	named, only := web.AcceptsEventStream(c.Get(fiber.HeaderAccept))
 	if named && streams(m.method) && c.Request().Header.IsHTTP11() {
 		return e.answerLazily(c, project, client, m, only)
 	}
@@ -282,14 +281,14 @@ func (e *Endpoint) answerJSON(c *fiber.Ctx, project *toolset.Snapshot, client *g
 	case !streams(m.method):
 	case client.Stateless():
 		// To go away is how a stateless client cancels (MCP 2026-07-28, "Cancellation").
-		cancellable := lazyctx.WithCancel(ctx)
-		defer cancellable.Cancel()
-		defer web.WatchDisconnect(c, cancellable.Cancel)()
+		cancellable, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer web.WatchDisconnect(c, cancel)()
 		ctx = cancellable
 	case client.SessionID != "":
-		cancellable := lazyctx.WithCancel(ctx)
-		defer cancellable.Cancel()
-		defer e.running(client, m, cancellable)()
+		cancellable, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer e.running(client, m, cancel)()
 		ctx = cancellable
 	}
 	event := web.EventOf(c)
@@ -322,9 +321,9 @@ func answer(c *fiber.Ctx, client *gateway.Client, m *message, result []byte, err
 const sentInParts = 64 << 10
 
 // running notes the request for notifications/cancelled until done is called.
-func (e *Endpoint) running(client *gateway.Client, m *message, ctx *lazyctx.Context) (done func()) {
+func (e *Endpoint) running(client *gateway.Client, m *message, cancel context.CancelFunc) (done func()) {
 	session := e.live.enter(client.SessionID)
-	call := &runningCall{id: m.id, ctx: ctx}
+	call := &runningCall{id: m.id, cancel: cancel}
 	session.begin(call)
 	return func() {
 		session.done(call)

@@ -11,7 +11,6 @@ import (
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
-	"mcpgateway/services/upstream"
 	"mcpgateway/web"
 )
 
@@ -21,17 +20,6 @@ const (
 	headerVersion = "Mcp-Protocol-Version"
 	headerMethod  = "Mcp-Method"
 	headerName    = "Mcp-Name"
-)
-
-// Headers that every call is asked for, in the form in which they are kept.
-var (
-	keptAuthorization = web.HeaderName(fiber.HeaderAuthorization)
-	keptAccept        = web.HeaderName(fiber.HeaderAccept)
-	keptHops          = web.HeaderName(upstream.HeaderHops)
-	keptSession       = web.HeaderName(HeaderSession)
-	keptVersion       = web.HeaderName(headerVersion)
-	keptMethod        = web.HeaderName(headerMethod)
-	keptName          = web.HeaderName(headerName)
 )
 
 // metaLogLevel is where a stateless request asks for log messages.
@@ -51,7 +39,7 @@ func newClient(c *fiber.Ctx, principal access.Principal) *gateway.Client {
 // its _meta says so; everything else is of the handshake revisions.
 func (e *Endpoint) client(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal, messages []*message, batch bool) (*gateway.Client, *rpcAnswer, error) {
 	client := newClient(c, principal)
-	header := web.Header(c, keptVersion)
+	header := c.Get(headerVersion)
 	var meta *rawjson.Object
 	first := messages[0]
 	if !batch {
@@ -77,12 +65,12 @@ func (e *Endpoint) client(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 		}
 		return client, nil, nil
 	case header != "":
-		client.Version = strings.Clone(header)
+		client.Version = header
 	}
 	if batch && header != "" && header != gateway.VersionAssumed {
 		return nil, invalidRequest(nil, "revision "+header+" has no batches: send one message"), nil
 	}
-	if id := web.Header(c, keptSession); id != "" && first.method != "initialize" {
+	if id := c.Get(HeaderSession); id != "" && first.method != "initialize" {
 		session, err := e.Sessions.Open(id, project.Project.ID, principal)
 		if err != nil {
 			return nil, nil, err
@@ -111,13 +99,13 @@ func checkStateless(c *fiber.Ctx, client *gateway.Client, m *message, meta *rawj
 	case header == "":
 		return badStateless(m.id, codeHeaderMismatch, "the header MCP-Protocol-Version is missing")
 	}
-	if got := web.Header(c, keptMethod); got != m.method {
+	if got := c.Get(headerMethod); got != m.method {
 		return badStateless(m.id, codeHeaderMismatch, "the header Mcp-Method must be "+m.method)
 	}
 	if member := namedBy(m.method); member != "" {
 		params, _ := rawjson.ParseObject(m.params, rawjson.Strict)
 		name, ok := params.String(member)
-		got, valid := decodeHeader(web.Header(c, keptName))
+		got, valid := decodeHeader(c.Get(headerName))
 		if ok && (!valid || got != name) {
 			return badStateless(m.id, codeHeaderMismatch, "the header Mcp-Name must be the same as params."+member)
 		}

@@ -59,14 +59,9 @@ func parseKey(text string) (hash keyHash, ok bool) {
 	return sha256.Sum256(key[:]), true
 }
 
-// checksum returns the CRC-32 of a key's text before it, in base62. It is added
-// up here, because to package crc32 the text would have to be a copy.
+// checksum returns the CRC-32 of a key's text before it, in base62.
 func checksum(body string) (out [keyChecksum]byte) {
-	sum := ^uint32(0)
-	for i := range len(body) {
-		sum = crc32.IEEETable[byte(sum)^body[i]] ^ sum>>8
-	}
-	sum = ^sum
+	sum := crc32.ChecksumIEEE([]byte(body))
 	for i := len(out) - 1; i >= 0; i-- {
 		out[i] = base62[sum%62]
 		sum /= 62

@@ -6,12 +6,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
-	"strings"
 	"syscall"
 	"time"
-
-	"mcpgateway/services/rawconn"
 )
 
 // Limits of every outbound connection. None bounds a whole call: the context
@@ -24,8 +20,9 @@ const (
 	headerTimeout     = 15 * time.Minute // a tool may compute for long before it answers
 	headerLimit       = 64 << 10         // bytes of an answer's header
 	idleTimeout       = 90 * time.Second
-	idleConns         = 2048 // to all hosts
-	idleConnsPerHost  = 256
+	idleConnsTotal    = 8192             // to all hosts
+	idleConnsPerHost  = 4096             // as many calls as one server may have at once
+	resumableSessions = 512              // of TLS, over all hosts
 	silenceBeforePing = 30 * time.Second // HTTP/2
 	pingTimeout       = 15 * time.Second // HTTP/2
 	redirectLimit     = 3
@@ -63,7 +60,7 @@ func WithFetchTo(allow []netip.Prefix, ports ...uint16) Option {
 // of connections and the guard's rules. They ignore proxy settings of the
 // environment, because a proxy would connect where the guard cannot see.
 type Clients struct {
-	transport *plainTransport
+	transport *transport
 	mcp       *http.Client
 	catalog   *http.Client
 	fetching  *http.Transport
@@ -77,8 +74,14 @@ func NewClients(guard *Guard, options ...Option) *Clients {
 	for _, option := range options {
 		option(&chosen)
 	}
-	standard := newTransport(guard.control, &chosen)
-	transport := &plainTransport{dial: standard.DialContext, other: newLiveTransport(standard), pace: rawconn.NewPace()}
+	transport := &transport{
+		dialer: newDialer(guard.control, &chosen),
+		tls: &tls.Config{
+			MinVersion: tls.VersionTLS12, RootCAs: chosen.roots,
+			ClientSessionCache: tls.NewLRUClientSessionCache(resumableSessions),
+		},
+		http2: newTransport(guard.control, &chosen),
+	}
 	fetching := newFetchTransport(&chosen)
 	return &Clients{
 		transport: transport,
@@ -90,17 +93,25 @@ func NewClients(guard *Guard, options ...Option) *Clients {
 	}
 }
 
-// newTransport returns a transport whose connections control allowed.
-func newTransport(control func(network, address string, c syscall.RawConn) error, chosen *settings) *http.Transport {
-	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive, Control: control, Resolver: chosen.resolver}
+// control decides about a connection that is about to be made (net.Dialer).
+type control = func(network, address string, c syscall.RawConn) error
+
+// newDialer returns a dialer of the connections that control allows.
+func newDialer(control control, chosen *settings) *net.Dialer {
+	return &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive, Control: control, Resolver: chosen.resolver}
+}
+
+// newTransport returns a transport of net/http for the connections that control
+// allows.
+func newTransport(control control, chosen *settings) *http.Transport {
 	return &http.Transport{
-		DialContext:            dialer.DialContext,
+		DialContext:            newDialer(control, chosen).DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: chosen.roots},
 		TLSHandshakeTimeout:    tlsTimeout,
 		ExpectContinueTimeout:  continueTimeout,
 		ResponseHeaderTimeout:  headerTimeout,
 		MaxResponseHeaderBytes: headerLimit,
-		MaxIdleConns:           idleConns,
+		MaxIdleConns:           idleConnsTotal,
 		MaxIdleConnsPerHost:    idleConnsPerHost,
 		IdleConnTimeout:        idleTimeout,
 		DisableCompression:     true, // limits count the bytes that arrive
@@ -133,7 +144,7 @@ func (c *Clients) Close() {
 // sameOriginRedirects is a http.Client's CheckRedirect.
 func sameOriginRedirects(next *http.Request, via []*http.Request) error {
 	status := next.Response.StatusCode
-	if len(via) > redirectLimit || (status != http.StatusTemporaryRedirect && status != http.StatusPermanentRedirect) || origin(next.URL) != origin(via[0].URL) {
+	if len(via) > redirectLimit || (status != http.StatusTemporaryRedirect && status != http.StatusPermanentRedirect) || originOf(next.URL) != originOf(via[0].URL) {
 		return http.ErrUseLastResponse
 	}
 	return nil
@@ -145,13 +156,4 @@ func publicRedirects(next *http.Request, via []*http.Request) error {
 		return http.ErrUseLastResponse
 	}
 	return nil
-}
-
-// origin returns scheme, host and port in the form of RFC 6454, section 4.
-func origin(u *url.URL) [3]string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	return [3]string{strings.ToLower(u.Scheme), strings.ToLower(u.Hostname()), port}
 }

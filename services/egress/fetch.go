@@ -66,8 +66,8 @@ func fetchRedirects(next *http.Request, via []*http.Request) error {
 		return errors.New("a redirect to something else than http and https")
 	}
 	// Once a request left its origin, its credentials do not come back.
-	left := origin(next.URL) != origin(via[0].URL) || slices.ContainsFunc(via, func(r *http.Request) bool {
-		return origin(r.URL) != origin(via[0].URL)
+	left := originOf(next.URL) != originOf(via[0].URL) || slices.ContainsFunc(via, func(r *http.Request) bool {
+		return originOf(r.URL) != originOf(via[0].URL)
 	})
 	if left {
 		for _, name := range []string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key"} {

@@ -42,7 +42,7 @@ func (g *Gateway) forward(ctx context.Context, client *Client, out *outgoing) (*
 	r := g.newRelay(client, out.server, out.params)
 	request := &upstream.Request{
 		Method: out.method, ParamHeaders: out.headers, Repeatable: out.repeatable, Notify: r.notify, Stray: r.stray, LogLevel: wantedLevel(client),
-		Client: upstream.Client{SessionID: client.SessionID, Capabilities: capabilities, TraceParent: client.TraceParent, TraceState: client.TraceState, Hops: client.Hops},
+		Client: upstream.Client{SessionID: client.SessionID, Caller: client.Principal.ID(), Capabilities: capabilities, TraceParent: client.TraceParent, TraceState: client.TraceState, Hops: client.Hops},
 		Memory: client.Memory,
 	}
 	if client.Notify == nil {

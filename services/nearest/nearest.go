@@ -4,21 +4,23 @@ package nearest
 import "strings"
 
 const (
-	maxLength     = 64 // bytes of names that are compared
+	// maxCandidates is the number of names that a mistaken one is compared with.
 	maxCandidates = 5_000
+	// maxNameBytes is the length of the longest name that is compared.
+	maxNameBytes = 64
 )
 
-// Name returns the candidate that a mistaken name was probably meant to be, or
-// an empty text when none is near.
+// Name returns the candidate that the mistaken name most likely stands for,
+// or "" if none is similar.
 func Name(name string, candidates []string) string {
 	best, bestCost := "", 0
 	key := nameKey(name)
-	if key == "" || len(key) > maxLength {
+	if key == "" || len(key) > maxNameBytes {
 		return ""
 	}
 	for _, c := range candidates[:min(len(candidates), maxCandidates)] {
 		other := nameKey(c)
-		if other == "" || len(other) > maxLength {
+		if other == "" || len(other) > maxNameBytes {
 			continue
 		}
 		cost := 0
@@ -29,7 +31,8 @@ func Name(name string, candidates []string) string {
 		case len(other) > 2 && strings.HasSuffix(key, other), len(key) > 2 && strings.HasSuffix(other, key):
 			cost = 2
 		default:
-			if cost = 2 + edits(key, other); cost-2 > max(1, min(len(key), len(other))/3) {
+			cost = 2 + edits(key, other)
+			if close := cost-2 <= max(1, min(len(key), len(other))/3); !close && !abbreviates(key, other) {
 				continue
 			}
 		}
@@ -40,9 +43,24 @@ func Name(name string, candidates []string) string {
 	return best
 }
 
+// abbreviates reports whether short is long without some of its letters, as
+// "args" is of "arguments". Two letters at the beginning must agree.
+func abbreviates(short, long string) bool {
+	if len(short) < 3 || len(long) < 3 || short[:2] != long[:2] {
+		return false
+	}
+	rest := short
+	for i := 0; i < len(long) && rest != ""; i++ {
+		if long[i] == rest[0] {
+			rest = rest[1:]
+		}
+	}
+	return rest == ""
+}
+
 // nameKey returns a name without the differences of naming styles.
 func nameKey(s string) string {
-	if len(s) > 2*maxLength {
+	if len(s) > 2*maxNameBytes {
 		return ""
 	}
 	return strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(strings.ToLower(s))

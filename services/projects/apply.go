@@ -244,7 +244,7 @@ func (w *writer) server(project *models.Project, alias string, d *ServerDeclarat
 func newServer(projectID, alias string, d *ServerDeclaration, now time.Time) models.Server {
 	row := models.Server{
 		ID: uuid.Must(uuid.NewV7()).String(), ProjectID: projectID, Alias: alias,
-		Transport: models.TransportAuto, AuthType: models.UpstreamAuthNone, Enabled: true, TimeoutMS: defaultTimeoutMS,
+		Transport: models.TransportAuto, AuthType: models.UpstreamAuthNone, Enabled: true, TimeoutMS: defaultTimeoutMS, MaxConcurrent: defaultConcurrent,
 		SessionMode: models.SessionShared, DefinitionPolicy: models.PolicyFollow, CreatedAt: now,
 	}
 	if d.AuthType == nil && d.AuthBearer != nil && *d.AuthBearer != "" {

@@ -154,6 +154,7 @@ func (d *ServerDeclaration) JSON() []byte {
 	putList(all, "denyTools", d.DenyTools)
 	put(all, "enabled", d.Enabled)
 	put(all, "timeout", d.TimeoutMS)
+	put(all, "maxConcurrent", d.MaxConcurrent)
 	put(all, "sessionMode", d.SessionMode)
 	put(all, "definitionPolicy", d.DefinitionPolicy)
 	put(oauth, "clientId", d.OAuthClientID)

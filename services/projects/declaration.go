@@ -51,6 +51,7 @@ type ServerDeclaration struct {
 	DenyTools         *[]string
 	Enabled           *bool
 	TimeoutMS         *int64
+	MaxConcurrent     *int64
 	SessionMode       *models.SessionMode
 	DefinitionPolicy  *models.DefinitionPolicy
 	OAuthClientID     *string
@@ -239,6 +240,7 @@ func (r *reader) serverFields(s *ServerDeclaration) fieldReaders {
 		"denyTools":        r.strings(&s.DenyTools, MaxPatterns, MaxPattern),
 		"enabled":          r.boolean(&s.Enabled),
 		"timeout":          r.integer(&s.TimeoutMS, MinTimeoutMS, MaxTimeoutMS),
+		"maxConcurrent":    r.integer(&s.MaxConcurrent, MinConcurrent, MaxConcurrent),
 		"sessionMode":      oneOf(r, &s.SessionMode, models.SessionShared, models.SessionPerClient),
 		"definitionPolicy": oneOf(r, &s.DefinitionPolicy, models.PolicyFollow, models.PolicyApprove),
 		"oauth": func(path string, v []byte) {

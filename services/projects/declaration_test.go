@@ -68,6 +68,7 @@ func TestDeclarationFieldsAreBounded(t *testing.T) {
 		{s + "denyTools", inServer, -1, 500, list, ""},
 		{s + "denyTools", inServer, 1, 256, bytes, s + "denyTools[0]"},
 		{s + "timeout", inServer, 100, 600_000, strconv.Itoa, ""},
+		{s + "maxConcurrent", inServer, 1, 4_096, strconv.Itoa, ""},
 		{s + "oauth.clientId", inServer, -1, 2048, chars, ""},
 		{s + "oauth.clientSecret", inServer, -1, 8192, chars, ""},
 		{s + "oauth.scopes", inServer, -1, 100, list, ""},
@@ -302,7 +303,7 @@ func TestWholeDeclarationIsRead(t *testing.T) {
    "codeMode": {"enabled": true, "timeout": 30000, "allowFetch": false},
    "mcpServers": {"everything": {
       "url": "http://127.0.0.1:3001/mcp", "transport": "auto", "authType": "none", "authBearer": "${MCP_UPSTREAM_TOKEN}",
-      "headers": {"X-A": "1"}, "allowedTools": ["*"], "denyTools": ["delete_*"], "enabled": true, "timeout": 60000,
+      "headers": {"X-A": "1"}, "allowedTools": ["*"], "denyTools": ["delete_*"], "enabled": true, "timeout": 60000, "maxConcurrent": 64,
       "sessionMode": "shared", "definitionPolicy": "follow", "oauth": {"clientId": "", "clientSecret": "", "scopes": []} }},
    "toolExposure": "full", "toolNameLimit": 0, "disabledTools": [], "rateLimit": {"perSecond": 0.5, "burst": 0}, "recordPayloads": true }}}`)
 	want := &projects.Declaration{Projects: map[string]*projects.ProjectDeclaration{"demo": {
@@ -311,7 +312,7 @@ func TestWholeDeclarationIsRead(t *testing.T) {
 		ToolExposure: new(models.ExposeFull), ToolNameLimit: new(int64(0)), DisabledTools: &[]string{}, RatePerSecond: new(0.5), RateBurst: new(int64(0)), RecordPayloads: new(true),
 		Servers: map[string]*projects.ServerDeclaration{"everything": {
 			URL: new("http://127.0.0.1:3001/mcp"), Transport: new(models.TransportAuto), AuthType: new(models.UpstreamAuthNone), AuthBearer: new("${MCP_UPSTREAM_TOKEN}"),
-			Headers: map[string]string{"X-A": "1"}, AllowedTools: &[]string{"*"}, DenyTools: &[]string{"delete_*"}, Enabled: new(true), TimeoutMS: new(int64(60000)),
+			Headers: map[string]string{"X-A": "1"}, AllowedTools: &[]string{"*"}, DenyTools: &[]string{"delete_*"}, Enabled: new(true), TimeoutMS: new(int64(60000)), MaxConcurrent: new(int64(64)),
 			SessionMode: new(models.SessionShared), DefinitionPolicy: new(models.PolicyFollow),
 			OAuthClientID: new(""), OAuthClientSecret: new(""), OAuthScopes: &[]string{},
 		}},

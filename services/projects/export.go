@@ -48,6 +48,7 @@ type exportServer struct {
 	DenyTools        []string                `json:"denyTools"`
 	Enabled          bool                    `json:"enabled"`
 	Timeout          int64                   `json:"timeout"`
+	MaxConcurrent    int64                   `json:"maxConcurrent"`
 	SessionMode      models.SessionMode      `json:"sessionMode"`
 	DefinitionPolicy models.DefinitionPolicy `json:"definitionPolicy"`
 	OAuth            exportOAuth             `json:"oauth"`
@@ -110,7 +111,7 @@ func projectFile(row models.Project, servers []models.Server) exportProject {
 			URL: server.URL, Transport: server.Transport, AuthType: server.AuthType,
 			AuthBearer: reference(server.AuthBearer), Headers: headers,
 			AllowedTools: list(server.AllowedTools), DenyTools: list(server.DenyTools),
-			Enabled: server.Enabled, Timeout: server.TimeoutMS,
+			Enabled: server.Enabled, Timeout: server.TimeoutMS, MaxConcurrent: server.MaxConcurrent,
 			SessionMode: server.SessionMode, DefinitionPolicy: server.DefinitionPolicy,
 			OAuth: exportOAuth{ClientID: server.OAuthClientID, ClientSecret: reference(server.OAuthClientSecret), Scopes: list(server.OAuthScopes)},
 		}

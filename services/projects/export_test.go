@@ -46,6 +46,7 @@ const exported = `{
           ],
           "enabled": false,
           "timeout": 60000,
+          "maxConcurrent": 512,
           "sessionMode": "per-client",
           "definitionPolicy": "approve",
           "oauth": {
@@ -66,6 +67,7 @@ const exported = `{
           "denyTools": [],
           "enabled": true,
           "timeout": 60000,
+          "maxConcurrent": 512,
           "sessionMode": "shared",
           "definitionPolicy": "follow",
           "oauth": {
@@ -232,6 +234,7 @@ func drawServer(t *rapid.T) map[string]any {
 	maybe(t, o, "denyTools", listed())
 	maybe(t, o, "enabled", rapid.Bool())
 	maybe(t, o, "timeout", rapid.IntRange(100, 600_000))
+	maybe(t, o, "maxConcurrent", rapid.IntRange(1, 4096))
 	maybe(t, o, "sessionMode", rapid.SampledFrom([]string{"shared", "per-client"}))
 	maybe(t, o, "definitionPolicy", rapid.SampledFrom([]string{"follow", "approve"}))
 	headers := map[string]any{}

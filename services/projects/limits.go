@@ -16,6 +16,8 @@ const (
 	MaxDisabledTools   = 10_000
 	MinTimeoutMS       = 100
 	MaxTimeoutMS       = 600_000
+	MinConcurrent      = 1 // calls of one server at once
+	MaxConcurrent      = 4096
 	MinRunTimeoutMS    = 1_000 // of Code Mode
 	MaxRunTimeoutMS    = 300_000
 	MaxRatePerSecond   = 1_000_000
@@ -25,5 +27,6 @@ const (
 	maxDepth = 64 // levels of arrays and objects in what is parsed
 
 	defaultTimeoutMS         = 60_000
+	defaultConcurrent        = 512
 	defaultCodeModeTimeoutMS = 30_000
 )

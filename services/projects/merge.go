@@ -70,6 +70,7 @@ func (s *Store) mergeServer(row *models.Server, alias string, d *ServerDeclarati
 	}
 	set(&changed, "enabled", &row.Enabled, d.Enabled)
 	set(&changed, "timeout", &row.TimeoutMS, d.TimeoutMS)
+	set(&changed, "maxConcurrent", &row.MaxConcurrent, d.MaxConcurrent)
 	set(&changed, "sessionMode", &row.SessionMode, d.SessionMode)
 	set(&changed, "definitionPolicy", &row.DefinitionPolicy, d.DefinitionPolicy)
 	set(&changed, "oauth.clientId", &row.OAuthClientID, d.OAuthClientID)

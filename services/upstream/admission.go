@@ -3,60 +3,176 @@ package upstream
 import (
 	"context"
 	"errors"
-	"sync/atomic"
+	"slices"
+	"sync"
 
 	"mcpgateway/services/fault"
 )
 
-// admission bounds how many calls use one upstream at once, and how many wait
-// for their turn, so that an upstream that hangs holds no more than that of the
-// gateway's memory, goroutines and connections.
+// admission limits how many calls use one upstream at once, and how many wait,
+// so that an upstream that hangs holds no more than that of the gateway's
+// memory, goroutines and connections. Callers take turns: a caller with many
+// waiting calls does not delay the call of another one. When the line is full,
+// a call displaces the latest one of the caller with the most waiting calls,
+// unless its own caller has as many.
 type admission struct {
-	slots   chan struct{} // holds an element for each call under way
-	waiting atomic.Int64
+	mu      sync.Mutex
+	limit   int
+	active  int
+	waiting int
+	callers map[string]*waitingCalls
+	turns   []*waitingCalls // each caller once, the next first
 }
 
-func newAdmission() admission { return admission{slots: make(chan struct{}, maxCalls)} }
+// waitingCalls are the calls of one caller that wait, the first first.
+type waitingCalls struct {
+	caller string
+	calls  []*waitingCall
+}
 
-// enter takes a slot, in the order of arrival, which has to be given back with
-// leave. The error is errCrowded or the context's.
-func (a *admission) enter(ctx context.Context) error {
-	select {
-	case a.slots <- struct{}{}:
+// waitingCall is closed with an error, or nil when the call may be sent.
+type waitingCall struct {
+	done chan struct{}
+	err  error
+}
+
+// setLimit sets how many calls may be under way at once.
+func (a *admission) setLimit(limit int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.limit = limit
+	a.admit()
+}
+
+// enter waits until a call may be sent. The caller must call leave when it has
+// ended. The error is errCrowded or the context's.
+func (a *admission) enter(ctx context.Context, caller string) error {
+	a.mu.Lock()
+	if a.active < a.limit && a.waiting == 0 {
+		a.active++
+		a.mu.Unlock()
 		return nil
-	default:
 	}
-	defer a.waiting.Add(-1)
-	if a.waiting.Add(1) > maxWaiting {
-		return errCrowded
+	w, err := a.enqueue(caller)
+	a.mu.Unlock()
+	if err != nil {
+		return err
 	}
 	select {
-	case a.slots <- struct{}{}:
-		return nil
+	case <-w.done:
+		return w.err
 	case <-ctx.Done():
+		a.giveUp(caller, w)
 		return ctx.Err()
 	}
 }
 
-func (a *admission) leave() { <-a.slots }
-
-// load returns how many calls are under way, and how many wait.
-func (a *admission) load() (active, waiting int) {
-	return len(a.slots), int(min(a.waiting.Load(), maxWaiting))
+// enqueue adds a call to the line. The caller must hold mu.
+func (a *admission) enqueue(caller string) (*waitingCall, error) {
+	own := a.callers[caller]
+	if a.waiting >= maxWaiting && !a.displace(own) {
+		return nil, errCrowded
+	}
+	if own == nil {
+		own = &waitingCalls{caller: caller}
+		if a.callers == nil {
+			a.callers = map[string]*waitingCalls{}
+		}
+		a.callers[caller] = own
+		a.turns = append(a.turns, own)
+	}
+	w := &waitingCall{done: make(chan struct{})}
+	own.calls = append(own.calls, w)
+	a.waiting++
+	return w, nil
 }
 
-// errCrowded says that as many calls wait for an upstream as may.
+// displace removes the latest call of the caller with the most. It reports false
+// if that would leave it with fewer than own, which may be nil. The caller must
+// hold mu.
+func (a *admission) displace(own *waitingCalls) bool {
+	most := slices.MaxFunc(a.turns, func(x, y *waitingCalls) int { return len(x.calls) - len(y.calls) })
+	if own != nil && len(own.calls)+1 >= len(most.calls) || len(most.calls) < 2 {
+		return false
+	}
+	last := most.calls[len(most.calls)-1]
+	a.remove(most, last)
+	last.err = errCrowded
+	close(last.done)
+	return true
+}
+
+// remove takes a call out of the line. It reports false if it is not there. The
+// caller must hold mu.
+func (a *admission) remove(own *waitingCalls, w *waitingCall) bool {
+	i := slices.Index(own.calls, w)
+	if i < 0 {
+		return false
+	}
+	own.calls = slices.Delete(own.calls, i, i+1)
+	a.waiting--
+	if len(own.calls) == 0 {
+		delete(a.callers, own.caller)
+		a.turns = slices.DeleteFunc(a.turns, func(c *waitingCalls) bool { return c == own })
+	}
+	return true
+}
+
+// giveUp ends the wait of a call.
+func (a *admission) giveUp(caller string, w *waitingCall) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if own := a.callers[caller]; own != nil && a.remove(own, w) {
+		return
+	}
+	if w.err == nil { // it was admitted meanwhile
+		a.active--
+		a.admit()
+	}
+}
+
+// leave ends a call that was admitted.
+func (a *admission) leave() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.active--
+	a.admit()
+}
+
+// admit admits waiting calls while there is room. The caller must hold mu.
+func (a *admission) admit() {
+	for a.active < a.limit && a.waiting > 0 {
+		next := a.turns[0]
+		w := next.calls[0]
+		a.remove(next, w)
+		if len(next.calls) > 0 {
+			a.turns = append(a.turns[1:], next)
+		}
+		a.active++
+		close(w.done)
+	}
+}
+
+// load returns how many calls are under way, how many wait, and how many may be
+// under way.
+func (a *admission) load() (active, waiting, limit int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.active, a.waiting, a.limit
+}
+
+// errCrowded means that too many calls wait for an upstream.
 var errCrowded = errors.New("too many calls wait for the upstream")
 
 // crowded is the fault for a call that found no room to wait.
-func (p place) crowded() *fault.Fault {
+func (p place) crowded(limit int) *fault.Fault {
 	f := p.unavailable("has %d calls under way and %d waiting, which is as many as the gateway keeps for one server: try again in %d s",
-		maxCalls, maxWaiting, int(crowdedRetry.Seconds()))
+		limit, maxWaiting, int(crowdedRetry.Seconds()))
 	f.RetryAfter = crowdedRetry
 	return f
 }
 
 // neverCame is the fault for a call whose time ended before its turn came.
-func (p place) neverCame() *fault.Fault {
-	return p.fault(fault.CodeUpstreamTimeout, "is busy with %d other calls and the time of this one ended before its turn came; nothing was sent", maxCalls)
+func (p place) neverCame(limit int) *fault.Fault {
+	return p.fault(fault.CodeUpstreamTimeout, "is busy with %d other calls and the time of this one ended before its turn came; nothing was sent", limit)
 }

@@ -5,21 +5,28 @@ import (
 	"io"
 )
 
-// Pieces in which a body is read whose length is unknown, or long and only
-// claimed: nobody makes the gateway set aside more than was sent.
+// Pieces in which a body of unknown length is read, or one whose claimed length
+// is more than trusted.
 const (
 	minPiece = 512
 	maxPiece = 1 << 20
-	trusted  = 64 << 10 // a length that is set aside at once
 )
 
-// errTooLong says that a body is longer than it may be.
+const (
+	// trusted is the number of bytes that are allocated because of a claimed
+	// length alone. More is allocated only as it arrives.
+	trusted = 128 << 10
+	// unreserved is the length up to which a body reserves no memory.
+	unreserved = 64 << 10
+)
+
+// errTooLong is returned for a body that is longer than it may be.
 var errTooLong = errors.New("the body is too long")
 
 // readBounded reads a body of the length, which is negative when unknown, to
 // its end. It costs little more than the body, unlike a buffer that is moved
-// as it grows. reserve is called when about 64 KiB of a longer body have arrived and
-// returns how many bytes it may have, at most max, or an error. Other errors are
+// as it grows. reserve is called once for a body of more than 64 KiB. It returns
+// how many bytes the body may have, at most max, or an error. Other errors are
 // errTooLong, or that of the reader; a body that is shorter than its length ends
 // with io.ErrUnexpectedEOF.
 func readBounded(r io.Reader, length, max int64, reserve func() (int64, error)) ([]byte, error) {
@@ -27,18 +34,19 @@ func readBounded(r io.Reader, length, max int64, reserve func() (int64, error)) 
 		return nil, errTooLong
 	}
 	if 0 <= length && length <= trusted {
-		body := make([]byte, length)
-		_, err := io.ReadFull(r, body)
-		return body, err
+		return readTrusted(r, length, reserve)
 	}
 	var pieces [][]byte
 	var read int64
 	reserved := false
 	for size := int64(minPiece); ; size = min(2*size, maxPiece) {
-		if !reserved && read+size > trusted {
+		if !reserved && read+size > unreserved {
 			var err error
 			if max, err = reserve(); err != nil {
 				return nil, err
+			}
+			if length > max {
+				return nil, errTooLong
 			}
 			if length >= 0 {
 				return readRest(r, pieces, length)
@@ -67,6 +75,18 @@ func readBounded(r io.Reader, length, max int64, reserve func() (int64, error)) 
 			return nil, err
 		}
 	}
+}
+
+// readTrusted reads a body in one piece.
+func readTrusted(r io.Reader, length int64, reserve func() (int64, error)) ([]byte, error) {
+	if length > unreserved {
+		if max, err := reserve(); err != nil {
+			return nil, err
+		} else if length > max {
+			return nil, errTooLong
+		}
+	}
+	return readRest(r, nil, length)
 }
 
 // readRest reads the rest of a body behind its first pieces.

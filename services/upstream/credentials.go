@@ -31,7 +31,8 @@ func NewTarget(row models.Server, resolver SecretResolver, rows SecretRows) *Tar
 	return &Target{
 		ServerID: row.ID, Alias: row.Alias, URL: row.URL, Version: row.ConfigVersion,
 		Transport: row.Transport, Timeout: time.Duration(row.TimeoutMS) * time.Millisecond, SessionMode: row.SessionMode,
-		Headers: func(context.Context) (http.Header, error) { return credentials(&row, resolver, rows) },
+		MaxConcurrent: int(row.MaxConcurrent),
+		Headers:       func(context.Context) (http.Header, error) { return credentials(&row, resolver, rows) },
 	}
 }
 

@@ -207,6 +207,19 @@ func requestHeader(configured, fixed http.Header) http.Header {
 	return h
 }
 
+// setTrace passes on the trace of the client (W3C Trace Context, section 3).
+// Values configured under these names would be another trace.
+func setTrace(h http.Header, c Client) {
+	if c.TraceParent == "" {
+		return
+	}
+	delete(h, headerState)
+	h[headerTrace] = []string{c.TraceParent}
+	if c.TraceState != "" {
+		h[headerState] = []string{c.TraceState}
+	}
+}
+
 func isProtocolHeader(name string) bool {
 	switch name {
 	case HeaderHops, headerSession, headerVersion, headerMethod, headerName, headerLastID,

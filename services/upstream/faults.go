@@ -87,7 +87,7 @@ func (p *poster) broken(err error) error {
 		err = u.Err
 	}
 	var op *net.OpError
-	lost := &lostConnection{err: err, text: p.filter.text(err.Error()), unsent: errors.As(err, &op) && op.Op == "dial"}
+	lost := &lostConnection{err: err, text: p.filter.text(err.Error()), unsent: egress.IsUnsent(err) || errors.As(err, &op) && op.Op == "dial"}
 	var timeout net.Error
 	if errors.As(err, &timeout) && timeout.Timeout() {
 		return p.place.fault(fault.CodeUpstreamTimeout, "could not be reached in time").Because(lost)

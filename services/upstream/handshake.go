@@ -28,7 +28,7 @@ func (c *connector) initialize(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := newStreamable(c.poster)
+	s := &streamable{poster: c.poster}
 	r, header, err := s.roundTrip(ctx, x)
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (c *connector) complete(ctx context.Context, ss *session, r reply, over mod
 		ServerInfo: object(o.Get("serverInfo")), Capabilities: object(o.Get("capabilities")),
 	}
 	ss.about.Instructions, _ = o.String("instructions")
-	ss.opened, ss.lines = time.Now(), linesOf(ss.header)
+	ss.opened = time.Now()
 
 	configured, err := c.filter.headers(ctx)
 	if err != nil {

@@ -222,7 +222,6 @@ func (l *legacySSE) requested(ctx context.Context, header http.Header, m *messag
 }
 
 func (l *legacySSE) call(ctx context.Context, x *exchange) (r reply, err error) {
-	header := x.fullHeader() // before others answer for the call
 	w := &waiter{x: x, ctx: ctx, answer: make(chan reply, 1), notices: make(chan message, maxNotices)}
 	l.mu.Lock()
 	if l.err != nil {
@@ -248,7 +247,7 @@ func (l *legacySSE) call(ctx context.Context, x *exchange) (r reply, err error) 
 	go func() {
 		defer l.posting.Done()
 		defer cancel()
-		posted <- l.post(postCtx, header, x.body)
+		posted <- l.post(postCtx, x.header, x.body)
 	}()
 	for {
 		select {

@@ -32,10 +32,11 @@ const (
 	// maxSchemaDepth is how deep header annotations are looked for.
 	maxSchemaDepth = 64
 
-	// maxCalls is the number of calls to one server that this process has
-	// under way at once, and maxWaiting that of those that wait for a turn.
-	maxCalls   = 64
-	maxWaiting = 256
+	// defaultConcurrent is the number of calls to one server that this process
+	// has under way at once where the target sets none, and maxWaiting that of
+	// those that wait for a turn.
+	defaultConcurrent = 512
+	maxWaiting        = 1024
 	// maxFailures is how many exchanges in a row fail on the way before calls
 	// are kept away from a server.
 	maxFailures = 5
@@ -60,9 +61,6 @@ const (
 	// maxSettleRounds is how often in a row an upstream is told of one
 	// resource.
 	maxSettleRounds = 10
-	// maxDrainBytes is read behind an answer in an event stream, so that its
-	// connection can be used again.
-	maxDrainBytes = 64 << 10
 )
 
 // Times that bound waiting for an upstream.
@@ -88,8 +86,6 @@ const (
 	maxStrayTime = 250 * time.Millisecond
 	// maxLevelTime bounds setting the level of log messages before a call.
 	maxLevelTime = 5 * time.Second
-	// maxDrainTime bounds reading on behind an answer.
-	maxDrainTime = time.Second
 	// maxIdleTime is how long a session may lie unused.
 	maxIdleTime = 30 * time.Minute
 	// sweepInterval is how often idle sessions are looked for.

@@ -19,7 +19,7 @@ import (
 // tools returns none.
 func (p *Pool) ListTools(ctx context.Context, t *Target) ([][]byte, *Description, []string, error) {
 	l := newLister(listKind{method: "tools/list", member: "tools", ident: "name", one: "tool", many: "tools", refuse: refuseTool})
-	err := p.with(ctx, t, ownWork, func(ctx context.Context, s *server) error {
+	err := p.with(ctx, t, ownWork, "", func(ctx context.Context, s *server) error {
 		s.expireDescription(maxDescriptionAge)
 		return l.list(ctx, p, s, t)
 	})
@@ -37,7 +37,7 @@ func (p *Pool) ListTools(ctx context.Context, t *Target) ([][]byte, *Description
 // together take at most the target's time-out. Faults are those of Call.
 func (p *Pool) ListOffers(ctx context.Context, t *Target, kind models.ListingKind) ([]models.Listing, []string, error) {
 	l := newLister(offerKind(kind))
-	err := p.with(ctx, t, ownWork, func(ctx context.Context, s *server) error {
+	err := p.with(ctx, t, ownWork, "", func(ctx context.Context, s *server) error {
 		ss, err := s.acquire(ctx, t, own())
 		if err != nil {
 			return err

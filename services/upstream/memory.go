@@ -31,7 +31,7 @@ func (x *exchange) reserve(ctx context.Context, length int64) (int64, error) {
 // reserveNow is reserve for a response that is in memory already: it does not
 // wait.
 func (x *exchange) reserveNow(ctx context.Context, length int) error {
-	if length <= trusted {
+	if length <= unreserved {
 		return nil
 	}
 	ended, cancel := context.WithDeadline(ctx, time.Unix(1, 0))

@@ -164,7 +164,7 @@ func isTokenChar(c byte) bool {
 
 // set adds the headers for the arguments of a request. An argument that is
 // absent, null or of another type than annotated has no header.
-func (p ParamHeaders) set(h *callHead, r *Request) {
+func (p ParamHeaders) set(h http.Header, r *Request) {
 	if len(p) == 0 {
 		return
 	}
@@ -175,7 +175,7 @@ func (p ParamHeaders) set(h *callHead, r *Request) {
 	arguments := o.Object("arguments")
 	for i := range p {
 		if value, ok := p[i].argument(arguments); ok {
-			h.add(p[i].header, headerValue(value))
+			h[p[i].header] = []string{headerValue(value)}
 		}
 	}
 }

@@ -14,7 +14,6 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/lazyctx"
 )
 
 // Pool holds the sessions with all upstream servers. It is safe for concurrent
@@ -68,8 +67,9 @@ func (p *Pool) Identify(instance string) { p.instance = instance }
 // session, the protocol revision or the connection ended, and either the
 // upstream provably did not process the request or the request is repeatable.
 // All of it takes at most the target's time-out.
-// Beyond 64 calls to a server at once, 256 wait for their turn and further ones
-// are UPSTREAM_UNAVAILABLE; so are calls to a server that did not answer
+// Beyond the target's MaxConcurrent, 1,024 calls wait for their turn, in which
+// the callers alternate, and further ones are UPSTREAM_UNAVAILABLE; so are calls
+// to a server that did not answer
 // several times in a row, until it is tried again. Both name a RetryAfter.
 //
 // Faults: UPSTREAM_UNAVAILABLE, UPSTREAM_TIMEOUT, UPSTREAM_UNAUTHORIZED (with a
@@ -79,7 +79,7 @@ func (p *Pool) Identify(instance string) { p.instance = instance }
 // is given up is cancelled at the upstream.
 func (p *Pool) Call(ctx context.Context, t *Target, r *Request) (*Response, error) {
 	var out *Response
-	err := p.with(ctx, t, clientCall, func(ctx context.Context, s *server) (err error) {
+	err := p.with(ctx, t, clientCall, r.Client.Caller, func(ctx context.Context, s *server) (err error) {
 		out, _, err = p.call(ctx, s, t, keyOf(t, r.Client), r)
 		return err
 	})
@@ -94,7 +94,7 @@ func (p *Pool) Call(ctx context.Context, t *Target, r *Request) (*Response, erro
 // Call.
 func (p *Pool) Describe(ctx context.Context, t *Target) (*Description, error) {
 	var out *Description
-	err := p.with(ctx, t, ownWork, func(ctx context.Context, s *server) error {
+	err := p.with(ctx, t, ownWork, "", func(ctx context.Context, s *server) error {
 		ss, err := s.acquire(ctx, t, own())
 		if err != nil {
 			return err
@@ -136,7 +136,7 @@ func (p *Pool) Health(serverID string) Health {
 	defer s.mu.Unlock()
 	h := s.health
 	h.Breaker = s.breaker.shown()
-	h.Active, h.Waiting = s.admission.load()
+	h.Active, h.Waiting, _ = s.admission.load()
 	return h
 }
 
@@ -189,10 +189,10 @@ const (
 )
 
 // with runs one use of a target within its time-out and explains its failure.
-func (p *Pool) with(parent context.Context, t *Target, f purpose, use func(context.Context, *server) error) error {
+func (p *Pool) with(parent context.Context, t *Target, f purpose, caller string, use func(context.Context, *server) error) error {
 	started := time.Now()
-	ctx := lazyctx.WithDeadline(parent, started.Add(t.timeout()))
-	defer ctx.Cancel()
+	ctx, cancel := context.WithDeadline(parent, started.Add(t.timeout()))
+	defer cancel()
 	if err := parent.Err(); err != nil {
 		return explain(parent, t, started, err)
 	}
@@ -201,7 +201,7 @@ func (p *Pool) with(parent context.Context, t *Target, f purpose, use func(conte
 	if s != nil {
 		var tried try
 		if f == clientCall {
-			if tried, err = s.enter(ctx, t); err != nil {
+			if tried, err = s.enter(ctx, t, caller); err != nil {
 				return explain(parent, t, started, err)
 			}
 			defer s.admission.leave()
@@ -215,7 +215,7 @@ func (p *Pool) with(parent context.Context, t *Target, f purpose, use func(conte
 	}
 	// A call that began under an older configuration ends under it, apart
 	// from the sessions of the new one.
-	s = newServer(p, t.Version)
+	s = newServer(p, t)
 	err = use(ctx, s)
 	s.drop()
 	return explain(parent, t, started, err)
@@ -229,7 +229,7 @@ func (p *Pool) server(t *Target) *server {
 	}
 	v, ok := p.servers.Load(t.ServerID)
 	if !ok {
-		v, _ = p.servers.LoadOrStore(t.ServerID, newServer(p, t.Version))
+		v, _ = p.servers.LoadOrStore(t.ServerID, newServer(p, t))
 	}
 	return v.(*server)
 }

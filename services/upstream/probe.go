@@ -149,8 +149,7 @@ func (c *connector) discover(ctx context.Context) (*session, error) {
 	}
 	x.stateless = true
 	x.header[headerMethod] = []string{"server/discover"}
-	markRepeatable(x.header)
-	s := newStreamable(c.poster)
+	s := &streamable{poster: c.poster}
 	limit := min(maxDiscoverTime, c.target.timeout()/3)
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = min(limit, time.Until(deadline)/3)
@@ -178,7 +177,7 @@ func (c *connector) discover(ctx context.Context) (*session, error) {
 		return nil, nil
 	}
 	ss := c.session(s, fixed)
-	ss.key, ss.stateless, ss.about, ss.opened, ss.lines = sessionKey{}, true, about, time.Now(), linesOf(fixed)
+	ss.key, ss.stateless, ss.about, ss.opened = sessionKey{}, true, about, time.Now()
 	return ss, nil
 }
 

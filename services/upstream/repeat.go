@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"errors"
-	"net/http"
 	"strings"
 
 	"mcpgateway/services/fault"
@@ -20,17 +19,6 @@ func reads(method string) bool {
 
 // isRepeatable reports whether processing the request twice is the same as once.
 func (r *Request) isRepeatable() bool { return r.Repeatable || reads(r.Method) }
-
-const headerRepeatable = "X-Idempotency-Key"
-
-// markRepeatable lets the HTTP client repeat a request that only reads when its
-// connection breaks before the answer begins. The header has no value and is
-// not sent (net/http, Transport).
-func markRepeatable(h http.Header) {
-	if _, configured := h[headerRepeatable]; !configured {
-		h[headerRepeatable] = nil
-	}
-}
 
 // mayConnectAgain reports whether connecting failed in a way that may be over
 // at once. Nothing that changes anything was sent by then.

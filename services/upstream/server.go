@@ -48,9 +48,9 @@ var (
 	errDropped  = errors.New("the server was dropped")
 )
 
-func newServer(p *Pool, version int64) *server {
+func newServer(p *Pool, t *Target) *server {
 	return &server{
-		pool: p, version: version, admission: newAdmission(), sessions: map[sessionKey]*session{}, flights: map[sessionKey]*flight{},
+		pool: p, version: t.Version, admission: admission{limit: t.maxConcurrent()}, sessions: map[sessionKey]*session{}, flights: map[sessionKey]*flight{},
 		watchers: map[*watcher]bool{}, resources: map[string]*resource{}, settling: map[string]bool{},
 	}
 }
@@ -102,6 +102,7 @@ func (s *server) adopt(t *Target) {
 		return
 	}
 	s.version = t.Version
+	s.admission.setLimit(t.maxConcurrent())
 	s.breaker.reset()
 	s.retireAll()
 	s.wakeWatchers()
@@ -346,7 +347,7 @@ func (s *server) takeAll() []*session {
 // enter lets a call of a client pass. Its end is told by note, and it gives
 // back its part of the admission. The error is a fault or the context's; then
 // there is nothing to give back.
-func (s *server) enter(ctx context.Context, t *Target) (tried try, err error) {
+func (s *server) enter(ctx context.Context, t *Target, caller string) (tried try, err error) {
 	s.mu.Lock()
 	if !s.dropped {
 		s.adopt(t)
@@ -356,11 +357,11 @@ func (s *server) enter(ctx context.Context, t *Target) (tried try, err error) {
 	if err := s.breaker.refuses(); err != nil {
 		return nil, err
 	}
-	switch err := s.admission.enter(ctx); {
+	switch err := s.admission.enter(ctx, caller); {
 	case errors.Is(err, errCrowded):
-		return nil, t.place().crowded()
+		return nil, t.place().crowded(t.maxConcurrent())
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, t.place().neverCame()
+		return nil, t.place().neverCame(t.maxConcurrent())
 	case err != nil:
 		return nil, err
 	}

@@ -35,7 +35,6 @@ type session struct {
 	stateless bool
 	transport transport
 	header    http.Header // what the protocol fixes in every request
-	lines     []byte      // header, as it is sent
 	about     *Description
 	opened    time.Time
 	// heard takes what the upstream says, which may concern others than the
@@ -63,7 +62,7 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 		return nil, err
 	}
 	x := &exchange{
-		id: p.nextID(), head: callHead{configured: configured, fixed: ss.header, lines: ss.lines, repeatable: r.isRepeatable()},
+		id: p.nextID(), header: requestHeader(configured, ss.header),
 		stateless: ss.stateless, notify: r.Notify, heard: ss.heard, serve: r.Serve, aside: r.aside, logs: r.LogLevel != "", memory: r.Memory,
 	}
 	if ss.key.own {
@@ -74,11 +73,11 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 		if x.body, name, err = statelessRequest(x.id, r, p.self); err != nil {
 			return nil, err
 		}
-		x.head.add(headerMethod, headerValue(r.Method))
+		x.header[headerMethod] = []string{headerValue(r.Method)}
 		if name != "" {
-			x.head.add(headerName, headerValue(name))
+			x.header[headerName] = []string{headerValue(name)}
 		}
-		r.ParamHeaders.set(&x.head, r)
+		r.ParamHeaders.set(x.header, r)
 	} else {
 		params, err := handshakeParams(r.RawParams())
 		if err != nil {
@@ -89,10 +88,9 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 		}
 		x.body = appendRequest(make([]byte, 0, len(params)+len(r.Method)+64), x.id, r.Method, params)
 	}
-	x.head.trace(r.Client)
+	setTrace(x.header, r.Client)
 	if r.Client.Hops != "" {
-		x.head.lines = nil // which name this gateway alone
-		x.head.add(HeaderHops, p.hopsWith(r.Client.Hops))
+		x.header[HeaderHops] = []string{p.hopsWith(r.Client.Hops)}
 	}
 	answer, err := ss.transport.call(ctx, x)
 	x.settle(answer)
@@ -126,7 +124,7 @@ func (ss *session) cancel(ctx context.Context, p *Pool, x *exchange) {
 	params := strconv.AppendInt([]byte(`{"requestId":`), x.id, 10)
 	params = rawjson.AppendString(append(params, `,"reason":`...), why)
 	body := appendNotification(nil, "notifications/cancelled", append(params, '}'))
-	header := maps.Clone(x.fullHeader())
+	header := maps.Clone(x.header)
 	p.background(maxReplyTime, func(ctx context.Context) {
 		_ = ss.transport.notify(ctx, header, body)
 	})

@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"mcpgateway/services/egress"
@@ -19,14 +18,8 @@ import (
 // events. A session, where there is one, is a header of every request.
 type streamable struct {
 	poster
-	posts   *egress.Poster // nil where calls are sent as everything else
-	session bool           // the upstream gave a session id, which is to be ended
-	asks    *askStream     // nil when the upstream has nobody to ask
-	streams atomic.Bool    // it has answered a call with a stream
-}
-
-func newStreamable(p poster) *streamable {
-	return &streamable{poster: p, posts: egress.NewPoster(p.http, p.url)}
+	session bool       // the upstream gave a session id, which is to be ended
+	asks    *askStream // nil when the upstream has nobody to ask
 }
 
 func (s *streamable) closed() bool { return s.asks != nil && s.asks.strayed() }
@@ -52,12 +45,7 @@ func (s *streamable) close(ctx context.Context, header http.Header) {
 }
 
 func (s *streamable) call(ctx context.Context, x *exchange) (r reply, err error) {
-	joins := s.asks != nil && s.asks.concerns(x)
-	if !joins && s.posts != nil && x.header == nil && !s.streams.Load() {
-		return s.callPlainly(ctx, x)
-	}
-	x.fullHeader()
-	if joins {
+	if s.asks != nil && s.asks.concerns(x) {
 		leave := s.asks.join(ctx, x)
 		defer func() { leave(err) }()
 	}
@@ -65,74 +53,18 @@ func (s *streamable) call(ctx context.Context, x *exchange) (r reply, err error)
 	return r, err
 }
 
-// callPlainly is roundTrip for calls of upstreams that answer with JSON so far.
-func (s *streamable) callPlainly(ctx context.Context, x *exchange) (reply, error) {
-	body, resp, err := s.posts.Post(ctx, &x.head, x.body, x.head.mayBeRepeated(), typeJSON, trusted)
-	switch {
-	case errors.Is(err, egress.ErrFields): // for net/http to say why
-		x.fullHeader()
-		r, _, err := s.roundTrip(ctx, x)
-		return r, err
-	case errors.Is(err, egress.ErrCutOff):
-		return reply{}, endedOr(ctx, s.cutOff(err))
-	case err != nil:
-		return reply{}, s.failed(ctx, err)
-	case resp == nil:
-		return s.only(ctx, x, body)
-	}
-	req := s.request(ctx, http.MethodPost, x.fullHeader(), x.body)
-	if resp, err = s.arrived(req, resp); err == nil {
-		resp, err = s.accepted(req, resp)
-	}
-	if err != nil {
-		return reply{}, endedOr(ctx, err)
-	}
-	r, _, err := s.finish(ctx, x, resp)
-	return r, err
-}
-
 // roundTrip sends a request and returns its answer together with the header
 // of the HTTP answer.
 func (s *streamable) roundTrip(ctx context.Context, x *exchange) (reply, http.Header, error) {
-	if s.streams.Load() {
-		return s.roundTripOfStream(ctx, x)
-	}
 	resp, err := s.do(s.request(ctx, http.MethodPost, x.header, x.body))
 	if err != nil {
 		return reply{}, nil, endedOr(ctx, err)
 	}
-	return s.finish(ctx, x, resp)
-}
-
-// finish reads the answer to x and closes it.
-func (s *streamable) finish(ctx context.Context, x *exchange, resp *http.Response) (reply, http.Header, error) {
-	r, drain, err := s.answer(ctx, x, resp)
-	if drain {
-		s.streams.Store(true)
-	}
-	_ = resp.Body.Close()
-	return r, resp.Header, endedOr(ctx, err)
-}
-
-// roundTripOfStream is roundTrip for upstreams that answer with streams.
-// Behind an answer in an event stream the connection is read on for a moment,
-// so the HTTP request may outlive the call.
-func (s *streamable) roundTripOfStream(ctx context.Context, x *exchange) (reply, http.Header, error) {
-	reqCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, cancel)
-	resp, err := s.do(s.request(reqCtx, http.MethodPost, x.header, x.body))
-	if err != nil {
-		stop()
-		cancel()
-		return reply{}, nil, endedOr(ctx, err)
-	}
-	r, drain, err := s.answer(ctx, x, resp)
-	stop()
-	if drain {
-		go drainBody(resp.Body, cancel)
+	r, open, err := s.answer(ctx, x, resp)
+	if open {
+		egress.CloseAfterRest(resp.Body)
 	} else {
 		_ = resp.Body.Close()
-		cancel()
 	}
 	return r, resp.Header, endedOr(ctx, err)
 }
@@ -150,20 +82,9 @@ func endedOr(ctx context.Context, err error) error {
 	return err
 }
 
-// drainBody reads an event stream to its end, which is due, so that the
-// connection can be used again; net/http closes a connection whose body was
-// not read to the end.
-func drainBody(body io.ReadCloser, cancel context.CancelFunc) {
-	timer := time.AfterFunc(maxDrainTime, cancel)
-	_, _ = io.CopyN(io.Discard, body, maxDrainBytes)
-	timer.Stop()
-	_ = body.Close()
-	cancel()
-}
-
-// answer reads the answer to x. With drain, the body still has to be read to
-// its end.
-func (s *streamable) answer(ctx context.Context, x *exchange, resp *http.Response) (r reply, drain bool, err error) {
+// answer reads the answer to x. With open, the answer came on a stream, which
+// has yet to end.
+func (s *streamable) answer(ctx context.Context, x *exchange, resp *http.Response) (r reply, open bool, err error) {
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		r, err = s.turnedAway(resp, x.id, x.stateless)
 		return r, false, err
@@ -202,7 +123,7 @@ func (s *streamable) only(ctx context.Context, x *exchange, body []byte) (reply,
 // follow reads an event stream up to the answer. A stream of a handshake era
 // that breaks before is taken up again by GET where its events had ids (MCP
 // 2025-11-25, "Resumability and redelivery").
-func (s *streamable) follow(ctx context.Context, x *exchange, body io.Reader) (r reply, drain bool, err error) {
+func (s *streamable) follow(ctx context.Context, x *exchange, body io.Reader) (r reply, open bool, err error) {
 	replies := make(chan struct{}, maxReplies)
 	events := s.answerEvents(ctx, x, body)
 	r, err = s.read(ctx, x, events, replies)

@@ -39,7 +39,7 @@ type resource struct {
 // when it offers no subscriptions, RATE_LIMITED beyond 1,000 resources of one
 // server, and the faults of Call. Dropping the server ends its subscriptions.
 func (p *Pool) Subscribe(ctx context.Context, t *Target, uri string) (release func(), err error) {
-	err = p.with(ctx, t, ownWork, func(ctx context.Context, s *server) error {
+	err = p.with(ctx, t, ownWork, "", func(ctx context.Context, s *server) error {
 		r, err := s.subscribe(t, uri)
 		if err != nil {
 			return err

@@ -26,6 +26,8 @@ type Target struct {
 	Transport   models.Transport
 	Timeout     time.Duration // of one call; 60 s when zero
 	SessionMode models.SessionMode
+	// MaxConcurrent is the number of calls under way at once; 512 when zero.
+	MaxConcurrent int
 
 	// Headers returns the credentials and extra headers of a request; it is
 	// asked for each one, also when a session is ended in the background. Its
@@ -66,6 +68,14 @@ func (t *Target) timeout() time.Duration {
 	return defaultCallTime
 }
 
+// maxConcurrent is the number of calls under way at once.
+func (t *Target) maxConcurrent() int {
+	if t.MaxConcurrent > 0 {
+		return t.MaxConcurrent
+	}
+	return defaultConcurrent
+}
+
 // Client is the client on whose behalf a call is made.
 type Client struct {
 	// SessionID names the client's own session with the gateway. Targets with
@@ -73,6 +83,9 @@ type Client struct {
 	// of a client without a session. On shared sessions calls with equal ids are
 	// of one client.
 	SessionID string
+	// Caller identifies whose calls take turns with those of others when many
+	// wait for the server.
+	Caller string
 	// Capabilities is the raw JSON object of the client capabilities that
 	// the gateway relays for this client; nil means none.
 	Capabilities []byte

@@ -33,8 +33,7 @@ type transport interface {
 type exchange struct {
 	id        int64
 	body      []byte
-	head      callHead    // of a call
-	header    http.Header // all of it; of a call once fullHeader was asked for it
+	header    http.Header
 	stateless bool
 
 	progressToken []byte // raw; only where calls share a stream
@@ -47,14 +46,6 @@ type exchange struct {
 
 	memory   Memory // nil reserves nothing
 	reserved bool   // memory must be settled
-}
-
-// fullHeader returns the header of the request. It is not for concurrent use.
-func (x *exchange) fullHeader() http.Header {
-	if x.header == nil {
-		x.header = x.head.header()
-	}
-	return x.header
 }
 
 // reply is the result or the error of an exchange; exactly one is set.
@@ -74,8 +65,8 @@ type poster struct {
 	refused  func(ctx context.Context, sent http.Header, c *Challenge) (http.Header, error) // of the target
 }
 
-// request returns an HTTP request with a body that can be sent again, so that
-// net/http may repeat it where it can tell that nothing was processed.
+// request returns an HTTP request with a body that can be sent again, for
+// redirects and other credentials.
 func (p *poster) request(ctx context.Context, method string, header http.Header, body []byte) *http.Request {
 	blank := http.Request{Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1} // stays on the stack
 	req := blank.WithContext(ctx)
@@ -96,12 +87,6 @@ func (p *poster) do(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.accepted(req, resp)
-}
-
-// accepted returns the answer to a request, which may be that to the request
-// with other credentials. Errors are those of do.
-func (p *poster) accepted(req *http.Request, resp *http.Response) (*http.Response, error) {
 	if p.refused == nil || resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
 		return resp, nil
 	}
@@ -135,15 +120,8 @@ func (p *poster) send(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, p.failed(req.Context(), err)
 	}
-	return p.arrived(req, resp)
-}
-
-// arrived returns the answer to a request, behind its redirects.
-func (p *poster) arrived(req *http.Request, resp *http.Response) (_ *http.Response, err error) {
 	p.filter.responseHeader(resp.Header)
-	switch resp.StatusCode {
-	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-	default:
+	if resp.StatusCode != http.StatusTemporaryRedirect && resp.StatusCode != http.StatusPermanentRedirect {
 		return resp, nil
 	}
 	_ = resp.Body.Close()

@@ -24,8 +24,8 @@ type ServerEditProps struct {
 
 	Seen, CredentialsSeen string // mark what is stored
 
-	Alias, URL, Transport, Timeout, SessionMode, DefinitionPolicy string
-	Errors                                                        map[string]string
+	Alias, URL, Transport, Timeout, MaxConcurrent, SessionMode, DefinitionPolicy string
+	Errors                                                                       map[string]string
 
 	AuthType, AuthBearer, OAuthClientID, OAuthScopes string
 	HasBearer, HasClientSecret                       bool
@@ -146,7 +146,7 @@ func ServerEdit(p ServerEditProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.FormErrors(fieldErrors("f-", p.Errors, "alias", "url", "transport", "timeout", "sessionMode", "definitionPolicy")).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.FormErrors(fieldErrors("f-", p.Errors, "alias", "url", "transport", "timeout", "maxConcurrent", "sessionMode", "definitionPolicy")).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -163,6 +163,10 @@ func ServerEdit(p ServerEditProps) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "timeout", Label: "Longest call in seconds", Value: p.Timeout, Required: true, Min: "0.1", Max: "600", Step: "0.1", Error: sentence(p.Errors["timeout"])}).Render(ctx, templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err != nil {
+						return templ_7745c5c3_Err
+					}
+					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "maxConcurrent", Label: "Calls at once", Value: p.MaxConcurrent, Required: true, Min: "1", Max: "4096", Step: "1", Hint: "Up to 1,024 more calls wait in each gateway process.", Error: sentence(p.Errors["maxConcurrent"])}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -231,7 +235,7 @@ func ServerEdit(p ServerEditProps) templ.Component {
 					var templ_7745c5c3_Var8 templ.SafeURL
 					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(serverURL(p.Project.Slug, p.ID) + "/credentials"))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/server_edit.templ`, Line: 60, Col: 103}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/server_edit.templ`, Line: 61, Col: 103}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 					if templ_7745c5c3_Err != nil {
@@ -252,7 +256,7 @@ func ServerEdit(p ServerEditProps) templ.Component {
 					var templ_7745c5c3_Var9 string
 					templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(p.CredentialsSeen)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/server_edit.templ`, Line: 62, Col: 64}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/server_edit.templ`, Line: 63, Col: 64}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 					if templ_7745c5c3_Err != nil {

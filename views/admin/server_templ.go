@@ -34,7 +34,7 @@ type ServerDetail struct {
 	AuthBearer                string // "", "stored" or the reference
 	Headers                   []string
 	MissingHeaders            []string // required, without a value yet
-	Timeout                   string
+	Timeout, MaxConcurrent    string
 	SessionMode               string
 	DefinitionPolicy          string
 	AllowedTools, DenyTools   []string
@@ -606,6 +606,7 @@ func (p ServerProps) facts() []ui.Fact {
 	}
 	facts = append(facts,
 		ui.Fact{Label: "Longest call", Value: d.Timeout},
+		ui.Fact{Label: "Calls at once", Value: d.MaxConcurrent},
 		ui.Fact{Label: "Sessions", Value: sessionWords(d.SessionMode)},
 		ui.Fact{Label: "Changed tools", Value: policyWords(d.DefinitionPolicy)},
 	)

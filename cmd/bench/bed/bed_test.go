@@ -2,8 +2,11 @@ package bed_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"net"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -110,8 +113,10 @@ func TestTheFloorHandsCallsToTheUpstreams(t *testing.T) {
 		}
 		return listener.Addr().String()
 	}
-	upstream := start(func(l net.Listener, ready func(string)) error { return bed.ServeUpstreams(ctx, l, 3, 7, ready) })
-	floor := start(func(l net.Listener, ready func(string)) error { return bed.ServeFloor(ctx, l, upstream, ready) })
+	upstream := start(func(l net.Listener, ready func(string)) error {
+		return bed.Upstreams{Servers: 3, Tools: 7}.Serve(ctx, l, ready)
+	})
+	floor := start(func(l net.Listener, ready func(string)) error { return bed.ServeFloor(ctx, l, upstream, nil, ready) })
 	for _, address := range []string{upstream, floor} {
 		for _, revision := range []string{load.Sessions, load.Stateless} {
 			c, err := load.Open(t.Context(), load.Endpoint{Address: address, Path: bed.UpstreamPath(2), Revision: revision, Tool: "echo"}, 1)
@@ -137,5 +142,83 @@ func TestTheFloorHandsCallsToTheUpstreams(t *testing.T) {
 		if err := <-served; err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestFloorReachesEveryKindOfServer calls servers of https, with event streams,
+// with large answers and with latency through the floor.
+func TestFloorReachesEveryKindOfServer(t *testing.T) {
+	certificate, err := bed.NewCertificate(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.LoadX509KeyPair(certificate.File, certificate.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(certificate.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(raw)
+	secure := func(protocols ...string) *tls.Config {
+		return &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: protocols, MinVersion: tls.VersionTLS12}
+	}
+	for name, u := range map[string]bed.Upstreams{
+		"https":         {TLS: secure("http/1.1")},
+		"HTTP/2":        {TLS: secure("h2", "http/1.1")},
+		"event streams": {TLS: secure("http/1.1"), Events: true},
+		"large answers": {Padding: 64 << 10},
+		"latency":       {Latency: time.Millisecond, Events: true, Padding: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			served := make(chan error, 2)
+			u.Servers, u.Tools = 1, 1
+			start := func(serve func(net.Listener, func(string)) error) string {
+				listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				ready := make(chan string, 1)
+				go func() { served <- serve(listener, func(url string) { ready <- url }) }()
+				_, address, _ := strings.Cut(<-ready, "://")
+				return address
+			}
+			upstream := start(func(l net.Listener, ready func(string)) error { return u.Serve(ctx, l, ready) })
+			trusted := roots
+			if u.TLS == nil {
+				trusted = nil
+			}
+			floor := start(func(l net.Listener, ready func(string)) error {
+				return bed.ServeFloor(ctx, l, upstream, trusted, ready)
+			})
+			e := load.Endpoint{Address: floor, Path: bed.UpstreamPath(0), Revision: load.Sessions, Tool: "echo", Padding: u.Padding}
+			c, err := load.Open(t.Context(), e, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				if err := c.Call(); err != nil {
+					t.Error(err)
+				}
+			}
+			c.Close()
+			e.Padding++
+			if c, err = load.Open(t.Context(), e, 1); err != nil {
+				t.Fatal(err)
+			}
+			if c.Call() == nil {
+				t.Error("an answer without its padding was accepted")
+			}
+			c.Close()
+			cancel()
+			for range 2 {
+				if err := <-served; err != nil {
+					t.Error(err)
+				}
+			}
+		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 // other arguments.
 type Child struct {
 	Address string // host:port
+	URL     string // scheme and address
 	process *stage.Process
 }
 
@@ -20,21 +21,22 @@ type Child struct {
 func StartChild(ctx context.Context, binary, folder string, args ...string) (*Child, error) {
 	process, err := stage.Start(ctx, stage.Program{
 		Name: "bench " + args[0], Path: binary, Dir: folder, Env: stage.BareEnvironment(folder), Args: args,
-		Ready: func(line string) (string, bool) { return strings.CutPrefix(line, "READY http://") },
+		Ready: func(line string) (string, bool) { return strings.CutPrefix(line, "READY ") },
 	})
 	if err != nil {
 		return nil, err
 	}
-	address, err := process.Await(ctx, readyLimit)
+	url, err := process.Await(ctx, readyLimit)
 	if err != nil {
 		process.Stop()
 		return nil, err
 	}
+	_, address, _ := strings.Cut(url, "://")
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		process.Stop()
 		return nil, err
 	}
-	return &Child{Address: address, process: process}, nil
+	return &Child{Address: address, URL: url, process: process}, nil
 }
 
 // PID returns the number of the child's process.

@@ -22,6 +22,7 @@ type Plan struct {
 	// RateConnections carry the open loop.
 	RateConnections int    `json:"rateConnections"`
 	Revision        string `json:"revision"` // that the clients speak
+	Ways            bool   `json:"ways"`     // whether servers of other kinds are measured too
 }
 
 // Target is what is measured: an endpoint, and the process behind it.
@@ -50,6 +51,7 @@ type Measured struct {
 // Comparison are the runs of all targets under one load: a closed loop, or an
 // open one where Rate is not 0.
 type Comparison struct {
+	Way         string     `json:"way,omitempty"` // empty for plain http with short answers in JSON
 	Connections int        `json:"connections"`
 	Rate        float64    `json:"rate,omitempty"`
 	Targets     []Measured `json:"targets"`
@@ -95,6 +97,11 @@ func Compare(ctx context.Context, targets []Target, p Plan, progress func(string
 
 // Load returns the load in words.
 func (c *Comparison) Load() string {
+	if c.Way != "" {
+		plain := *c
+		plain.Way = ""
+		return c.Way + ", " + plain.Load()
+	}
 	switch {
 	case c.Rate > 0:
 		return report.Number(c.Rate) + " calls/s, open loop"

@@ -40,21 +40,11 @@ func Run(ctx context.Context, b bed.Programs, p Plan, progress func(string)) (*R
 	if err != nil {
 		return nil, err
 	}
-	if err := home.Apply(ctx, bed.Declare(project, map[string]string{alias: "http://" + upstream.Address + bed.UpstreamPath(0)})); err != nil {
-		return nil, err
-	}
-	key, err := home.Key(ctx, project)
-	if err != nil {
-		return nil, err
-	}
-	gateway, err := home.Serve(ctx)
+	gateway, key, err := serveProject(ctx, home, upstream)
 	if err != nil {
 		return nil, err
 	}
 	defer gateway.Stop()
-	if err := gateway.AwaitSyncs(ctx, 1); err != nil {
-		return nil, err
-	}
 	targets := []Target{
 		{Name: Direct, PID: upstream.PID(), Endpoint: load.Endpoint{Address: upstream.Address, Path: bed.UpstreamPath(0), Tool: "echo"}},
 		{Name: Floor, PID: floor.PID(), Endpoint: load.Endpoint{Address: floor.Address, Path: bed.UpstreamPath(0), Tool: "echo"}},
@@ -73,7 +63,34 @@ func Run(ctx context.Context, b bed.Programs, p Plan, progress func(string)) (*R
 		return nil, err
 	}
 	progress("allocations")
-	return r, r.allocations(ctx, gateway, targets[len(targets)-1].Endpoint, p.Duration)
+	if err := r.allocations(ctx, gateway, targets[len(targets)-1].Endpoint, p.Duration); err != nil {
+		return nil, err
+	}
+	if !p.Ways {
+		return r, nil
+	}
+	ways, err := CompareWays(ctx, b, p, Ways(), progress)
+	r.Loads = append(r.Loads, ways...)
+	return r, err
+}
+
+// serveProject starts a gateway with one project and its server, and returns a
+// key of the project.
+func serveProject(ctx context.Context, home *bed.Home, upstream *bed.Child) (gateway *bed.Gateway, key string, err error) {
+	if err := home.Apply(ctx, bed.Declare(project, map[string]string{alias: upstream.URL + bed.UpstreamPath(0)})); err != nil {
+		return nil, "", err
+	}
+	if key, err = home.Key(ctx, project); err != nil {
+		return nil, "", err
+	}
+	if gateway, err = home.Serve(ctx); err != nil {
+		return nil, "", err
+	}
+	if err := gateway.AwaitSyncs(ctx, 1); err != nil {
+		gateway.Stop()
+		return nil, "", err
+	}
+	return gateway, key, nil
 }
 
 // allocations measures what a call allocates, without what the process does

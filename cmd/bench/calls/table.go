@@ -25,7 +25,11 @@ func (r *Report) Tables() []report.Table {
 		if c.Rate == 0 {
 			throughput, span = fmt.Sprintf("%.2f", c.Throughput.Median), fmt.Sprintf("%.2f to %.2f", c.Throughput.Min, c.Throughput.Max)
 		}
-		against.Rows = append(against.Rows, []string{c.Load(), throughput, span, fmt.Sprintf("× %.2f", c.CPU.Median), report.Micros(c.AddedP50.Median)})
+		added := "–" // without a direct call
+		if c.Way == "" {
+			added = report.Micros(c.AddedP50.Median)
+		}
+		against.Rows = append(against.Rows, []string{c.Load(), throughput, span, fmt.Sprintf("× %.2f", c.CPU.Median), added})
 	}
 	against.Note = fmt.Sprintf("The gateway makes %.0f allocations (%.1f KiB) per call and held %.1f MiB before the first.", r.Allocations, r.AllocatedBytes/1024, r.IdleMiB)
 	return []report.Table{each, against}

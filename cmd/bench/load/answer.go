@@ -1,6 +1,7 @@
 package load
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/valyala/fasthttp"
@@ -17,6 +18,9 @@ func result(response *fasthttp.Response, id string) (*rawjson.Object, error) {
 	body := response.Body()
 	if status := response.StatusCode(); status != fasthttp.StatusOK {
 		return nil, fmt.Errorf("HTTP %d: %s", status, shown(body))
+	}
+	if mediaType := response.Header.ContentType(); bytes.HasPrefix(mediaType, []byte("text/event-stream")) {
+		body = lastEvent(body)
 	}
 	message, err := rawjson.ParseObject(body, rawjson.Lenient)
 	if err != nil {
@@ -51,9 +55,19 @@ func checkEcho(response *fasthttp.Response, id, text string) error {
 		return fmt.Errorf("the content is no object: %s", shown(response.Body()))
 	}
 	if got, _ := block.String("text"); got != text {
-		return fmt.Errorf("the tool answered %q, not %q", shown([]byte(got)), text)
+		return fmt.Errorf("the tool answered %q, not %q", shown([]byte(got)), shown([]byte(text)))
 	}
 	return nil
+}
+
+// lastEvent returns the data of the last event of a stream that has any.
+func lastEvent(stream []byte) (data []byte) {
+	for line := range bytes.Lines(stream) {
+		if value, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("data: ")); ok {
+			data = value
+		}
+	}
+	return data
 }
 
 func shown(raw []byte) string {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/valyala/fasthttp"
 )
@@ -17,6 +18,7 @@ type Client struct {
 	session  string
 	call     template
 	answer   template // what a right answer looks like, once one was read
+	padding  string
 	calls    int
 	pages    []listPage
 }
@@ -28,7 +30,7 @@ func Open(ctx context.Context, e Endpoint, number int) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{endpoint: e, conn: conn}
+	c := &Client{endpoint: e, conn: conn, padding: strings.Repeat("x", e.Padding)}
 	if e.Revision != Stateless {
 		if err := c.shakeHands(); err != nil {
 			conn.close()
@@ -84,7 +86,7 @@ func (c *Client) Call() error {
 		}
 	}
 	id, text := c.call.slots()
-	if err := checkEcho(response, string(id), string(text)); err != nil {
+	if err := checkEcho(response, string(id), string(text)+c.padding); err != nil {
 		return err
 	}
 	c.answer, _ = newTemplate(append([]byte(nil), response.Body()...), id, text)

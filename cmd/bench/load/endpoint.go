@@ -17,13 +17,14 @@ const (
 	Stateless = "2026-07-28"
 )
 
-// Endpoint is an MCP endpoint over plain HTTP and what is called there.
+// Endpoint is an MCP endpoint over http and what is called there.
 type Endpoint struct {
 	Address  string // host:port
 	Path     string
 	Key      string // sent as a bearer token unless empty
 	Revision string // Sessions or Stateless
 	Tool     string // answers with its argument text
+	Padding  int    // the number of letters x that the answer has behind the text
 }
 
 // The parts of a call that differ from one to the next have the same length

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"mcpgateway/services/lazyctx"
 )
 
 // behaviour is what may change while the server runs; a request sees one
@@ -26,9 +24,10 @@ type behaviour struct {
 type Server struct {
 	opts     Options
 	eras     eras
-	info     []byte           // serverInfo
-	infoMeta []byte           // the _meta that holds nothing else
-	life     *lazyctx.Context // ends with Close
+	info     []byte          // serverInfo
+	infoMeta []byte          // the _meta that holds nothing else
+	life     context.Context // ends with Close
+	endLife  context.CancelFunc
 	recorder recorder
 	events   events
 	now      atomic.Pointer[behaviour]
@@ -61,7 +60,7 @@ func New(opts Options) *Server {
 	s.recorder.max = s.opts.Record
 	s.info = s.opts.serverInfo()
 	s.infoMeta = metaOf(metaServerInfo, s.info)
-	s.life = lazyctx.WithCancel(context.Background())
+	s.life, s.endLife = context.WithCancel(context.Background())
 	s.now.Store(&behaviour{answer: s.opts.Answer, page: s.opts.PageSize, tools: newToolTable(s.opts.Tools, s.opts.PageSize)})
 	return s
 }
@@ -135,7 +134,7 @@ func (s *Server) Close() {
 	s.serving = nil
 	s.mu.Unlock()
 
-	s.life.Cancel()
+	s.endLife()
 	s.DropSessions()
 	s.dropHeld()
 	s.waitIdle()

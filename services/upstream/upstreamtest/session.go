@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"sync"
 
-	"mcpgateway/services/lazyctx"
 	"mcpgateway/services/rawjson"
 )
 
@@ -99,16 +98,16 @@ func (v *session) setVersion(version string) {
 // begin returns the context of a request with this id, which the client can
 // cancel; done must be called.
 func (v *session) begin(id []byte) (ctx context.Context, done func()) {
-	call := lazyctx.WithCancel(v.ctx)
+	call, cancel := context.WithCancel(v.ctx)
 	key := string(id)
 	v.mu.Lock()
-	v.calls[key] = call.Cancel
+	v.calls[key] = cancel
 	v.mu.Unlock()
 	return call, func() {
 		v.mu.Lock()
 		delete(v.calls, key)
 		v.mu.Unlock()
-		call.Cancel()
+		cancel()
 	}
 }
 

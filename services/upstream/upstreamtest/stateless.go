@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 
-	"mcpgateway/services/lazyctx"
 	"mcpgateway/services/rawjson"
 )
 
@@ -27,11 +26,9 @@ func (s *Server) postModern(w http.ResponseWriter, r *http.Request, m *message, 
 	if !s.checkModern(w, r, m, version, b) {
 		return
 	}
-	ctx := lazyctx.WithCancel(r.Context()) // the end of the stream is the cancellation
-	defer ctx.Cancel()
-	var watch lazyctx.Watch
-	watch.Begin(s.life, ctx.Cancel)
-	defer watch.Stop()
+	ctx, cancel := context.WithCancel(r.Context()) // the end of the stream is the cancellation
+	defer cancel()
+	defer context.AfterFunc(s.life, cancel)()
 	if m.method == "subscriptions/listen" && s.opts.Methods[m.method] == nil {
 		s.listen(ctx, w, m)
 		return

@@ -1,0 +1,126 @@
+package egress
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"sync"
+)
+
+// Protocols in TLS's negotiation (RFC 7301).
+const (
+	protocolHTTP1 = "http/1.1"
+	protocolHTTP2 = "h2"
+)
+
+// alertNoApplicationProtocol is the alert of a server that speaks none of the
+// offered protocols (RFC 7301, section 3.2).
+const alertNoApplicationProtocol = tls.AlertError(120)
+
+// errHTTP2Only means that requests to an origin must be sent over HTTP/2.
+var errHTTP2Only = errors.New("the server speaks only HTTP/2")
+
+// dial returns a new connection. The error is errHTTP2Only if the server does
+// not speak HTTP/1.1.
+func (t *transport) dial(ctx context.Context, to origin) (*conn, error) {
+	if to.scheme == "http" {
+		raw, err := t.dialer.DialContext(ctx, "tcp", to.address)
+		if err != nil {
+			return nil, err
+		}
+		return newConn(&t.idle, to, raw, raw), nil
+	}
+	raw, secure, err := t.dialTLS(ctx, to, protocolHTTP1)
+	switch {
+	case err != nil && refusesProtocol(err):
+		t.protocols.set(to, true)
+		return nil, errHTTP2Only
+	case err != nil:
+		return nil, err
+	case secure.ConnectionState().NegotiatedProtocol == "" && t.prefersHTTP2(ctx, to):
+		_ = raw.Close()
+		return nil, errHTTP2Only
+	}
+	return newConn(&t.idle, to, raw, secure), nil
+}
+
+// dialTLS returns a TCP connection and TLS over it, with one protocol offered.
+func (t *transport) dialTLS(ctx context.Context, to origin, protocol string) (raw net.Conn, secure *tls.Conn, err error) {
+	host, _, err := net.SplitHostPort(to.address)
+	if err != nil {
+		return nil, nil, err
+	}
+	if raw, err = t.dialer.DialContext(ctx, "tcp", to.address); err != nil {
+		return nil, nil, err
+	}
+	config := t.tls.Clone()
+	config.ServerName, config.NextProtos = host, []string{protocol}
+	secure = tls.Client(raw, config)
+	ctx, cancel := context.WithTimeout(ctx, tlsTimeout)
+	defer cancel()
+	if err := secure.HandshakeContext(ctx); err != nil {
+		_ = raw.Close()
+		return nil, nil, err
+	}
+	return raw, secure, nil
+}
+
+// prefersHTTP2 reports whether a server that did not agree to HTTP/1.1 agrees
+// to HTTP/2. Some servers of HTTP/2 alone accept the connection all the same and
+// close it at the first request. They are found before a request is written.
+func (t *transport) prefersHTTP2(ctx context.Context, to origin) bool {
+	if t.protocols.isKnown(to) {
+		return false
+	}
+	raw, secure, err := t.dialTLS(ctx, to, protocolHTTP2)
+	if err != nil {
+		return false
+	}
+	_ = raw.Close()
+	agrees := secure.ConnectionState().NegotiatedProtocol == protocolHTTP2
+	t.protocols.set(to, agrees)
+	return agrees
+}
+
+// refusesProtocol reports whether a handshake failed because the server speaks
+// none of the offered protocols. The type of the alert is not exported.
+func refusesProtocol(err error) bool {
+	var remote *net.OpError
+	return errors.As(err, &remote) && remote.Op == "remote error" && remote.Err.Error() == alertNoApplicationProtocol.Error()
+}
+
+// maxProtocols is the number of origins whose protocol is remembered.
+const maxProtocols = 1024
+
+// protocols remembers origins that did not agree to HTTP/1.1, and whether they
+// speak HTTP/2. The zero value is ready to use. It is safe for concurrent use.
+type protocols struct {
+	mu    sync.RWMutex
+	http2 map[origin]bool
+}
+
+func (p *protocols) isHTTP2(to origin) bool {
+	if to.scheme == "http" {
+		return false
+	}
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.http2[to]
+}
+
+func (p *protocols) isKnown(to origin) bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	_, known := p.http2[to]
+	return known
+}
+
+func (p *protocols) set(to origin, http2 bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.http2 == nil || len(p.http2) >= maxProtocols {
+		p.http2 = map[origin]bool{}
+	}
+	p.http2[to] = http2
+}

@@ -1,0 +1,29 @@
+//go:build unix
+
+package egress
+
+import (
+	"net"
+	"syscall"
+)
+
+// isReadable reports whether an idle connection was closed by its peer or has
+// received bytes. Both make it useless for another request. It neither blocks
+// nor consumes anything, and must be called below TLS.
+func isReadable(c net.Conn) bool {
+	socket, ok := c.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return true
+	}
+	readable := true
+	err = raw.Control(func(fd uintptr) {
+		var b [1]byte
+		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		readable = err != syscall.EAGAIN && err != syscall.EINTR
+	})
+	return readable || err != nil
+}
