@@ -62,18 +62,18 @@ func TestLongBodiesReserveMemoryOnce(t *testing.T) {
 	const max = 1 << 20
 	all := make([]byte, max)
 	refused := errors.New("refused")
-	for _, n := range []int{0, 1, trusted / 2, trusted - minPiece - 1, trusted + 1, max} {
+	for _, n := range []int{0, 1, unreserved / 2, unreserved - minPiece, unreserved + 1, trusted, trusted + 1, max} {
 		for name, length := range map[string]int64{"unknown": -1, "known": int64(n)} {
 			calls := 0
 			reserve := func() (int64, error) { calls++; return max, nil }
 			if got, err := readBounded(bytes.NewReader(all[:n]), length, max, reserve); err != nil || len(got) != n {
 				t.Errorf("%d bytes, length %s: got %d, %v", n, name, len(got), err)
 			}
-			if long := n > trusted; (calls == 1) != long || calls > 1 {
+			if long := n > unreserved; (calls == 1) != long || calls > 1 {
 				t.Errorf("%d bytes, length %s: reserved %d times", n, name, calls)
 			}
 			got, err := readBounded(bytes.NewReader(all[:n]), length, max, func() (int64, error) { return 0, refused })
-			if long := n > trusted; errors.Is(err, refused) != long || long && got != nil {
+			if long := n > unreserved; errors.Is(err, refused) != long || long && got != nil {
 				t.Errorf("%d bytes, length %s, refused: %d, %v", n, name, len(got), err)
 			}
 		}
