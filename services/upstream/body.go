@@ -55,7 +55,7 @@ func readBounded(r io.Reader, length, max int64) ([]byte, error) {
 }
 
 // readClaimed reads a body of the length. What it allocates is at most trusted
-// bytes, or twice of what has arrived.
+// bytes, or twice the bytes that have arrived.
 func readClaimed(r io.Reader, length int) ([]byte, error) {
 	body, read := make([]byte, min(length, trusted)), 0
 	for {
