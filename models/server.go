@@ -61,7 +61,7 @@ type Server struct {
 
 	Enabled          bool
 	TimeoutMS        int64 // of one call
-	MaxConcurrent    int64 // calls under way at once, of each process
+	MaxConcurrent    int64 // calls in flight at once, of each process
 	SessionMode      SessionMode
 	DefinitionPolicy DefinitionPolicy
 

@@ -105,7 +105,7 @@ func TestContextsEndRequests(t *testing.T) {
 					received, ended := make(chan struct{}), make(chan time.Time, 1)
 					s := newServer(t, config, func(_ int64, c net.Conn, in *bufio.Reader) {
 						if r, _ := read(in); r == nil {
-							return // it asked for HTTP/2
+							return // it was a check for HTTP/2
 						}
 						_, _ = io.WriteString(c, sent)
 						close(received)

@@ -173,7 +173,7 @@ func TestConnectionsAreReused(t *testing.T) {
 				}
 				want := tt.conns
 				if scheme == "https without negotiation" {
-					want++ // which asks for HTTP/2, once
+					want++ // the check for HTTP/2, once
 				}
 				if n := s.conns.Load(); n != want {
 					t.Errorf("%d connections, want %d", n, want)
@@ -284,7 +284,7 @@ func TestRequestsAreSentOnce(t *testing.T) {
 					var served, opened atomic.Int64
 					s := newServer(t, config, func(_ int64, c net.Conn, in *bufio.Reader) {
 						if r, _ := read(in); r == nil {
-							return // it asked for HTTP/2
+							return // it was a check for HTTP/2
 						}
 						served.Add(1)
 						_, _ = io.WriteString(c, plainAnswer)

@@ -9,7 +9,7 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// admission limits how many calls use one upstream at once, and how many wait,
+// admission limits the calls of one upstream in flight and those that wait,
 // so that an upstream that hangs holds no more than that of the gateway's
 // memory, goroutines and connections. Callers take turns: a caller with many
 // waiting calls does not delay the call of another one. When the line is full,
@@ -36,7 +36,7 @@ type waitingCall struct {
 	err  error
 }
 
-// setLimit sets how many calls may be under way at once.
+// setLimit sets the number of calls in flight at once.
 func (a *admission) setLimit(limit int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -125,7 +125,7 @@ func (a *admission) giveUp(caller string, w *waitingCall) {
 	if own := a.callers[caller]; own != nil && a.remove(own, w) {
 		return
 	}
-	if w.err == nil { // it was admitted meanwhile
+	if w.err == nil { // it was admitted before
 		a.active--
 		a.admit()
 	}
@@ -153,12 +153,11 @@ func (a *admission) admit() {
 	}
 }
 
-// load returns how many calls are under way, how many wait, and how many may be
-// under way.
-func (a *admission) load() (active, waiting, limit int) {
+// load returns the numbers of calls in flight and of waiting calls.
+func (a *admission) load() (active, waiting int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.active, a.waiting, a.limit
+	return a.active, a.waiting
 }
 
 // errCrowded means that too many calls wait for an upstream.

@@ -207,7 +207,7 @@ func requestHeader(configured, fixed http.Header) http.Header {
 	return h
 }
 
-// setTrace passes on the trace of the client (W3C Trace Context, section 3).
+// setTrace forwards the trace of the client (W3C Trace Context, section 3).
 // Values configured under these names would be another trace.
 func setTrace(h http.Header, c Client) {
 	if c.TraceParent == "" {

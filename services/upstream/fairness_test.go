@@ -64,7 +64,7 @@ func newCrowd(t *testing.T, atOnce int) *crowd {
 
 type callerKey struct{}
 
-// call makes calls, which wait in the background.
+// call starts calls in the background.
 func (c *crowd) call(caller string, calls int) {
 	for range calls {
 		c.all.Go(func() {
@@ -189,7 +189,7 @@ func TestMaxConcurrentChanges(t *testing.T) {
 	})
 }
 
-// TestCancelledWaitingCalls gives up waiting calls while others are admitted.
+// TestCancelledWaitingCalls cancels waiting calls while others are admitted.
 func TestCancelledWaitingCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, p, to, end := newWay()

@@ -33,7 +33,7 @@ const (
 	maxSchemaDepth = 64
 
 	// defaultConcurrent is the number of calls to one server that this process
-	// has under way at once where the target sets none, and maxWaiting that of
+	// has in flight at once where the target sets none, and maxWaiting that of
 	// those that wait for a turn.
 	defaultConcurrent = 512
 	maxWaiting        = 1024

@@ -136,7 +136,7 @@ func (p *Pool) Health(serverID string) Health {
 	defer s.mu.Unlock()
 	h := s.health
 	h.Breaker = s.breaker.shown()
-	h.Active, h.Waiting, _ = s.admission.load()
+	h.Active, h.Waiting = s.admission.load()
 	return h
 }
 

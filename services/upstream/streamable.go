@@ -19,7 +19,7 @@ import (
 type streamable struct {
 	poster
 	session bool       // the upstream gave a session id, which is to be ended
-	asks    *askStream // nil when the upstream has nobody to ask
+	asks    *askStream // nil if no client could reply to the upstream
 }
 
 func (s *streamable) closed() bool { return s.asks != nil && s.asks.strayed() }

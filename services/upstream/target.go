@@ -26,7 +26,7 @@ type Target struct {
 	Transport   models.Transport
 	Timeout     time.Duration // of one call; 60 s when zero
 	SessionMode models.SessionMode
-	// MaxConcurrent is the number of calls under way at once; 512 when zero.
+	// MaxConcurrent is the number of calls in flight at once; 512 when zero.
 	MaxConcurrent int
 
 	// Headers returns the credentials and extra headers of a request; it is
@@ -68,7 +68,7 @@ func (t *Target) timeout() time.Duration {
 	return defaultCallTime
 }
 
-// maxConcurrent is the number of calls under way at once.
+// maxConcurrent is the number of calls in flight at once.
 func (t *Target) maxConcurrent() int {
 	if t.MaxConcurrent > 0 {
 		return t.MaxConcurrent

@@ -146,7 +146,7 @@ func TestTheFloorHandsCallsToTheUpstreams(t *testing.T) {
 }
 
 // TestFloorReachesEveryKindOfServer calls servers of https, with event streams,
-// with large answers and with latency through the floor.
+// with large responses and with latency through the floor.
 func TestFloorReachesEveryKindOfServer(t *testing.T) {
 	certificate, err := bed.NewCertificate(t.TempDir())
 	if err != nil {

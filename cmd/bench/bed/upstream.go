@@ -21,7 +21,7 @@ func UpstreamPath(n int) string { return "/" + strconv.Itoa(n) + "/mcp" }
 type Upstreams struct {
 	Servers, Tools int
 	TLS            *tls.Config   // nil serves http
-	Events         bool          // answer with event streams instead of JSON
+	Events         bool          // respond with event streams instead of JSON
 	Padding        int           // bytes that echo adds to its text
 	Latency        time.Duration // of every call
 }

@@ -51,7 +51,7 @@ type Measured struct {
 // Comparison are the runs of all targets under one load: a closed loop, or an
 // open one where Rate is not 0.
 type Comparison struct {
-	Way         string     `json:"way,omitempty"` // empty for plain http with short answers in JSON
+	Way         string     `json:"way,omitempty"` // empty for plain http with short JSON results
 	Connections int        `json:"connections"`
 	Rate        float64    `json:"rate,omitempty"`
 	Targets     []Measured `json:"targets"`

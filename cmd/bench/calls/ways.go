@@ -14,13 +14,13 @@ import (
 type Way struct {
 	Name        string
 	TLS         string // the protocols that the server offers; empty is http
-	Events      bool   // the server answers with event streams
-	Padding     int    // bytes of an answer
+	Events      bool   // the server responds with event streams
+	Padding     int    // bytes of a result
 	Latency     time.Duration
 	Connections []int
 }
 
-// Ways returns what is measured beside plain http with short answers in JSON.
+// Ways returns the servers to measure besides plain http with short JSON results.
 func Ways() []Way {
 	const http1, http2, large, late = "http/1.1", "h2,http/1.1", 64 << 10, 20 * time.Millisecond
 	return []Way{

@@ -24,7 +24,7 @@ type Endpoint struct {
 	Key      string // sent as a bearer token unless empty
 	Revision string // Sessions or Stateless
 	Tool     string // answers with its argument text
-	Padding  int    // the number of letters x that the answer has behind the text
+	Padding  int    // the number of letters x after the text in a result
 }
 
 // The parts of a call that differ from one to the next have the same length
