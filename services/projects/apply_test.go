@@ -295,7 +295,7 @@ func TestPublicSharedCreds(t *testing.T) {
 			s.apply(t, `{"projects":{}}`, projects.ApplyOptions{Prune: true})
 			for range 2 { // standing: also when the apply changes nothing
 				plan := s.apply(t, file)
-				if tc.warns != (len(plan.Warnings) == 1) {
+				if tc.warns != (len(plan.Shared) == 1) || len(plan.Warnings) != len(plan.Shared)+len(plan.Missing) {
 					t.Fatalf("warnings %q", plan.Warnings)
 				}
 				if tc.warns && (!strings.Contains(plan.Warnings[0], "project p has authMode none") || !strings.Contains(plan.Warnings[0], "credentials of s")) {

@@ -17,7 +17,7 @@ func (s *Store) Draft(alias string, d *ServerDeclaration) (models.Server, error)
 		r.problem("alias", why)
 	}
 	row := newServer("", alias, d, s.now())
-	_, problems := s.mergeServer(&row, alias, d)
+	_, _, problems := s.mergeServer(&row, alias, d)
 	for field, why := range problems {
 		r.problem(field, why)
 	}

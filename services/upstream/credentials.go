@@ -106,6 +106,9 @@ func extraHeaders(row *models.Server, resolver SecretResolver, rows SecretRows) 
 		if err != nil {
 			return nil, err
 		}
+		if v.IsZero() {
+			return nil, fault.Upstream(fault.CodeUpstreamUnauthorized, "server %s has no value for its header %s: set one", row.Alias, name)
+		}
 		h[name] = []string{v.Reveal()}
 	}
 	return h, nil
