@@ -74,6 +74,9 @@ func (r *rekeying) servers() error {
 		if err := r.headers(row); err != nil {
 			return err
 		}
+		if err := r.query(row); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -96,6 +99,15 @@ func (r *rekeying) headers(row models.Server) error {
 	}
 	r.resealed += changed
 	return r.tx.Model(&models.Server{}).Where("id = ?", row.ID).UpdateColumn("headers", row.Headers).Error
+}
+
+func (r *rekeying) query(row models.Server) error {
+	next, changed, err := projects.ResealQuery(row, r.keys)
+	if err != nil || changed == 0 {
+		return err
+	}
+	r.resealed += changed
+	return r.tx.Model(&models.Server{}).Where("id = ?", row.ID).UpdateColumn("url_secrets", next).Error
 }
 
 func (r *rekeying) connections() error {

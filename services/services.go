@@ -137,11 +137,16 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.Audit = activity.NewAudit(db, now)
 	s.Denials = activity.NewDenials(db, s.Audit, now, log)
 	s.Projects = projects.NewStore(db, resolver, checkURL(guard), s.Audit, feed, now)
+	if err := s.Projects.SealAddresses(ctx); err != nil {
+		return nil, err
+	}
 	if err := s.connect(ctx, resolver); err != nil {
 		return nil, err
 	}
 	target := func(row models.Server) *upstream.Target {
-		return upstream.NewConnectedTarget(row, resolver, upstream.SecretRows{Bearer: projects.BearerRow, Header: projects.HeaderRow}, s.Connections)
+		t := upstream.NewConnectedTarget(row, resolver, upstream.SecretRows{Bearer: projects.BearerRow, Header: projects.HeaderRow}, s.Connections)
+		t.Address = func() (string, error) { return projects.Address(row, resolver.Resolve) }
+		return t
 	}
 	s.keyIndex = access.NewKeyIndex(db, now)
 	s.tokenIndex = oauthserver.NewTokenIndex(db, now)

@@ -37,6 +37,16 @@ const tryAtOnce = 8
 type draftSecrets struct {
 	Bearer  string            `json:"bearer,omitzero"`
 	Headers map[string]string `json:"headers,omitempty"`
+	URL     string            `json:"url,omitzero"` // when its query has values
+}
+
+// mask returns a URL as pages show it and holds what that leaves out.
+func (s *draftSecrets) mask(address string) string {
+	masked := projects.MaskURL(address)
+	if s.URL = ""; masked != address {
+		s.URL = address
+	}
+	return masked
 }
 
 // candidate is a server of the form, and what became of it.
@@ -58,7 +68,7 @@ func (one *candidate) hasCredentials() bool {
 
 func (a *ServerWizard) sealed(s draftSecrets) string {
 	b, err := json.Marshal(s)
-	if err != nil || s.Bearer == "" && len(s.Headers) == 0 {
+	if err != nil || s.Bearer == "" && len(s.Headers) == 0 && s.URL == "" {
 		return ""
 	}
 	return a.seal.SealToken(draftPurpose, b)
@@ -79,8 +89,9 @@ func (a *ServerWizard) draftOfPasted(s projects.PastedServer) views.ServerDraft 
 	if draft.Refused = s.Problems["command"]; draft.Refused != "" {
 		draft.Skip = true
 	}
+	secrets := draftSecrets{Headers: d.Headers}
 	if d.URL != nil {
-		draft.URL = *d.URL
+		draft.URL = secrets.mask(*d.URL)
 	}
 	if d.Transport != nil {
 		draft.Transport = string(*d.Transport)
@@ -88,7 +99,6 @@ func (a *ServerWizard) draftOfPasted(s projects.PastedServer) views.ServerDraft 
 	if d.AuthType != nil {
 		draft.AuthType = string(*d.AuthType)
 	}
-	secrets := draftSecrets{Headers: d.Headers}
 	if d.AuthBearer != nil && *d.AuthBearer != "" {
 		secrets.Bearer, draft.AuthType, draft.HasSecret = *d.AuthBearer, "bearer", true
 	}
@@ -158,7 +168,9 @@ func (a *ServerWizard) candidate(c *fiber.Ctx, prefix string) *candidate {
 	if held.Headers == nil {
 		held.Headers = map[string]string{}
 	}
-	d := &projects.ServerDeclaration{URL: &draft.URL, Transport: pointer(models.Transport(draft.Transport)), AuthType: pointer(models.UpstreamAuthNone), Headers: map[string]string{}}
+	address := projects.UnmaskURL(draft.URL, held.URL)
+	draft.URL = held.mask(address)
+	d := &projects.ServerDeclaration{URL: &address, Transport: pointer(models.Transport(draft.Transport)), AuthType: pointer(models.UpstreamAuthNone), Headers: map[string]string{}}
 	maps.Copy(d.Headers, held.Headers)
 	typed := field("secret")
 	switch draft.AuthType {

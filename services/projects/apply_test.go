@@ -57,7 +57,7 @@ func TestApplyCreates(t *testing.T) {
 		}
 		a := s.server(t, "p", "A")
 		wantServer := models.Server{
-			ID: a.ID, ProjectID: p.ID, Alias: "A", AliasFold: "a", URL: "https://a.example/mcp", Transport: models.TransportAuto,
+			ID: a.ID, ProjectID: p.ID, Alias: "A", AliasFold: "a", URL: "https://a.example/mcp", URLSecrets: models.StringList{}, Transport: models.TransportAuto,
 			AuthType: models.UpstreamAuthBearer, AuthBearer: "${MCP_UPSTREAM_A}", Headers: models.StringMap{}, AllowedTools: models.StringList{"get_*"},
 			DenyTools: models.StringList{}, Enabled: true, TimeoutMS: 60_000, SessionMode: models.SessionShared, DefinitionPolicy: models.PolicyFollow,
 			OAuthScopes: models.StringList{}, ConfigVersion: 1, CreatedAt: s.now, UpdatedAt: s.now,

@@ -33,7 +33,7 @@ const exported = `{
       },
       "mcpServers": {
         "everything": {
-          "url": "https://up.example/mcp?a=1&b=2",
+          "url": "https://up.example/mcp?a=${MCP_UPSTREAM_A}&b=",
           "transport": "streamable-http",
           "authType": "bearer",
           "authBearer": "${MCP_UPSTREAM_TOKEN}",

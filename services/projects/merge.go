@@ -61,7 +61,9 @@ func (s *Store) mergeServer(row *models.Server, alias string, d *ServerDeclarati
 			m.problems["url"] = fault.From(err).Message
 		}
 	}
-	set(&m.changed, "url", &row.URL, d.URL)
+	if d.URL != nil {
+		s.setURL(m, row, *d.URL)
+	}
 	if row.URL == "" {
 		m.problems["url"] = "this key is required"
 	}

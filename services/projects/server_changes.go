@@ -175,5 +175,5 @@ func TouchesCredentials(row models.Server, d *ServerDeclaration) bool {
 		secret(row.OAuthClientSecret, d.OAuthClientSecret):
 		return true
 	}
-	return d.URL != nil && *d.URL != row.URL && HasCredentials(row)
+	return d.URL != nil && *d.URL != row.URL && (HasCredentials(row) || hasQueryValues(*d.URL))
 }

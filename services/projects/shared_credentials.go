@@ -33,7 +33,7 @@ func (c SharedCredentials) Warning() fault.Warning {
 
 // HasCredentials reports whether calls to the server carry credentials of ours.
 func HasCredentials(row models.Server) bool {
-	return row.AuthType == models.UpstreamAuthOAuth || row.AuthType == models.UpstreamAuthBearer && row.AuthBearer != "" || len(row.Headers) > 0
+	return row.AuthType == models.UpstreamAuthOAuth || row.AuthType == models.UpstreamAuthBearer && row.AuthBearer != "" || len(row.Headers) > 0 || hasQueryValues(row.URL)
 }
 
 // Shared returns what a project with these servers shares with anybody; ok is

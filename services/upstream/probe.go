@@ -40,7 +40,14 @@ type connector struct {
 
 func newConnector(p *Pool, t *Target, key sessionKey, known era, heard func(string, []byte)) (*connector, error) {
 	c := &connector{poster: poster{http: p.http, place: t.place(), refused: t.Refused}, pool: p, target: t, key: key, heard: heard}
-	u, err := url.Parse(t.URL)
+	address := t.URL
+	if t.Address != nil {
+		var err error
+		if address, err = t.Address(); err != nil {
+			return nil, err
+		}
+	}
+	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, c.place.unavailable("has an unusable URL: it must begin with http:// or https:// and name a host")
 	}
