@@ -105,10 +105,11 @@ func Open(ctx context.Context, dsn string) (*gorm.DB, error) {
 		}
 		uri := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
 			// The busy timeout comes first, so that it already holds for the others;
-			// the size of a page before what begins a new database.
+			// the size of a page before what begins a new database. A commit is on
+			// the disk before it is acknowledged; Relaxed makes exceptions.
 			"_pragma": {
 				fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), fmt.Sprintf("page_size(%d)", sqlitePage),
-				"journal_mode(wal)", "foreign_keys(1)", "synchronous(normal)",
+				"journal_mode(wal)", "foreign_keys(1)", "synchronous(full)",
 			},
 			"_txlock":  {"immediate"},
 			"_timefmt": {SQLiteTime},
