@@ -11,9 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/ncruces/go-sqlite3"
 	_ "github.com/ncruces/go-sqlite3/driver" // registers the "sqlite3" driver
 	"github.com/ncruces/go-sqlite3/gormlite"
@@ -116,10 +113,10 @@ func Open(ctx context.Context, dsn string) (*gorm.DB, error) {
 		}.Encode()}).String()
 		db, err = gorm.Open(gormlite.Open(uri), config)
 	} else {
-		db, err = gorm.Open(postgres.New(postgres.Config{
-			DSN:          dsn,
-			OptionOpenDB: []stdlib.OptionOpenDB{stdlib.OptionAfterConnect(readTimesInUTC)},
-		}), config)
+		var pool *sql.DB
+		if pool, err = openPostgres(dsn); err == nil {
+			db, err = gorm.Open(postgres.New(postgres.Config{Conn: pool}), config)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
@@ -156,15 +153,4 @@ func ping(ctx context.Context, pool *sql.DB) error {
 		case <-time.After(busyInterval):
 		}
 	}
-}
-
-// readTimesInUTC makes a PostgreSQL connection return times in UTC; by default
-// they come in the time zone of the machine the gateway runs on.
-func readTimesInUTC(_ context.Context, conn *pgx.Conn) error {
-	conn.TypeMap().RegisterType(&pgtype.Type{
-		Name:  "timestamptz",
-		OID:   pgtype.TimestamptzOID,
-		Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
-	})
-	return nil
 }

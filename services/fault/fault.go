@@ -117,11 +117,15 @@ func (f *Fault) Because(cause error) *Fault {
 	return &g
 }
 
-// From returns err as a fault. An error that holds no fault becomes Internal
-// with a neutral message; its own text stays in Cause.
+// From returns err as a fault. An error that holds no fault becomes Unavailable
+// when it reports a database that is, and otherwise Internal with a neutral
+// message; its own text stays in Cause.
 func From(err error) *Fault {
 	var f *Fault
 	if errors.As(err, &f) {
+		return f
+	}
+	if f := ofDatabase(err); f != nil {
 		return f
 	}
 	return &Fault{Kind: KindInternal, Code: CodeInternal, Message: "something went wrong on our side", Cause: err}
