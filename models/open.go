@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
-	_ "github.com/ncruces/go-sqlite3/driver" // registers the "sqlite3" driver
 	"github.com/ncruces/go-sqlite3/gormlite"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
@@ -111,7 +110,13 @@ func Open(ctx context.Context, dsn string) (*gorm.DB, error) {
 			"_txlock":  {"immediate"},
 			"_timefmt": {SQLiteTime},
 		}.Encode()}).String()
-		db, err = gorm.Open(gormlite.Open(uri), config)
+		var pool *sql.DB
+		if pool, err = openSQLite(uri); err == nil {
+			db, err = gorm.Open(sqliteDialector{gormlite.OpenDB(pool), filepath.Dir(path)}, config)
+		}
+		if err == nil {
+			err = db.Use(reserve{path + "-reserve"})
+		}
 	} else {
 		var pool *sql.DB
 		if pool, err = openPostgres(dsn); err == nil {

@@ -240,6 +240,9 @@ func (s *Services) Run(ctx context.Context, ready func()) error {
 			return err
 		}
 	}
+	if err := s.keepReserve(ctx); err != nil {
+		s.log.Warn("disk reserve not filled", "error", err)
+	}
 	sweeps := s.sweeps() // before others work with the services
 	ready()
 	running.Go(func() { s.Syncer.Run(ctx) })
@@ -261,6 +264,9 @@ func (s *Services) Run(ctx context.Context, ready func()) error {
 		return fmt.Errorf("the change feed ended: %w", err)
 	}
 }
+
+// keepReserve fills up the space that revocations use when the disk is full.
+func (s *Services) keepReserve(context.Context) error { return models.KeepReserve(s.DB) }
 
 // loadBuiltinCatalog puts the catalog that comes along into the database, where
 // it is wanted and not there yet.

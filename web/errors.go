@@ -39,6 +39,8 @@ func statusOf(kind fault.Kind) int {
 		return fiber.StatusTooManyRequests
 	case fault.KindUnavailable:
 		return fiber.StatusServiceUnavailable
+	case fault.KindStorageFull:
+		return fiber.StatusInsufficientStorage
 	case fault.KindUpstream:
 		return fiber.StatusBadGateway
 	default:

@@ -31,6 +31,8 @@ func ofDatabase(err error) *Fault {
 		f := New(KindUnavailable, CodeUnavailable, "The database can't be reached. Retry shortly.").Because(err)
 		f.RetryAfter = retryDatabase
 		return f
+	case state == "53100":
+		return New(KindStorageFull, CodeStorageFull, "The disk of the database is full. Nothing was changed. Free some space; until then only revoking, disabling and deleting work.").Because(err)
 	}
 	return nil
 }

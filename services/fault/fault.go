@@ -31,6 +31,7 @@ const (
 	KindUnsupportedMedia
 	KindRateLimited
 	KindUnavailable
+	KindStorageFull
 	KindUpstream
 	KindCancelled
 )
@@ -76,6 +77,7 @@ const (
 	CodeUnsupportedMediaType    Code = "UNSUPPORTED_MEDIA_TYPE"
 	CodeRateLimited             Code = "RATE_LIMITED"
 	CodeUnavailable             Code = "UNAVAILABLE"
+	CodeStorageFull             Code = "STORAGE_FULL"
 	CodeCancelled               Code = "CANCELLED"
 	CodeInternal                Code = "INTERNAL"
 )
