@@ -134,7 +134,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s := &Services{DB: db, Config: c, Version: version, feed: feed, log: log}
 	s.clients = egress.NewClients(guard)
 	s.pool = upstream.NewPool(s.clients.MCP(), version)
-	s.Audit = activity.NewAudit(db, now)
+	s.Audit = activity.NewKeyedAudit(db, c.Keys, now)
 	s.Denials = activity.NewDenials(db, s.Audit, now, log)
 	s.Projects = projects.NewStore(db, resolver, checkURL(guard), s.Audit, feed, now)
 	if err := s.Projects.SealAddresses(ctx); err != nil {
