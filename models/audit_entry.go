@@ -20,4 +20,6 @@ type AuditEntry struct {
 	Detail    StringMap // never holds a secret
 	PrevHash  []byte    // of the row before; empty for the first
 	Hash      []byte    // SHA-256 over PrevHash and this row
+	KeyID     string    // of the key of MAC; empty in rows of versions without codes
+	MAC       []byte    // HMAC-SHA256 of Hash, which only a holder of the key can compute
 }

@@ -11,11 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/ncruces/go-sqlite3"
-	_ "github.com/ncruces/go-sqlite3/driver" // registers the "sqlite3" driver
 	"github.com/ncruces/go-sqlite3/gormlite"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
@@ -105,20 +101,27 @@ func Open(ctx context.Context, dsn string) (*gorm.DB, error) {
 		}
 		uri := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
 			// The busy timeout comes first, so that it already holds for the others;
-			// the size of a page before what begins a new database.
+			// the size of a page before what begins a new database. A commit is on
+			// the disk before it is acknowledged; Relaxed makes exceptions.
 			"_pragma": {
 				fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), fmt.Sprintf("page_size(%d)", sqlitePage),
-				"journal_mode(wal)", "foreign_keys(1)", "synchronous(normal)",
+				"journal_mode(wal)", "foreign_keys(1)", "synchronous(full)",
 			},
 			"_txlock":  {"immediate"},
 			"_timefmt": {SQLiteTime},
 		}.Encode()}).String()
-		db, err = gorm.Open(gormlite.Open(uri), config)
+		var pool *sql.DB
+		if pool, err = openSQLite(uri); err == nil {
+			db, err = gorm.Open(sqliteDialector{gormlite.OpenDB(pool), filepath.Dir(path)}, config)
+		}
+		if err == nil {
+			err = db.Use(reserve{path + "-reserve"})
+		}
 	} else {
-		db, err = gorm.Open(postgres.New(postgres.Config{
-			DSN:          dsn,
-			OptionOpenDB: []stdlib.OptionOpenDB{stdlib.OptionAfterConnect(readTimesInUTC)},
-		}), config)
+		var pool *sql.DB
+		if pool, err = openPostgres(dsn); err == nil {
+			db, err = gorm.Open(postgres.New(postgres.Config{Conn: pool}), config)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
@@ -155,15 +158,4 @@ func ping(ctx context.Context, pool *sql.DB) error {
 		case <-time.After(busyInterval):
 		}
 	}
-}
-
-// readTimesInUTC makes a PostgreSQL connection return times in UTC; by default
-// they come in the time zone of the machine the gateway runs on.
-func readTimesInUTC(_ context.Context, conn *pgx.Conn) error {
-	conn.TypeMap().RegisterType(&pgtype.Type{
-		Name:  "timestamptz",
-		OID:   pgtype.TimestamptzOID,
-		Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
-	})
-	return nil
 }

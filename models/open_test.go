@@ -81,6 +81,51 @@ func TestPagesOfSQLite(t *testing.T) {
 	}
 }
 
+// TestSQLiteCommitsReachTheDisk checks every connection of the pool.
+func TestSQLiteCommitsReachTheDisk(t *testing.T) {
+	pool, err := modelstest.Open(t, modelstest.SQLite(t)).DB()
+	if err != nil {
+		t.Fatal(err)
+	}
+	synchronous := func(conn *sql.Conn) (level int) {
+		t.Helper()
+		if err := conn.QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&level); err != nil {
+			t.Fatal(err)
+		}
+		return level
+	}
+	const normal, full = 1, 2
+	var conns []*sql.Conn
+	for range pool.Stats().MaxOpenConnections {
+		conn, err := pool.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		conns = append(conns, conn)
+		if got := synchronous(conn); got != full {
+			t.Errorf("connection %d has the level %d, want %d", len(conns), got, full)
+		}
+	}
+	for _, conn := range conns[1:] {
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := errors.New("failed")
+	err = models.Relaxed(ctx, conns[0], func() error {
+		if got := synchronous(conns[0]); got != normal {
+			t.Errorf("a relaxed connection has the level %d, want %d", got, normal)
+		}
+		cancel()
+		return failed
+	})
+	if got := synchronous(conns[0]); !errors.Is(err, failed) || got != full {
+		t.Errorf("afterwards the connection has the level %d, want %d (%v)", got, full, err)
+	}
+	_ = conns[0].Close()
+}
+
 func TestOpenReportsWhatIsWrong(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -42,15 +42,16 @@ const (
 )
 
 // Server is the configuration of one upstream MCP server in a project. Secrets
-// (AuthBearer, header values, OAuthClientSecret) are sealed or `${NAME}`
-// references, never plain text.
+// (AuthBearer, header values, OAuthClientSecret, query values of the URL) are
+// sealed or `${NAME}` references, never plain text.
 type Server struct {
 	ID        string `gorm:"primaryKey"`
 	ProjectID string
 	Alias     string // the part of exported names before the first "__"
 	AliasFold string // the alias in lower case; unique per project
 
-	URL        string
+	URL        string     // with "[secret]" in place of literal query values
+	URLSecrets StringList // sealed literals of these, in order; "" is a missing one
 	Transport  Transport
 	AuthType   AuthType
 	AuthBearer string    // sealed literal, `${NAME}`, or empty

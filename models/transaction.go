@@ -1,7 +1,9 @@
 package models
 
 import (
+	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"strconv"
 
@@ -31,6 +33,23 @@ func LockRow(tx *gorm.DB) []clause.Expression {
 // during a large write, in KiB: the indexes of 100,000 rows. The usual 2 MiB
 // would write and read their pages again and again.
 const largeCache = 16 << 10
+
+// Relaxed runs write with a SQLite connection whose commits survive a crash of
+// the process, but not of the machine: nothing waits for the disk. It must be
+// called outside a transaction. The connection leaves its pool when it cannot
+// return to full durability.
+func Relaxed(ctx context.Context, conn *sql.Conn, write func() error) (err error) {
+	if _, err := conn.ExecContext(ctx, "PRAGMA synchronous = normal"); err != nil {
+		return err
+	}
+	defer func() {
+		if _, failed := conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA synchronous = full"); failed != nil {
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // closes it
+			err = errors.Join(err, failed)
+		}
+	}()
+	return write()
+}
 
 // LargeWrite runs write, which changes many rows, within tx and returns its
 // error or the database's. On SQLite the connection may hold more pages

@@ -73,9 +73,13 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 }
 
 // errorPage returns the pages of failed requests. Users who are signed in keep
-// the navigation, also where no guard has seen the request.
+// the navigation, also where no guard has seen the request. Forms of others go
+// to OAuth endpoints, whose clients expect JSON.
 func errorPage(frames *adminpages.Pages, guards *web.Guards) web.ErrorPage {
 	return func(c *fiber.Ctx, status int, message, requestID string) templ.Component {
+		if c.Method() != fiber.MethodGet && guards.SessionCookie(c) == "" {
+			return nil
+		}
 		if web.PersonOf(c) == nil && guards.SessionCookie(c) != "" {
 			_ = guards.Identify(c) // without the database the page is a visitor's
 		}

@@ -22,6 +22,7 @@ func (s *Services) connect(ctx context.Context, resolver *secrets.Resolver) (err
 		ClientSecret: func(server models.Server) (secrets.Value, error) {
 			return resolver.Resolve(server.OAuthClientSecret, projects.ClientSecretRow(server.ID))
 		},
+		Address: func(server models.Server) (string, error) { return projects.Address(server, resolver.Resolve) },
 	})
 	s.Waiting = oauthclient.NewWaiting(s.Connections)
 	return nil

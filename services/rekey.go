@@ -17,7 +17,8 @@ import (
 // and returns how many there were. A secret that is changed meanwhile by
 // somebody else keeps that change. It writes one audit row. It returns the
 // faults of secrets.KeyRing.Open for a secret whose key is missing, and then
-// has changed nothing.
+// has changed nothing. Afterwards it renews the codes of the audit log; the error
+// of a log that was changed is returned, and the secrets stay sealed again.
 func (s *Services) Rekey(ctx context.Context) (resealed int, err error) {
 	err = s.DB.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		r := &rekeying{tx: tx, keys: s.Config.Keys}
@@ -35,7 +36,8 @@ func (s *Services) Rekey(ctx context.Context) (resealed int, err error) {
 	if err != nil {
 		return 0, fault.From(err)
 	}
-	return resealed, nil
+	_, err = s.Audit.Rekey(ctx)
+	return resealed, err
 }
 
 type rekeying struct {
@@ -74,6 +76,9 @@ func (r *rekeying) servers() error {
 		if err := r.headers(row); err != nil {
 			return err
 		}
+		if err := r.query(row); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -96,6 +101,15 @@ func (r *rekeying) headers(row models.Server) error {
 	}
 	r.resealed += changed
 	return r.tx.Model(&models.Server{}).Where("id = ?", row.ID).UpdateColumn("headers", row.Headers).Error
+}
+
+func (r *rekeying) query(row models.Server) error {
+	next, changed, err := projects.ResealQuery(row, r.keys)
+	if err != nil || changed == 0 {
+		return err
+	}
+	r.resealed += changed
+	return r.tx.Model(&models.Server{}).Where("id = ?", row.ID).UpdateColumn("url_secrets", next).Error
 }
 
 func (r *rekeying) connections() error {

@@ -47,7 +47,7 @@ func TestSecretBox(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		s := withKeys(t, dsn, oldKey)
 		d, err := projects.ParseDeclaration([]byte(`{"projects":{"p":{"mcpServers":{
-			"a":{"url":"http://127.0.0.1:1/","authType":"bearer","authBearer":"the bearer","headers":{"X-A":"the header","X-B":"${A_TOKEN}"}},
+			"a":{"url":"http://127.0.0.1:1/?key=the+query+value&other=${A_TOKEN}","authType":"bearer","authBearer":"the bearer","headers":{"X-A":"the header","X-B":"${A_TOKEN}"}},
 			"b":{"url":"http://127.0.0.1:1/","authType":"oauth","oauth":{"clientId":"c","clientSecret":"the client secret"}}}}}}`))
 		if err != nil {
 			t.Fatal(err)
@@ -80,7 +80,7 @@ func TestSecretBox(t *testing.T) {
 		}
 
 		both := withKeys(t, dsn, newKey+","+oldKey)
-		if n, err := both.Rekey(t.Context()); n != 6 || err != nil {
+		if n, err := both.Rekey(t.Context()); n != 7 || err != nil {
 			t.Fatalf("resealed %d, %v", n, err)
 		}
 		if n, err := both.Rekey(t.Context()); n != 0 || err != nil {
@@ -100,6 +100,7 @@ func TestSecretBox(t *testing.T) {
 		for _, secret := range []struct{ sealed, row, want string }{
 			{a.AuthBearer, projects.BearerRow(a.ID), "the bearer"},
 			{a.Headers["X-A"], projects.HeaderRow(a.ID, "X-A"), "the header"},
+			{a.URLSecrets[0], projects.QueryRow(a.ID, "key"), "the+query+value"},
 			{b.OAuthClientSecret, projects.ClientSecretRow(b.ID), "the client secret"},
 			{connection.AccessToken, oauthclient.AccessTokenRow(b.ID), "the access token"},
 			{connection.RefreshToken, oauthclient.RefreshTokenRow(b.ID), "the refresh token"},

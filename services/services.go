@@ -147,14 +147,19 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	}
 	s.pool.Identify(s.Instance)
 	s.Results = membudget.New(c.ResultMemory)
-	s.Audit = activity.NewAudit(db, now)
+	s.Audit = activity.NewKeyedAudit(db, c.Keys, now)
 	s.Denials = activity.NewDenials(db, s.Audit, now, log)
 	s.Projects = projects.NewStore(db, resolver, checkURL(guard, c), s.Audit, feed, now)
+	if err := s.Projects.SealAddresses(ctx); err != nil {
+		return nil, err
+	}
 	if err := s.connect(ctx, resolver); err != nil {
 		return nil, err
 	}
 	target := func(row models.Server) *upstream.Target {
-		return upstream.NewConnectedTarget(row, resolver, upstream.SecretRows{Bearer: projects.BearerRow, Header: projects.HeaderRow}, s.Connections)
+		t := upstream.NewConnectedTarget(row, resolver, upstream.SecretRows{Bearer: projects.BearerRow, Header: projects.HeaderRow}, s.Connections)
+		t.Address = func() (string, error) { return projects.Address(row, resolver.Resolve) }
+		return t
 	}
 	s.keyIndex = access.NewKeyIndex(db, now)
 	s.tokenIndex = oauthserver.NewTokenIndex(db, now)
@@ -256,6 +261,9 @@ func (s *Services) Run(ctx context.Context, ready func()) error {
 			return err
 		}
 	}
+	if err := s.keepReserve(ctx); err != nil {
+		s.log.Warn("disk reserve not filled", "error", err)
+	}
 	sweeps := s.sweeps() // before others work with the services
 	ready()
 	running.Go(func() { s.Syncer.Run(ctx) })
@@ -277,6 +285,9 @@ func (s *Services) Run(ctx context.Context, ready func()) error {
 		return fmt.Errorf("the change feed ended: %w", err)
 	}
 }
+
+// keepReserve fills up the space that revocations use when the disk is full.
+func (s *Services) keepReserve(context.Context) error { return models.KeepReserve(s.DB) }
 
 // loadBuiltinCatalog puts the catalog that comes along into the database, where
 // it is wanted and not there yet.

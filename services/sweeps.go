@@ -29,6 +29,7 @@ func (s *Services) sweeps() []sweep {
 		{"people", sweepInterval, s.People.Sweep, s.log},
 		{"grants", sweepInterval, s.OAuth.Sweep, s.log},
 		{"calls", callsSweepInterval, s.Calls.Sweep, s.log},
+		{"reserve", sweepInterval, s.keepReserve, s.log},
 	}
 }
 

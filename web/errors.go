@@ -39,6 +39,8 @@ func statusOf(kind fault.Kind) int {
 		return fiber.StatusTooManyRequests
 	case fault.KindUnavailable:
 		return fiber.StatusServiceUnavailable
+	case fault.KindStorageFull:
+		return fiber.StatusInsufficientStorage
 	case fault.KindUpstream:
 		return fiber.StatusBadGateway
 	case fault.KindLoop:
@@ -62,7 +64,8 @@ type errorBody struct {
 	RequestID string            `json:"requestId,omitempty"`
 }
 
-// ErrorPage renders the page that a browser sees for a failed request.
+// ErrorPage renders the page that a browser sees for a failed request. It
+// returns nil for requests that get JSON.
 type ErrorPage func(c *fiber.Ctx, status int, message, requestID string) templ.Component
 
 // errorHandler answers every error that a handler returns: as JSON, or as a
@@ -78,7 +81,9 @@ func errorHandler(page ErrorPage) fiber.ErrorHandler {
 		c.Set(fiber.HeaderCacheControl, "no-store")
 		c.Status(statusOf(f.Kind))
 		if page != nil && wantsHTML(c) {
-			return Render(c, page(c, statusOf(f.Kind), f.Message, event.RequestID))
+			if p := page(c, statusOf(f.Kind), f.Message, event.RequestID); p != nil {
+				return Render(c, p)
+			}
 		}
 		message := f.Message
 		if f.Kind == fault.KindUpstream { // MCP clients get these as JSON-RPC errors

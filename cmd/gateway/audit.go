@@ -11,7 +11,7 @@ import (
 )
 
 // audit verifies the audit log: `gateway audit verify` prints how many rows it
-// has and the hash of the last, or fails and names the first row that is wrong.
+// has, the hash of the last and the number of rows with a code, or fails and names the first row that is wrong.
 func audit(ctx context.Context, std streams, args []string) error {
 	if len(args) == 0 || args[0] != "verify" {
 		return usagef("say what to do: verify")
@@ -32,7 +32,8 @@ func audit(ctx context.Context, std streams, args []string) error {
 		_, err = fmt.Fprintln(std.out, "the audit log is empty")
 		return err
 	}
-	_, err = fmt.Fprintf(std.out, "%d rows, all as they were written; the last is %s\n", found.Count, found.Head)
+	_, err = fmt.Fprintf(std.out, "%d rows, all as they were written; the last is %s\n%d rows carry a code of GATEWAY_SECRETS_KEYS, %d from earlier versions do not\n",
+		found.Count, found.Head, found.Keyed, found.Count-found.Keyed)
 	return err
 }
 

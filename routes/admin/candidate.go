@@ -52,7 +52,13 @@ func (a *ServerWizard) candidate(c *fiber.Ctx, prefix string) (*candidate, error
 		Alias: field("alias"), URL: field("url"), Transport: field("transport"), AuthType: field("authType"), HeaderName: field("headerName"),
 		Notes: held.Notes,
 	}
-	d.URL, d.Transport = &draft.URL, pointer(models.Transport(draft.Transport))
+	previous := ""
+	if d.URL != nil {
+		previous = *d.URL
+	}
+	address := projects.UnmaskURL(draft.URL, previous)
+	draft.URL = projects.MaskURL(address)
+	d.URL, d.Transport = &address, pointer(models.Transport(draft.Transport))
 	credentialsOfDraft(&draft, d, field("secret"))
 	draft.Settings, draft.Headers = draftSettings(d), nil
 	for _, name := range slices.Sorted(maps.Keys(d.Headers)) {

@@ -101,7 +101,7 @@ func (a *ServerWizard) draftOfEntry(p *toolset.Snapshot, e *models.CatalogEntry)
 func draftOf(alias string, d *projects.ServerDeclaration) views.ServerDraft {
 	draft := views.ServerDraft{Alias: alias, Transport: string(models.TransportAuto), AuthType: "none", Settings: draftSettings(d)}
 	if d.URL != nil {
-		draft.URL = *d.URL
+		draft.URL = projects.MaskURL(*d.URL)
 	}
 	if d.Transport != nil {
 		draft.Transport = string(*d.Transport)

@@ -71,7 +71,13 @@ func (a *ImportExport) Plan(c *fiber.Ctx) error {
 		}
 		return a.importPage(c, props)
 	}
-	props.Plan = &views.ImportPlan{Warnings: plan.Warnings, Notes: plan.Notes, Refused: d.Refused, Sealed: a.seal.SealToken(importPurpose, []byte(text))}
+	props.Plan = &views.ImportPlan{Notes: plan.Notes, Refused: d.Refused, Sealed: a.seal.SealToken(importPurpose, []byte(text))}
+	for _, shared := range plan.Shared {
+		props.Plan.Warnings = append(props.Plan.Warnings, shared.String())
+	}
+	for _, missing := range plan.Missing {
+		props.Plan.Missing = append(props.Plan.Missing, missingName(missing))
+	}
 	for _, change := range plan.Changes {
 		if change.Action == projects.ActionKeep {
 			props.Plan.Kept++
@@ -143,9 +149,33 @@ func planWords(plan projects.Plan) string {
 		}
 	}
 	if len(parts) == 0 {
-		return "The import changed nothing."
+		return "The import changed nothing." + missingWords(plan.Missing)
 	}
-	return "The import is done: " + strings.Join(parts, ", ") + "."
+	return "The import is done: " + strings.Join(parts, ", ") + "." + missingWords(plan.Missing)
+}
+
+// missingListed is the maximum number of missing secrets that a message names.
+const missingListed = 5
+
+// missingWords returns the sentence about the secrets that an import lacks.
+func missingWords(missing []projects.MissingSecret) string {
+	if len(missing) == 0 {
+		return ""
+	}
+	names := make([]string, 0, missingListed)
+	for _, m := range missing[:min(len(missing), missingListed)] {
+		names = append(names, missingName(m))
+	}
+	text := " Set the missing secrets: " + strings.Join(names, ", ")
+	if more := len(missing) - len(names); more > 0 {
+		text += " and " + ui.Count(more) + " more"
+	}
+	return text + "."
+}
+
+// missingName names a missing secret by project, server and field.
+func missingName(m projects.MissingSecret) string {
+	return m.Project + " / " + m.Server + " / " + m.Field
 }
 
 // mayHoldSecrets reports whether a text that was pasted may hold a secret, so

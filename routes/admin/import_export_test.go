@@ -2,11 +2,13 @@ package admin_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -91,5 +93,41 @@ func TestAFileIsImportedAfterItsPlanWasShown(t *testing.T) {
 	}
 	if len(a.Services.Directory.All()) != 1 {
 		t.Error("a plan changed something")
+	}
+}
+
+func TestImportNamesMissingSecrets(t *testing.T) {
+	a := newCodePages(t)
+	file := `{"projects":{"copy":{"mcpServers":{"docs":{"url":"https://docs.example/mcp","authType":"bearer","authBearer":"[secret]","headers":{"X-Key":"[secret]"}}}}}}`
+	status, page := a.upload(t, a.csrf, file, nil)
+	for _, want := range []string{"2 secrets are missing", "copy / docs / authBearer", "copy / docs / headers.X-Key"} {
+		if status != http.StatusOK || !strings.Contains(page, want) {
+			t.Errorf("status %d, and the plan lacks %q", status, want)
+		}
+	}
+	_, sealed, _ := strings.Cut(page, `name="sealed" value="`)
+	sealed, _, _ = strings.Cut(sealed, `"`)
+	request := httptest.NewRequest(http.MethodPost, "/admin/import/apply", strings.NewReader(url.Values{"csrf": {a.csrf}, "sealed": {sealed}}.Encode()))
+	request.Host = "127.0.0.1:8080"
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	request.Header.Set("Sec-Fetch-Site", "same-origin")
+	request.AddCookie(&http.Cookie{Name: "sid", Value: a.cookie})
+	answer, err := a.Test(request, 60_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text := ""
+	for _, cookie := range answer.Cookies() {
+		if cookie.Name == "flash" {
+			raw, err := base64.RawURLEncoding.DecodeString(cookie.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = string(raw)
+		}
+	}
+	if want := "Set the missing secrets: copy / docs / authBearer, copy / docs / headers.X-Key."; answer.StatusCode != http.StatusSeeOther || !strings.Contains(text, want) {
+		t.Errorf("status %d with the message %s, want %s", answer.StatusCode, text, want)
 	}
 }

@@ -99,7 +99,7 @@ func (a *Servers) Save(c *fiber.Ctx) error {
 
 // behaviourOf returns what the form of the address and behaviour changes.
 func behaviourOf(s *models.Server) any {
-	return []any{s.Alias, s.URL, s.Transport, s.TimeoutMS, s.MaxConcurrent, s.SessionMode, s.DefinitionPolicy}
+	return []any{s.Alias, s.URL, s.URLSecrets, s.Transport, s.TimeoutMS, s.MaxConcurrent, s.SessionMode, s.DefinitionPolicy}
 }
 
 func behaviourSettings(s *models.Server, entered views.ServerEditProps) []setting {

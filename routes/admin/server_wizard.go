@@ -100,7 +100,7 @@ func choiceOf(p *toolset.Snapshot, e *models.CatalogEntry) views.ServerChoice {
 		ID: e.ID, Title: e.ServerTitle, Publisher: e.PublisherTitle, Description: e.Description,
 		Verified: e.Verified, Refused: notRemote(e), Auth: credentialWords(e.AuthType),
 	}
-	choice.Added = e.RemoteURL != "" && slices.ContainsFunc(p.Servers, func(s *toolset.Server) bool { return s.Config.URL == e.RemoteURL })
+	choice.Added = e.RemoteURL != "" && slices.ContainsFunc(p.Servers, func(s *toolset.Server) bool { return s.Config.URL == projects.MaskURL(e.RemoteURL) })
 	return choice
 }
 

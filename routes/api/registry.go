@@ -106,13 +106,16 @@ func legacyOnly(name string) bool {
 	return slices.Contains([]string{"search", "publisher", "type", "tag", "verified", "featured", "requireTools", "offset"}, name)
 }
 
-// only returns CONFLICTING_PARAMETERS for a legacy filter beside a query, and
-// INVALID_PARAMETER for any other name that is not allowed or stands twice.
+// only returns CONFLICTING_PARAMETERS for a legacy filter next to a query
+// or cursor, and INVALID_PARAMETER for any other name that is not allowed or is
+// there twice.
 func (p parameters) only(allowed ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(p)) {
 		switch {
+		case legacyOnly(name) && (p.has("query") || p.has("cursor")):
+			return fault.New(fault.KindInvalid, fault.CodeConflictingParameters, "%s cannot be combined with query or cursor; %s", name, instead(name))
 		case legacyOnly(name):
-			return fault.New(fault.KindInvalid, fault.CodeConflictingParameters, "%s cannot be combined with query or cursor; write it into the query, such as tag:search", name)
+			return fault.Invalid("there is no parameter %s here; %s", name, instead(name))
 		case !slices.Contains(allowed, name):
 			return fault.Invalid("there is no parameter %q here; the parameters are query, cursor and limit", clipped(name))
 		case len(p[name]) > 1:
@@ -120,6 +123,17 @@ func (p parameters) only(allowed ...string) error {
 		}
 	}
 	return nil
+}
+
+// instead returns the advice for a legacy parameter where queries are searched.
+func instead(name string) string {
+	switch name {
+	case "offset":
+		return "for the next page send the nextCursor of the response as cursor"
+	case "search":
+		return "send the text as query"
+	}
+	return "send it within query, such as query=tag:search"
 }
 
 func clipped(s string) string {

@@ -98,7 +98,7 @@ func TestCatalogErrors(t *testing.T) {
 		{"/api/registry?cursor=" + cursor, 400, "INVALID_CURSOR", ""},
 		{"/api/templates?query=mcp&cursor=" + cursor, 400, "INVALID_CURSOR", ""},
 		{"/api/templates?query=&limit=51", 400, "INVALID_PARAMETER", ""},
-		{"/api/templates?offset=1", 400, "CONFLICTING_PARAMETERS", ""},
+		{"/api/templates?offset=1", 400, "INVALID_PARAMETER", ""},
 		{"/api/templates?colour=1", 400, "INVALID_PARAMETER", ""},
 		{"/api/registry?limit=0", 400, "INVALID_PARAMETER", ""},
 		{"/api/registry?limit=1001", 400, "INVALID_PARAMETER", ""},
@@ -356,5 +356,22 @@ func BenchmarkRegistry(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+func TestLegacyParametersOfTemplatesAreExplained(t *testing.T) {
+	w := onSQLiteCatalog(t)
+	for path, want := range map[string]string{
+		"/api/templates?offset=3":         "there is no parameter offset here; for the next page send the nextCursor of the response as cursor",
+		"/api/templates?search=x":         "there is no parameter search here; send the text as query",
+		"/api/templates?tag=x":            "there is no parameter tag here; send it within query, such as query=tag:search",
+		"/api/templates?query=x&offset=3": "offset cannot be combined with query or cursor; for the next page send the nextCursor of the response as cursor",
+		"/api/registry?query=x&tag=y":     "tag cannot be combined with query or cursor; send it within query, such as query=tag:search",
+	} {
+		var got struct{ Message string }
+		w.get(t, path, 400, &got)
+		if got.Message != want {
+			t.Errorf("%s: %q, want %q", path, got.Message, want)
+		}
 	}
 }

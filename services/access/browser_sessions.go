@@ -104,8 +104,9 @@ func (p *People) seen(ctx context.Context, cookie string, active bool) (SessionI
 	}
 	if len(changes) > 0 {
 		err := p.db.WithContext(ctx).Model(&models.BrowserSession{}).Where("hash = ? AND last_seen_at <= ?", row.Hash, now).Updates(changes).Error
-		if err != nil {
-			return SessionInfo{}, fault.Internal(err)
+		// A full disk must not sign out the administrator who is to deal with it.
+		if f := fault.From(err); err != nil && f.Code != fault.CodeStorageFull {
+			return SessionInfo{}, f
 		}
 	}
 	return sessionInfo(row, user, cookie), nil
@@ -198,7 +199,7 @@ func (p *People) Sessions(ctx context.Context, userID string) ([]SessionInfo, er
 // SignOut ends the session of a cookie's value and records it. A value that is
 // of no live session changes nothing.
 func (p *People) SignOut(ctx context.Context, cookie string) error {
-	err := p.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	err := models.EssentialTransaction(ctx, p.db, func(tx *gorm.DB) error {
 		row, user, err := p.liveSession(tx, cookie)
 		if fault.Is(err, fault.CodeUnauthorized) {
 			return nil
@@ -218,7 +219,7 @@ func (p *People) SignOut(ctx context.Context, cookie string) error {
 // EndSession ends one session of a person and records it. It returns NOT_FOUND
 // when the person has no such live session.
 func (p *People) EndSession(ctx context.Context, userID, sessionID string) error {
-	err := p.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	err := models.EssentialTransaction(ctx, p.db, func(tx *gorm.DB) error {
 		user, err := userByID(tx, userID)
 		if err != nil {
 			return err
@@ -238,7 +239,7 @@ func (p *People) EndSession(ctx context.Context, userID, sessionID string) error
 // SignOutEverywhere ends every session of a person and records it. It returns
 // NOT_FOUND for an unknown person.
 func (p *People) SignOutEverywhere(ctx context.Context, userID string) error {
-	err := p.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	err := models.EssentialTransaction(ctx, p.db, func(tx *gorm.DB) error {
 		user, err := userByID(tx, userID)
 		if err != nil {
 			return err

@@ -152,12 +152,14 @@ func (k *Keys) Rotate(ctx context.Context, projectID, id string, grace time.Dura
 // Revoke ends a key at once and records key.revoked; a key that is already
 // revoked stays so. It returns NOT_FOUND for an unknown key.
 func (k *Keys) Revoke(ctx context.Context, projectID, id string) error {
-	return k.change(ctx, projectID, func(tx *gorm.DB) (*activity.Entry, error) {
-		row, err := k.get(tx, projectID, id)
-		if err != nil || row.RevokedAt != nil {
-			return nil, err
-		}
-		return entryOf("key.revoked", row, nil), tx.Model(&models.Key{}).Where("id = ?", id).Update("revoked_at", k.now()).Error
+	return models.Essential(k.db, func() error {
+		return k.change(ctx, projectID, func(tx *gorm.DB) (*activity.Entry, error) {
+			row, err := k.get(tx, projectID, id)
+			if err != nil || row.RevokedAt != nil {
+				return nil, err
+			}
+			return entryOf("key.revoked", row, nil), tx.Model(&models.Key{}).Where("id = ?", id).Update("revoked_at", k.now()).Error
+		})
 	})
 }
 

@@ -50,7 +50,7 @@ func (p *People) RemoveMember(ctx context.Context, projectID, userID string) err
 }
 
 func (p *People) changeMember(ctx context.Context, projectID, userID, action string, write func(*gorm.DB) *gorm.DB) error {
-	return p.change(ctx, func(tx *gorm.DB) error {
+	return p.withdraw(ctx, func(tx *gorm.DB) error {
 		var project models.Project
 		err := tx.Select("id", "slug").First(&project, "id = ?", projectID).Error
 		if errors.Is(err, gorm.ErrRecordNotFound) {

@@ -170,7 +170,7 @@ func (p *People) SetRole(ctx context.Context, id string, role models.Role) error
 	if problem := roleProblem(role); problem != "" {
 		return fault.Validation(map[string]string{"role": problem})
 	}
-	return p.change(ctx, func(tx *gorm.DB) error {
+	return p.withdraw(ctx, func(tx *gorm.DB) error {
 		row, err := p.held(tx, id, role != models.RoleAdmin)
 		if err != nil || row.Role == role {
 			return err
@@ -214,7 +214,7 @@ func (p *People) Rename(ctx context.Context, id, name string) error {
 // at their next request. It returns NOT_FOUND, and CONFLICT for the last
 // enabled administrator. A person who is already disabled stays so.
 func (p *People) Disable(ctx context.Context, id string) error {
-	return p.change(ctx, func(tx *gorm.DB) error {
+	return p.withdraw(ctx, func(tx *gorm.DB) error {
 		row, err := p.held(tx, id, true)
 		if err != nil || row.DisabledAt != nil {
 			return err
@@ -246,7 +246,7 @@ func (p *People) Enable(ctx context.Context, id string) error {
 // Delete removes a person with their sessions and memberships. It returns
 // NOT_FOUND, and CONFLICT for the last enabled administrator.
 func (p *People) Delete(ctx context.Context, id string) error {
-	return p.change(ctx, func(tx *gorm.DB) error {
+	return p.withdraw(ctx, func(tx *gorm.DB) error {
 		row, err := p.held(tx, id, true)
 		if err != nil {
 			return err
@@ -293,6 +293,12 @@ func (p *People) change(ctx context.Context, write func(*gorm.DB) error) error {
 		return fault.From(err)
 	}
 	return p.feed.Published(ctx, notify.People())
+}
+
+// withdraw is change for what takes rights away, which a full disk must not
+// prevent.
+func (p *People) withdraw(ctx context.Context, write func(*gorm.DB) error) error {
+	return models.Essential(p.db, func() error { return p.change(ctx, write) })
 }
 
 func userByID(tx *gorm.DB, id string) (models.User, error) {

@@ -25,11 +25,12 @@ type Entry struct {
 
 // Audit is the append-only log of changes and security events.
 type Audit struct {
-	db  *gorm.DB
-	now func() time.Time
+	db     *gorm.DB
+	signer Signer // nil without keys
+	now    func() time.Time
 }
 
-// NewAudit returns the log of the database.
+// NewAudit returns the log of the database without keys.
 func NewAudit(db *gorm.DB, now func() time.Time) *Audit { return &Audit{db: db, now: now} }
 
 // Bounds of what a row holds; longer values are cut.
@@ -72,12 +73,15 @@ func (a *Audit) RecordAll(tx *gorm.DB, entries []Entry) error {
 		}
 		row.Hash = chainHash(&row)
 		head.Seq, head.Hash = row.Seq, row.Hash
+		if err := a.sign(&row, &head); err != nil {
+			return err
+		}
 		rows[i] = row
 	}
 	if err := tx.CreateInBatches(rows, insertedAtOnce).Error; err != nil {
 		return err
 	}
-	return tx.Model(&models.AuditHead{}).Where("id = ?", headID).Updates(map[string]any{"seq": head.Seq, "hash": head.Hash}).Error
+	return tx.Model(&models.AuditHead{}).Where("id = ?", headID).Updates(map[string]any{"seq": head.Seq, "hash": head.Hash, "key_id": head.KeyID, "mac": head.MAC}).Error
 }
 
 // clip returns s as both databases can store it, with at most MaxField

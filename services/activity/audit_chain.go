@@ -25,12 +25,14 @@ const headID = 1
 // verifiedAtOnce is how many rows Verify holds in memory.
 const verifiedAtOnce = 1000
 
-// Verification is what Verify found: the number of rows and the hash of the
-// last one in hexadecimal, which is empty before the first. Two verifications
+// Verification is the result of Verify: the number of rows, of those with a code of
+// a key, and the hash of the last one in hexadecimal, which is empty before the
+// first. The first row with a code vouches for all rows before it. Two verifications
 // with the same count have the same head unless somebody rewrote the log, so
 // that a head that is kept elsewhere proves even that.
 type Verification struct {
 	Count int64
+	Keyed int64
 	Head  string
 }
 
@@ -43,30 +45,45 @@ var ErrBroken = errors.New("the audit log was changed")
 // cannot be read.
 func (a *Audit) Verify(ctx context.Context) (Verification, error) {
 	var found Verification
-	err := a.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		var last models.AuditEntry
-		for {
-			var rows []models.AuditEntry
-			if err := tx.Order("seq").Limit(verifiedAtOnce).Find(&rows, "seq > ?", last.Seq).Error; err != nil {
-				return fault.Internal(err)
-			}
-			for i := range rows {
-				if why := follows(&last, &rows[i]); why != "" {
-					return fmt.Errorf("%w: row %d %s", ErrBroken, last.Seq+1, why)
-				}
-				last = rows[i]
-			}
-			if len(rows) < verifiedAtOnce {
-				break
-			}
-		}
-		found = Verification{Count: last.Seq, Head: hex.EncodeToString(last.Hash)}
-		return endsAt(tx, &last)
+	err := a.db.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
+		found, err = a.verify(tx)
+		return err
 	}, models.ConsistentRead(a.db))
 	if err != nil && !errors.Is(err, ErrBroken) {
 		err = fault.From(err)
 	}
 	return found, err
+}
+
+// verify is Verify within a transaction.
+func (a *Audit) verify(tx *gorm.DB) (found Verification, err error) {
+	var last models.AuditEntry
+	for {
+		var rows []models.AuditEntry
+		if err := tx.Order("seq").Limit(verifiedAtOnce).Find(&rows, "seq > ?", last.Seq).Error; err != nil {
+			return found, fault.Internal(err)
+		}
+		for i := range rows {
+			why := follows(&last, &rows[i])
+			if why == "" {
+				if why, err = a.misses(&last, &rows[i]); err != nil {
+					return found, err
+				}
+			}
+			if why != "" {
+				return found, fmt.Errorf("%w: row %d %s", ErrBroken, last.Seq+1, why)
+			}
+			last = rows[i]
+			if last.KeyID != "" {
+				found.Keyed++
+			}
+		}
+		if len(rows) < verifiedAtOnce {
+			break
+		}
+	}
+	found.Count, found.Head = last.Seq, hex.EncodeToString(last.Hash)
+	return found, a.endsAt(tx, &last)
 }
 
 // follows returns what is wrong with a row behind the row before it, or "".
@@ -84,7 +101,7 @@ func follows(before, row *models.AuditEntry) string {
 
 // endsAt compares the last row with the head, which knows of rows that were
 // removed from the end.
-func endsAt(tx *gorm.DB, last *models.AuditEntry) error {
+func (a *Audit) endsAt(tx *gorm.DB, last *models.AuditEntry) error {
 	var head models.AuditHead
 	err := tx.First(&head, "id = ?", headID).Error
 	switch {
@@ -99,7 +116,7 @@ func endsAt(tx *gorm.DB, last *models.AuditEntry) error {
 	case !bytes.Equal(head.Hash, last.Hash):
 		return fmt.Errorf("%w: row %d is not the one that was written last", ErrBroken, last.Seq)
 	}
-	return nil
+	return a.headMisses(last, &head)
 }
 
 // chainHash returns the hash of a row: over the hash before it and every field,

@@ -67,7 +67,7 @@ func TestARowTellsWhoDidWhat(t *testing.T) {
 		}
 		want := models.AuditEntry{
 			Seq: 1, At: start.Truncate(time.Millisecond), ActorKind: "user", ActorID: "u1", ActorName: "Ada", IP: "192.0.2.1", RequestID: "r1",
-			Action: "key.created", Object: "ci", ObjectID: "k1", Project: "work", Detail: models.StringMap{"a": "<1>", "b": "2"}, PrevHash: []byte{}, Hash: rows[0].Hash,
+			Action: "key.created", Object: "ci", ObjectID: "k1", Project: "work", Detail: models.StringMap{"a": "<1>", "b": "2"}, PrevHash: []byte{}, Hash: rows[0].Hash, MAC: []byte{},
 		}
 		if d := cmp.Diff(want, rows[0]); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
@@ -152,7 +152,7 @@ func TestAuditChain(t *testing.T) {
 			{"exchanged", "row 4 does not follow", []string{"UPDATE audit_entries SET seq = 0 WHERE seq = 4", "UPDATE audit_entries SET seq = 4 WHERE seq = 5", "UPDATE audit_entries SET seq = 5 WHERE seq = 0"}},
 			{"removed at the end", "row 2005 is missing", []string{"DELETE FROM audit_entries WHERE seq = 2005"}},
 			{"all removed", "row 1 is missing", []string{"DELETE FROM audit_entries"}},
-			{"copied to the end", "row 2006 does not follow", []string{"INSERT INTO audit_entries SELECT 2006, at, actor_kind, actor_id, actor_name, ip, request_id, action, object, object_id, project, detail, prev_hash, hash FROM audit_entries WHERE seq = 2005"}},
+			{"copied to the end", "row 2006 does not follow", []string{"INSERT INTO audit_entries SELECT 2006, at, actor_kind, actor_id, actor_name, ip, request_id, action, object, object_id, project, detail, prev_hash, hash, key_id, mac FROM audit_entries WHERE seq = 2005"}},
 			{"head set back", "row 2005 was added behind its end", []string{"UPDATE audit_heads SET seq = 2004"}},
 			{"head of another row", "row 2005 is not the one that was written last", []string{"UPDATE audit_heads SET hash = (SELECT hash FROM audit_entries WHERE seq = 2004)"}},
 			{"head removed", "the row that knows its end is missing", []string{"DELETE FROM audit_heads"}},
@@ -317,3 +317,6 @@ func TestListIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// Now is the clock of the log.
+func (l *log) Now() time.Time { return l.at }

@@ -21,12 +21,19 @@ const rowsPerStatement = 50
 // storeInSQLite writes calls with statements that are prepared once and whose
 // parameters keep their values from row to row: most of a call's texts are
 // those of the call before.
-func storeInSQLite(ctx context.Context, pool *sql.DB, calls []*models.Call) (err error) {
+//
+// They are the only writes that do not wait for the disk: the machine's last
+// calls before a power failure may be missing from the log.
+func storeInSQLite(ctx context.Context, pool *sql.DB, calls []*models.Call) error {
 	conn, err := pool.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
+	return models.Relaxed(ctx, conn, func() error { return insertInSQLite(ctx, conn, calls) })
+}
+
+func insertInSQLite(ctx context.Context, conn *sql.Conn, calls []*models.Call) error {
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpgateway/services/fault"
 )
@@ -32,24 +34,26 @@ func (s *Store) fetchOfficial(ctx context.Context, base string, since *time.Time
 	seen := map[string]bool{}
 	cursor, left := "", int64(maxAllBytes)
 	for range maxPages {
-		var page officialPage
-		size, err := s.getJSON(ctx, officialURL(base, cursor, since), maxPageBytes, &page)
+		page, err := s.getPage(ctx, officialURL(base, cursor, since))
 		if err != nil {
 			return fetched{}, err
 		}
+		officialPageMembers.unknown("", page.raw, func(path string) { b.ignored.add("the member "+path+" is unknown", "the registry's list") })
 		if err := page.check(); err != nil {
 			return fetched{}, invalidAnswer("%v", err)
 		}
 		for _, row := range page.Servers {
 			b.read(row)
 		}
-		left -= size
+		left -= int64(len(page.raw))
 		if b.fetched > MaxRows || left < 0 {
 			return fetched{}, invalidAnswer("it lists more than %d servers or %d MiB", MaxRows, maxAllBytes>>20)
 		}
 		cursor = page.Metadata.NextCursor
 		switch {
 		case cursor == "":
+			ignored := b.ignored.warnings()
+			b.warnings = append(b.warnings, ignored[:min(len(ignored), maxWarnings-len(b.warnings))]...)
 			return fetched{&b.batch, b.highWater}, nil
 		case seen[cursor]:
 			return fetched{}, invalidAnswer("it repeats the cursor of an earlier page, so its list has no end")
@@ -70,17 +74,18 @@ func officialURL(base, cursor string, since *time.Time) string {
 	return strings.TrimSuffix(base, "/") + officialPath + "?" + values.Encode()
 }
 
-// getJSON reads a JSON document of at most so many bytes into dst and returns
-// how many it had.
-func (s *Store) getJSON(ctx context.Context, address string, most int64, dst any) (int64, error) {
-	raw, err := s.get(ctx, address, most)
+// getPage reads a page of a registry's list. Member names are matched exactly;
+// a repeated name is refused by the reader of the row that has it.
+func (s *Store) getPage(ctx context.Context, address string) (*officialPage, error) {
+	raw, err := s.get(ctx, address, maxPageBytes)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	if err := json.Unmarshal(raw, dst); err != nil {
-		return 0, invalidAnswer("its answer is not the expected JSON: %s", clean(err.Error(), maxTitle))
+	page := &officialPage{raw: raw}
+	if err := json.Unmarshal(raw, page, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil {
+		return nil, invalidAnswer("its answer is not the expected JSON: %s", clean(typeError(err).Error(), maxTitle))
 	}
-	return int64(len(raw)), nil
+	return page, nil
 }
 
 // get returns the body of an answer with the status 200.

@@ -2,11 +2,14 @@ package catalog
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
@@ -26,12 +29,12 @@ func readFile(raw []byte) (*batch, error) {
 		return nil, fault.New(fault.KindTooLarge, fault.CodePayloadTooLarge, "the file is larger than %d MiB", MaxFileBytes>>20)
 	}
 	var file struct {
-		Version int               `json:"version"`
-		Items   []json.RawMessage `json:"items"`
+		Version int              `json:"version"`
+		Items   []jsontext.Value `json:"items"`
 	}
 	// Some editors put a byte-order mark before the text (RFC 8259, section 8.1).
-	if err := json.Unmarshal(bytes.TrimPrefix(raw, []byte("\ufeff")), &file); err != nil {
-		return nil, fault.Validation(map[string]string{"(file)": `it is not a catalog file such as {"version":1,"items":[…]}: ` + clean(misread(err).Error(), maxTitle)})
+	if err := json.Unmarshal(bytes.TrimPrefix(raw, []byte("\ufeff")), &file, json.RejectUnknownMembers(true)); err != nil {
+		return nil, fault.Validation(map[string]string{"(file)": `it is not a catalog file such as {"version":1,"items":[…]}: ` + clean(typeError(err).Error(), maxTitle)})
 	}
 	if file.Version != formatVersion {
 		return nil, fault.Validation(map[string]string{"version": fmt.Sprintf("must be %d", formatVersion)})
@@ -61,15 +64,26 @@ func readFile(raw []byte) (*batch, error) {
 
 // readItem reads a row, which is a template when it has a slug.
 func (b *batch) readItem(raw []byte) error {
-	var i item
-	err := json.Unmarshal(raw, &i)
+	var names struct {
+		Slug          jsontext.Value `json:"slug"`
+		PublisherName jsontext.Value `json:"publisherName"`
+		ServerName    jsontext.Value `json:"serverName"`
+	}
+	if err := json.Unmarshal(raw, &names); err != nil {
+		return typeError(err)
+	}
 	switch {
-	case i.Slug != nil && (i.PublisherName != "" || i.ServerName != ""):
+	case names.Slug != nil && (names.PublisherName != nil || names.ServerName != nil):
 		return errors.New("it has a slug, as templates have, and publisherName or serverName, as servers have: make it two rows")
-	case i.Slug != nil:
+	case names.Slug != nil:
 		return b.readTemplate(raw)
-	case err != nil:
-		return misread(err)
+	}
+	var i item
+	if err := json.Unmarshal(raw, &i, json.RejectUnknownMembers(true)); err != nil {
+		return typeError(err)
+	}
+	if unusable := i.unusableAddresses(); len(unusable) > 0 {
+		return fmt.Errorf("%s cannot be used: give an address that starts with https://", strings.Join(unusable, ", "))
 	}
 	row, err := i.entry("")
 	if err != nil {
@@ -88,8 +102,8 @@ func (b *batch) readItem(raw []byte) error {
 
 func (b *batch) readTemplate(raw []byte) error {
 	var i templateItem
-	if err := json.Unmarshal(raw, &i); err != nil {
-		return misread(err)
+	if err := json.Unmarshal(raw, &i, json.RejectUnknownMembers(true)); err != nil {
+		return typeError(err)
 	}
 	row, err := i.template()
 	if err != nil {
@@ -106,25 +120,63 @@ func (b *batch) readTemplate(raw []byte) error {
 	return nil
 }
 
-// misread returns an error of JSON of the wrong type in the words of the file.
-func misread(err error) error {
-	var wrong *json.UnmarshalTypeError
+// typeError returns an error of the JSON decoder in terms of the file: the member
+// that is unknown, repeated or of the wrong type.
+func typeError(err error) error {
+	var syntax *jsontext.SyntacticError
+	if errors.As(err, &syntax) && errors.Is(err, jsontext.ErrDuplicateName) {
+		return fmt.Errorf("the member %s is there twice", memberOf(syntax.JSONPointer))
+	}
+	var wrong *json.SemanticError
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	wanted := "an object"
-	switch kind := wrong.Type.Kind(); kind {
+	member := memberOf(wrong.JSONPointer)
+	if errors.Is(err, json.ErrUnknownName) {
+		return fmt.Errorf("the member %s is unknown: check its spelling and case", member)
+	}
+	if wrong.GoType == nil || wrong.JSONKind == 0 || wrong.Err != nil {
+		return fmt.Errorf("%s cannot be used: %w", member, err)
+	}
+	return fmt.Errorf("%s should be %s, not a JSON %s", member, wantedType(wrong.GoType), kindName(wrong.JSONKind))
+}
+
+func wantedType(t reflect.Type) string {
+	switch t.Kind() {
 	case reflect.String:
-		wanted = "a text"
+		return "a text"
 	case reflect.Bool:
-		wanted = "true or false"
+		return "true or false"
 	case reflect.Slice:
-		wanted = "a list"
+		return "a list"
 	case reflect.Int, reflect.Int64:
-		wanted = "a whole number"
+		return "a whole number"
 	}
-	if wrong.Field == "" {
-		return fmt.Errorf("this should be %s, not a JSON %s", wanted, wrong.Value)
+	return "an object"
+}
+
+// memberOf returns the member that a pointer into a row or file refers to, in
+// dots; the elements of a list are named like the list.
+func memberOf(at jsontext.Pointer) string {
+	var names []string
+	for token := range at.Tokens() {
+		if _, err := strconv.Atoi(token); err != nil {
+			names = append(names, token)
+		}
 	}
-	return fmt.Errorf("%s should be %s, not a JSON %s", wrong.Field, wanted, wrong.Value)
+	return or(strings.Join(names, "."), "this")
+}
+
+func kindName(k jsontext.Kind) string {
+	switch k {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case 't', 'f':
+		return "bool"
+	case '0':
+		return "number"
+	}
+	return k.String()
 }

@@ -114,6 +114,36 @@ func TestWhatIsWrongWithAFileIsSaidInItsWords(t *testing.T) {
 	}
 }
 
+func TestFileImportRejectsUnknownMembers(t *testing.T) {
+	const server = `"publisherName":"p","serverName":"s","serverType":"stdio"`
+	const template = `"slug":"a","title":"A","difficulty":"beginner","createdAt":"2026-01-01T00:00:00Z"`
+	tests := []struct{ name, file, field, want string }{
+		{"member of the file", `{"version":1,"items":[],"note":""}`, "(file)", "the member note is unknown"},
+		{"case of a member of the file", `{"version":1,"items":[],"Items":[]}`, "(file)", "the member Items is unknown"},
+		{"member of a server", `{"version":1,"items":[{` + server + `,"colour":"red"}]}`, "items[0]", "the member colour is unknown"},
+		{"case of a member of a server", `{"version":1,"items":[{` + server + `,"verified":false,"VERIFIED":true}]}`, "items[0]", "the member VERIFIED is unknown"},
+		{"member of a template", `{"version":1,"items":[{` + template + `,"publisher":"p"}]}`, "items[0]", "the member publisher is unknown"},
+		{"case of a member of a template", `{"version":1,"items":[{` + template + `,"Steps":[]}]}`, "items[0]", "the member Steps is unknown"},
+		{"case of the slug", `{"version":1,"items":[{` + server + `},{"Slug":"a"}]}`, "items[1]", "the member Slug is unknown"},
+		{"repeated member", `{"version":1,"items":[{` + server + `,"title":"x","serverTitle":"a","serverTitle":"b"}]}`, "(file)", "the member items.serverTitle is there twice"},
+	}
+	for member, address := range map[string]string{
+		"iconUrl": "http://example.com/i.png", "repoUrl": "javascript:1", "docsUrl": "/docs", "websiteUrl": "ftp://example.com", "altRemoteUrl": "https://{tenant}.example.com/sse",
+	} {
+		tests = append(tests, struct{ name, file, field, want string }{
+			member, `{"version":1,"items":[{` + server + `,"` + member + `":"` + address + `"}]}`, "items[0]", member + " cannot be used",
+		})
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := onSQLite(t).store.ImportFile(t.Context(), []byte(tt.file), false)
+			if f := want(t, err, fault.CodeValidationFailed); !strings.Contains(f.Fields[tt.field], tt.want) {
+				t.Errorf("the fields are %v, want %s: %s", f.Fields, tt.field, tt.want)
+			}
+		})
+	}
+}
+
 func TestAFileAddsChangesAndDeletes(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		file := `{"version":1,"items":[

@@ -92,6 +92,23 @@ func (i *item) entry(document string) (models.CatalogEntry, error) {
 	return row, err
 }
 
+// unusableAddresses returns the members whose addresses would be dropped.
+func (i *item) unusableAddresses() []string {
+	var members []string
+	for _, a := range []struct {
+		member, address string
+		clean           func(string) string
+	}{
+		{"iconUrl", i.IconURL, cleanIcon}, {"repoUrl", i.RepoURL, cleanLink}, {"docsUrl", i.DocsURL, cleanLink},
+		{"websiteUrl", i.WebsiteURL, cleanLink}, {"altRemoteUrl", i.AltRemoteURL, cleanEndpoint},
+	} {
+		if strings.TrimSpace(a.address) != "" && a.clean(a.address) == "" {
+			members = append(members, a.member)
+		}
+	}
+	return members
+}
+
 // hashed returns what is compared to tell whether a source changed a row: the
 // item as it was cleaned. Its id is not part of it.
 func (i *item) hashed(row *models.CatalogEntry) any {

@@ -1,12 +1,14 @@
 package catalog
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"mcpgateway/models"
 )
@@ -18,6 +20,7 @@ const officialMeta = "io.modelcontextprotocol.registry/official"
 // officialPage is one page of GET /v0.1/servers (official registry API,
 // ServerList).
 type officialPage struct {
+	raw      []byte
 	Servers  []officialRow `json:"servers"`
 	Metadata struct {
 		NextCursor string `json:"nextCursor"`
@@ -26,8 +29,8 @@ type officialPage struct {
 }
 
 type officialRow struct {
-	Server json.RawMessage            `json:"server"`
-	Meta   map[string]json.RawMessage `json:"_meta"`
+	Server jsontext.Value            `json:"server"`
+	Meta   map[string]jsontext.Value `json:"_meta"`
 }
 
 // officialState is what the registry says of one version of a server.
@@ -75,6 +78,7 @@ type officialInput struct {
 type officialBatch struct {
 	batch
 	published map[string]time.Time // of the version that is kept, by name
+	ignored   notices
 	highWater time.Time
 }
 
@@ -83,14 +87,15 @@ type officialBatch struct {
 func (b *officialBatch) read(row officialRow) {
 	b.fetched++
 	var server officialServer
-	if err := json.Unmarshal(row.Server, &server); err != nil {
-		b.skip("", errors.New("its server object cannot be read"))
+	if err := json.Unmarshal(row.Server, &server, jsontext.AllowInvalidUTF8(true)); err != nil {
+		b.skip("", fmt.Errorf("its server object is invalid: %w", typeError(err)))
 		return
 	}
 	var state officialState
-	if raw, ok := row.Meta[officialMeta]; ok {
-		if err := json.Unmarshal(raw, &state); err != nil {
-			b.skip(server.Name, errors.New("its registry metadata cannot be read"))
+	raw, ok := row.Meta[officialMeta]
+	if ok {
+		if err := json.Unmarshal(raw, &state, jsontext.AllowInvalidUTF8(true)); err != nil {
+			b.skip(server.Name, fmt.Errorf("its registry metadata is invalid: %w", typeError(err)))
 			return
 		}
 	}
@@ -126,6 +131,12 @@ func (b *officialBatch) read(row officialRow) {
 		b.skip(server.Name, err)
 		return
 	}
+	for _, path := range server.unusableAddresses() {
+		b.ignored.add("the address in "+path+" cannot be used", server.Name)
+	}
+	unknown := func(path string) { b.ignored.add("the member "+path+" is unknown", server.Name) }
+	officialServerMembers.unknown("server.", row.Server, unknown)
+	officialStateMembers.unknown("_meta.", raw, unknown)
 	b.entries.put(server.Name, &entry)
 }
 

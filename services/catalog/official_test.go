@@ -143,7 +143,7 @@ func TestAnOfficialRegistryIsTakenInOnceAndThenUnchanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if plan.Added != 3 || plan.Skipped != 3 || plan.Fetched != 7 || len(plan.Warnings) != 3 || plan.Updated+plan.Deleted != 0 {
+		if plan.Added != 3 || plan.Skipped != 3 || plan.Fetched != 7 || len(plan.Warnings) != 5 || plan.Updated+plan.Deleted != 0 {
 			t.Errorf("the plan is %+v", plan)
 		}
 		if got := w.revision(t); got != before+2 { // the source, and all of its rows together
@@ -206,6 +206,55 @@ func TestAnOfficialRegistryIsTakenInOnceAndThenUnchanged(t *testing.T) {
 			t.Errorf("what came back is %+v (%v)", e, err)
 		}
 	})
+}
+
+func TestOfficialImportWarnsOfIgnoredMembers(t *testing.T) {
+	w := onSQLite(t)
+	const one = `{"name":"com.example/one","NAME":"com.example/other","description":"d","version":"1","Title":"No","shiny":1,
+		"repository":{"url":"gopher://x","branch":"b"},"icons":[{"src":"http://example.com/i.png"}],
+		"remotes":[{"type":"sse","url":"https://one.example/sse","headers":[{"name":"X-Key","issecret":true}]},{"type":"sse","url":"ftp://one.example"}]}`
+	r := newRegistry(t,
+		versionOf(one, "active", day(1)),
+		versionOf(strings.ReplaceAll(one, "/one", "/two"), "active", day(1)),
+		versionOf(`{"name":"com.example/twice","version":"1","version":"2","packages":[{}]}`, "active", day(1)),
+	)
+	plan, err := w.store.ImportURL(t.Context(), r.URL, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both := "com.example/one and 1 more: "
+	if diff := cmp.Diff([]string{
+		"a row without a name is left out: its server object is invalid: the member version is there twice",
+		both + "the address in icons.src cannot be used and is ignored",
+		both + "the address in repository.url cannot be used and is ignored",
+		both + "the address in remotes.url cannot be used and is ignored",
+		both + "the member server.NAME is unknown and is ignored",
+		both + "the member server.Title is unknown and is ignored",
+		both + "the member server.shiny is unknown and is ignored",
+		both + "the member server.repository.branch is unknown and is ignored",
+		both + "the member server.remotes.headers.issecret is unknown and is ignored",
+	}, plan.Warnings); diff != "" {
+		t.Errorf("the warnings (-want +got):\n%s", diff)
+	}
+	if e, err := w.catalog.EntryByName("com.example", "one"); err != nil || e.ServerTitle != "one" || e.AuthType != "unknown" {
+		t.Errorf("the entry is %+v (%v)", e, err)
+	}
+}
+
+// TestImportWarningsAreBounded imports a row with as many unknown members as
+// warnings are listed, one less and one more.
+func TestImportWarningsAreBounded(t *testing.T) {
+	for unknown, want := range map[int]int{99: 99, 100: 100, 101: 100} {
+		w := onSQLite(t)
+		var members strings.Builder
+		for i := range unknown {
+			fmt.Fprintf(&members, `"m%d":1,`, i)
+		}
+		r := newRegistry(t, versionOf(`{`+members.String()+local[1:], "active", day(1)))
+		if plan, err := w.store.ImportURL(t.Context(), r.URL, false); err != nil || len(plan.Warnings) != want {
+			t.Errorf("%d unknown members gave %d warnings, want %d (%v)", unknown, len(plan.Warnings), want, err)
+		}
+	}
 }
 
 func versionOf(server, status string, updated time.Time) version {

@@ -39,10 +39,10 @@ type Plan struct {
 	Unchanged int
 	Locked    int
 	Taken     int
-	Skipped   int // unusable rows; Warnings say why
+	Skipped   int // unusable rows
 
 	Changes  []Change
-	Warnings []string
+	Warnings []string // why rows were skipped, and which members of rows were ignored
 }
 
 // Changed reports whether anything is different after the import.

@@ -31,6 +31,7 @@ const (
 	KindUnsupportedMedia
 	KindRateLimited
 	KindUnavailable
+	KindStorageFull
 	KindUpstream
 	KindCancelled
 	KindLoop
@@ -78,6 +79,7 @@ const (
 	CodeUnsupportedMediaType    Code = "UNSUPPORTED_MEDIA_TYPE"
 	CodeRateLimited             Code = "RATE_LIMITED"
 	CodeUnavailable             Code = "UNAVAILABLE"
+	CodeStorageFull             Code = "STORAGE_FULL"
 	CodeCancelled               Code = "CANCELLED"
 	CodeLoopDetected            Code = "LOOP_DETECTED"
 	CodeInternal                Code = "INTERNAL"
@@ -131,11 +133,15 @@ func (f *Fault) Because(cause error) *Fault {
 	return &g
 }
 
-// From returns err as a fault. An error that holds no fault becomes Internal
-// with a neutral message; its own text stays in Cause.
+// From returns err as a fault. An error that holds no fault becomes Unavailable
+// when it reports a database that is, and otherwise Internal with a neutral
+// message; its own text stays in Cause.
 func From(err error) *Fault {
 	var f *Fault
 	if errors.As(err, &f) {
+		return f
+	}
+	if f := ofDatabase(err); f != nil {
 		return f
 	}
 	return &Fault{Kind: KindInternal, Code: CodeInternal, Message: "something went wrong on our side", Cause: err}

@@ -60,8 +60,11 @@ type Settings struct {
 	// ClientSecret returns the secret of the static client that is configured
 	// for a server; the zero Value when there is none.
 	ClientSecret func(server models.Server) (secrets.Value, error)
-	Now          func() time.Time
-	Log          *slog.Logger
+	// Address returns the URL of a server with its secret query values. A nil
+	// Address means that URLs have none.
+	Address func(server models.Server) (string, error)
+	Now     func() time.Time
+	Log     *slog.Logger
 	// RequestTimeout bounds one request to an authorization server; 10 seconds
 	// when it is zero.
 	RequestTimeout time.Duration
@@ -80,6 +83,14 @@ type Connections struct {
 	mu     sync.Mutex
 	closed bool
 	work   sync.WaitGroup
+}
+
+// address returns the URL to send requests for a server to.
+func (c *Connections) address(server models.Server) (string, error) {
+	if c.Address == nil {
+		return server.URL, nil
+	}
+	return c.Address(server)
 }
 
 // New returns the connections of the database. Close waits for what they do.

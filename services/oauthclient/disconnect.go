@@ -29,15 +29,17 @@ func (c *Connections) Disconnect(ctx context.Context, serverID string) (revoked 
 			return err
 		}
 		next := models.Connection{ServerID: serverID, State: string(NotConnected), ServerURL: old.ServerURL, Version: old.Version, CreatedAt: old.CreatedAt}
-		return c.save(ctx, &next, change{
-			entry:  server.entry("disconnected", map[string]string{"issuer": old.Issuer}),
-			topics: []notify.Topic{notify.Toolset(server.ProjectID)},
-			also: func(tx *gorm.DB) error {
-				if err := renewSessions(tx, serverID); err != nil {
-					return err
-				}
-				return tx.Delete(&models.ConnectionFlow{}, "server_id = ?", serverID).Error
-			},
+		return models.Essential(c.DB, func() error {
+			return c.save(ctx, &next, change{
+				entry:  server.entry("disconnected", map[string]string{"issuer": old.Issuer}),
+				topics: []notify.Topic{notify.Toolset(server.ProjectID)},
+				also: func(tx *gorm.DB) error {
+					if err := renewSessions(tx, serverID); err != nil {
+						return err
+					}
+					return tx.Delete(&models.ConnectionFlow{}, "server_id = ?", serverID).Error
+				},
+			})
 		})
 	})
 	if err != nil || !found || old.RevocationEndpoint == "" {

@@ -72,11 +72,15 @@ func (c *Connections) start(ctx context.Context, server *subject, s Start, repea
 func (c *Connections) prepare(ctx context.Context, server *subject, present *models.Connection, s Start, repeated bool) (string, error) {
 	found, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()
-	said, err := c.exchange.probe(found, server.URL)
+	address, err := c.address(server.Server)
 	if err != nil {
 		return "", err
 	}
-	a, err := c.exchange.discover(found, server.URL, said, present.Issuer)
+	said, err := c.exchange.probe(found, address)
+	if err != nil {
+		return "", err
+	}
+	a, err := c.exchange.discover(found, address, said, present.Issuer)
 	if err != nil {
 		return "", err
 	}

@@ -222,7 +222,11 @@ func (c *Connections) missesScopes(ctx context.Context, o *opened, server models
 func (c *Connections) checkIssuer(ctx context.Context, o *opened, server models.Server, said challenge) error {
 	found, cancel := context.WithTimeout(ctx, c.RequestTimeout)
 	defer cancel()
-	doc, err := c.exchange.resource(found, server.URL, said)
+	address, err := c.address(server)
+	if err != nil {
+		return err
+	}
+	doc, err := c.exchange.resource(found, address, said)
 	if err != nil || doc == nil || len(doc.AuthorizationServers) == 0 || slices.Contains(doc.AuthorizationServers, o.Issuer) {
 		return nil
 	}

@@ -113,7 +113,7 @@ func (s *Server) end(ctx context.Context, grantID, action, reason string) error 
 	// The client may hang up; what it did must have its effect.
 	ctx = context.WithoutCancel(ctx)
 	var topic notify.Topic
-	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+	err := models.EssentialTransaction(ctx, s.db, func(tx *gorm.DB) error {
 		topic = ""
 		var grant models.OAuthGrant
 		err := tx.Raw(`UPDATE oauth_grants SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL RETURNING *`, s.now(), grantID).Scan(&grant).Error

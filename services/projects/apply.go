@@ -36,14 +36,15 @@ type Change struct {
 }
 
 // Plan is what an apply did, or would do. Warnings are standing: they are
-// true after the apply, whether it changed anything or not. Shared tells of
-// the projects among those that were declared whose endpoint anybody may use
-// with stored credentials.
+// true after the apply, whether it changed anything or not. They hold those of
+// Shared, the declared projects whose endpoint anyone may use with stored
+// credentials, and of Missing, the secrets that declared servers lack.
 type Plan struct {
 	Changes  []Change
 	Warnings []string
 	Notes    []string // of the declaration
 	Shared   []SharedCredentials
+	Missing  []MissingSecret
 }
 
 // ApplyOptions says how a declaration is applied. Prune deletes projects, and
@@ -214,13 +215,14 @@ func (w *writer) server(project *models.Project, alias string, d *ServerDeclarat
 		row = newServer(project.ID, alias, d, now)
 	}
 	before := row.Alias
-	fields, problems := w.store.mergeServer(&row, alias, d)
+	fields, missing, problems := w.store.mergeServer(&row, alias, d)
 	for field, why := range problems {
 		w.problem(project.Slug, alias, field, why)
 	}
 	if len(problems) > 0 {
 		return row, nil
 	}
+	w.noteMissing(project, &row, missing)
 	if found && len(fields) == 0 {
 		w.noteServer(ActionKeep, project, &row, nil)
 		return row, nil

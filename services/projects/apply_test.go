@@ -57,7 +57,7 @@ func TestApplyCreates(t *testing.T) {
 		}
 		a := s.server(t, "p", "A")
 		wantServer := models.Server{
-			ID: a.ID, ProjectID: p.ID, Alias: "A", AliasFold: "a", URL: "https://a.example/mcp", Transport: models.TransportAuto,
+			ID: a.ID, ProjectID: p.ID, Alias: "A", AliasFold: "a", URL: "https://a.example/mcp", URLSecrets: models.StringList{}, Transport: models.TransportAuto,
 			AuthType: models.UpstreamAuthBearer, AuthBearer: "${MCP_UPSTREAM_A}", Headers: models.StringMap{}, AllowedTools: models.StringList{"get_*"},
 			DenyTools: models.StringList{}, Enabled: true, TimeoutMS: 60_000, MaxConcurrent: 512, SessionMode: models.SessionShared, DefinitionPolicy: models.PolicyFollow,
 			OAuthScopes: models.StringList{}, ConfigVersion: 1, CreatedAt: s.now, UpdatedAt: s.now,
@@ -295,7 +295,7 @@ func TestPublicSharedCreds(t *testing.T) {
 			s.apply(t, `{"projects":{}}`, projects.ApplyOptions{Prune: true})
 			for range 2 { // standing: also when the apply changes nothing
 				plan := s.apply(t, file)
-				if tc.warns != (len(plan.Warnings) == 1) {
+				if tc.warns != (len(plan.Shared) == 1) || len(plan.Warnings) != len(plan.Shared)+len(plan.Missing) {
 					t.Fatalf("warnings %q", plan.Warnings)
 				}
 				if tc.warns && (!strings.Contains(plan.Warnings[0], "project p has authMode none") || !strings.Contains(plan.Warnings[0], "credentials of s")) {

@@ -163,7 +163,7 @@ func (r *reader) projectFields(p *ProjectDeclaration) fieldReaders {
 		"codeMode": func(path string, v []byte) {
 			r.object(path, v, fieldReaders{
 				"enabled":    r.boolean(&p.CodeModeEnabled),
-				"timeout":    r.integer(&p.CodeModeTimeoutMS, MinRunTimeoutMS, MaxRunTimeoutMS),
+				"timeout":    r.milliseconds(&p.CodeModeTimeoutMS, MinRunTimeoutMS, MaxRunTimeoutMS),
 				"allowFetch": r.boolean(&p.CodeModeFetch),
 			})
 		},
@@ -239,7 +239,7 @@ func (r *reader) serverFields(s *ServerDeclaration) fieldReaders {
 		"allowedTools":     r.strings(&s.AllowedTools, MaxPatterns, MaxPattern),
 		"denyTools":        r.strings(&s.DenyTools, MaxPatterns, MaxPattern),
 		"enabled":          r.boolean(&s.Enabled),
-		"timeout":          r.integer(&s.TimeoutMS, MinTimeoutMS, MaxTimeoutMS),
+		"timeout":          r.milliseconds(&s.TimeoutMS, MinTimeoutMS, MaxTimeoutMS),
 		"maxConcurrent":    r.integer(&s.MaxConcurrent, MinConcurrent, MaxConcurrent),
 		"sessionMode":      oneOf(r, &s.SessionMode, models.SessionShared, models.SessionPerClient),
 		"definitionPolicy": oneOf(r, &s.DefinitionPolicy, models.PolicyFollow, models.PolicyApprove),

@@ -324,3 +324,19 @@ func TestWholeDeclarationIsRead(t *testing.T) {
 		t.Errorf("an empty project (-want +got):\n%s", d)
 	}
 }
+
+func TestTimeoutProblemsNameTheUnit(t *testing.T) {
+	for _, value := range []string{"999", "300001", "30.5", `"30s"`} {
+		_, err := projects.ParseDeclaration([]byte(`{"projects":{"p":{"codeMode":{"timeout":` + value + `}}}}`))
+		wantProblem(t, err, "use a whole number of milliseconds from 1000 to 300000", "projects.p.codeMode.timeout")
+	}
+	for _, value := range []string{"99", "600001"} {
+		_, err := projects.ParseDeclaration([]byte(inServer(`"timeout":` + value)))
+		wantProblem(t, err, "use a whole number of milliseconds from 100 to 600000", "projects.p.mcpServers.s.timeout")
+	}
+	for _, value := range []string{"1000", "300000"} {
+		if _, err := projects.ParseDeclaration([]byte(`{"projects":{"p":{"codeMode":{"timeout":` + value + `}}}}`)); err != nil {
+			t.Errorf("%s: %v", value, fieldsOf(err))
+		}
+	}
+}

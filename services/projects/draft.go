@@ -1,8 +1,11 @@
 package projects
 
 import (
+	"strings"
+
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/secrets"
 )
 
 // Draft returns the row that AddServer would store for a server of the alias,
@@ -17,9 +20,14 @@ func (s *Store) Draft(alias string, d *ServerDeclaration) (models.Server, error)
 		r.problem("alias", why)
 	}
 	row := newServer("", alias, d, s.now())
-	_, problems := s.mergeServer(&row, alias, d)
+	_, missing, problems := s.mergeServer(&row, alias, d)
 	for field, why := range problems {
 		r.problem(field, why)
+	}
+	for _, field := range missing {
+		if name, isQuery := strings.CutPrefix(field, "url?"); isQuery {
+			r.problem("url", "enter a value for "+name+" in place of "+secrets.Placeholder)
+		}
 	}
 	if len(r.problems) > 0 {
 		return models.Server{}, fault.Validation(r.problems)

@@ -7,6 +7,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/secrets"
 )
 
 type exportFile struct {
@@ -61,8 +62,8 @@ type exportOAuth struct {
 }
 
 // Export returns the declarative file of the project with the slug, or of
-// every project when it is empty. Literal secrets are left out; applying the
-// file keeps them where they are. It returns NOT_FOUND for an unknown slug.
+// every project when it is empty. The placeholder stands for literal secrets;
+// applying the file keeps them where they are. It returns NOT_FOUND for an unknown slug.
 func (s *Store) Export(ctx context.Context, slug string) ([]byte, error) {
 	rows, err := s.Projects(ctx)
 	if err != nil {
@@ -103,28 +104,44 @@ func projectFile(row models.Project, servers []models.Server) exportProject {
 	for _, server := range servers {
 		headers := map[string]string{}
 		for name, stored := range server.Headers {
-			if isReference(stored) {
-				headers[name] = stored
-			}
+			headers[name] = shown(stored)
 		}
 		p.Servers[server.Alias] = exportServer{
 			URL: server.URL, Transport: server.Transport, AuthType: server.AuthType,
-			AuthBearer: reference(server.AuthBearer), Headers: headers,
+			AuthBearer: bearerShown(server), Headers: headers,
 			AllowedTools: list(server.AllowedTools), DenyTools: list(server.DenyTools),
 			Enabled: server.Enabled, Timeout: server.TimeoutMS, MaxConcurrent: server.MaxConcurrent,
 			SessionMode: server.SessionMode, DefinitionPolicy: server.DefinitionPolicy,
-			OAuth: exportOAuth{ClientID: server.OAuthClientID, ClientSecret: reference(server.OAuthClientSecret), Scopes: list(server.OAuthScopes)},
+			OAuth: exportOAuth{ClientID: server.OAuthClientID, ClientSecret: secretShown(server.OAuthClientSecret), Scopes: list(server.OAuthScopes)},
 		}
 	}
 	return p
 }
 
-// reference returns the stored secret when it is a reference, else "".
-func reference(stored string) string {
+// shown returns a stored secret as exports have it: a reference as it is, and
+// the placeholder for a literal and for one that is missing.
+func shown(stored string) string {
 	if isReference(stored) {
 		return stored
 	}
-	return ""
+	return secrets.Placeholder
+}
+
+// secretShown is shown for a secret that may be absent, and then is "".
+func secretShown(stored string) string {
+	if stored == "" {
+		return ""
+	}
+	return shown(stored)
+}
+
+// bearerShown returns the bearer token, which is missing rather than absent
+// where the server needs one.
+func bearerShown(server models.Server) string {
+	if server.AuthType == models.UpstreamAuthBearer {
+		return shown(server.AuthBearer)
+	}
+	return secretShown(server.AuthBearer)
 }
 
 func list(l models.StringList) []string {

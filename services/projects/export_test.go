@@ -2,6 +2,7 @@ package projects_test
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"gorm.io/gorm"
 	"pgregory.net/rapid"
 
+	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
@@ -31,7 +33,7 @@ const exported = `{
       },
       "mcpServers": {
         "everything": {
-          "url": "https://up.example/mcp?a=1&b=2",
+          "url": "https://up.example/mcp?a=${MCP_UPSTREAM_A}&b=",
           "transport": "streamable-http",
           "authType": "bearer",
           "authBearer": "${MCP_UPSTREAM_TOKEN}",
@@ -102,19 +104,60 @@ func TestExportIsTheDeclarativeFile(t *testing.T) {
 	})
 }
 
-func TestExportLeavesLiteralSecretsOut(t *testing.T) {
+func TestExportHoldsPlaceholdersForSecrets(t *testing.T) {
 	each(t, func(t *testing.T, s *store) {
 		s.apply(t, inServer(`"authType":"bearer","authBearer":"literal","headers":{"X-Key":"literal","X-Ref":"${MCP_UPSTREAM_A}"},"oauth":{"clientSecret":"literal"}`))
 		before := s.server(t, "p", "s")
 		file := s.export(t, "")
-		for _, absent := range []string{"literal", "X-Key", "authBearer", "clientSecret", "v1:"} {
+		for _, absent := range []string{"literal", "v1:"} {
 			if strings.Contains(file, absent) {
 				t.Errorf("the file holds %q: %s", absent, file)
+			}
+		}
+		for _, present := range []string{`"authBearer": "[secret]"`, `"X-Key": "[secret]"`, `"X-Ref": "${MCP_UPSTREAM_A}"`, `"clientSecret": "[secret]"`} {
+			if !strings.Contains(file, present) {
+				t.Errorf("the file lacks %s: %s", present, file)
 			}
 		}
 		wantPlan(t, s.apply(t, file), "keep p", "keep p/s")
 		if d := cmp.Diff(before, s.server(t, "p", "s")); d != "" {
 			t.Errorf("applied to itself (-want +got):\n%s", d)
+		}
+	})
+}
+
+// TestAppliedExportWarnsOfMissingSecrets applies an export where nothing is
+// stored: every placeholder is warned of, and again until its secret is set.
+func TestAppliedExportWarnsOfMissingSecrets(t *testing.T) {
+	each(t, func(t *testing.T, s *store) {
+		s.apply(t, inServer(`"authType":"bearer","authBearer":"literal","headers":{"X-Key":"literal","X-Other":"literal","X-Ref":"${MCP_UPSTREAM_A}"},"oauth":{"clientId":"i","clientSecret":"literal"}`))
+		file := s.export(t, "")
+		s.apply(t, `{"projects":{}}`, projects.ApplyOptions{Prune: true})
+		const at, then = "projects.p.mcpServers.s.", ": the secret is missing. Set it, or calls to server s fail"
+		want := []string{at + "authBearer" + then, at + "headers.X-Key" + then, at + "headers.X-Other" + then, at + "oauth.clientSecret" + then}
+		for _, action := range []string{"create", "keep"} {
+			plan := s.apply(t, file)
+			wantPlan(t, plan, action+" p", action+" p/s")
+			if d := cmp.Diff(want, plan.Warnings); d != "" || len(plan.Missing) != len(want) {
+				t.Errorf("%s: the warnings (-want +got):\n%s", action, d)
+			}
+		}
+		row := s.server(t, "p", "s")
+		if d := cmp.Diff(models.StringMap{"X-Key": "", "X-Other": "", "X-Ref": "${MCP_UPSTREAM_A}"}, row.Headers); d != "" || row.AuthBearer != "" || row.OAuthClientSecret != "" {
+			t.Errorf("stored %+v (-want +got headers):\n%s", row, d)
+		}
+		wantPlan(t, s.apply(t, inServer(`"headers":{"x-other":""}`)), "keep p", "update p/s headers.x-other")
+		saved, err := s.UpdateServer(t.Context(), row.ID, nil, &projects.ServerDeclaration{Headers: map[string]string{"X-Key": "[secret]"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff([]fault.Warning{
+			{Code: projects.WarnSecretMissing, Message: "headers.X-Key" + then}, {Code: projects.WarnSecretMissing, Message: "authBearer" + then},
+		}, saved.Warnings); d != "" {
+			t.Errorf("the warnings of an update (-want +got):\n%s", d)
+		}
+		if plan := s.apply(t, inServer(`"authBearer":"a","headers":{"X-Key":"b"},"oauth":{"clientSecret":"c"}`)); len(plan.Warnings) > 0 {
+			t.Errorf("with every secret set: %q", plan.Warnings)
 		}
 	})
 }
@@ -154,11 +197,17 @@ func TestExportAppliedExportsTheSame(t *testing.T) {
 			}
 			two.apply(rt, `{"projects":{}}`, prune) // what an earlier run left would be kept where the file is silent
 			two.apply(rt, first, prune)
-			if d := cmp.Diff(first, two.export(rt, "")); d != "" {
+			if d := cmp.Diff(withoutMissing(first), withoutMissing(two.export(rt, ""))); d != "" {
 				rt.Fatalf("another database (-want +got):\n%s", d)
 			}
 		})
 	})
+}
+
+// withoutMissing returns a file without the placeholders that nothing is stored
+// for where the file is applied first.
+func withoutMissing(file string) string {
+	return regexp.MustCompile(` *"(authBearer|clientSecret)": "\[secret\]",\n`).ReplaceAllString(file, "")
 }
 
 // drawDeclaration returns a valid declarative file.

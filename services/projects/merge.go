@@ -42,43 +42,56 @@ func mergeProject(row *models.Project, d *ProjectDeclaration) []string {
 	return changed
 }
 
-// mergeServer writes the declared fields over the row. It returns the names
-// of those that changed, and what is wrong with those that cannot be used.
-func (s *Store) mergeServer(row *models.Server, alias string, d *ServerDeclaration) (changed []string, problems map[string]string) {
-	problems = map[string]string{}
-	set(&changed, "alias", &row.Alias, &alias)
+// merge is the result of writing declared fields over a row: the names of those
+// that changed, of the secrets that are missing, and the problems of those that
+// cannot be used.
+type merge struct {
+	changed, missing []string
+	problems         map[string]string
+}
+
+// mergeServer writes the declared fields over the row. It returns the parts of
+// a merge.
+func (s *Store) mergeServer(row *models.Server, alias string, d *ServerDeclaration) (changed, missing []string, problems map[string]string) {
+	m := &merge{problems: map[string]string{}}
+	set(&m.changed, "alias", &row.Alias, &alias)
 	row.AliasFold = foldAlias(alias)
 	if d.URL != nil && *d.URL != row.URL {
 		if err := s.checkURL(*d.URL); err != nil {
-			problems["url"] = fault.From(err).Message
+			m.problems["url"] = fault.From(err).Message
 		}
 	}
-	set(&changed, "url", &row.URL, d.URL)
-	if row.URL == "" {
-		problems["url"] = "this key is required"
+	if d.URL != nil {
+		s.setURL(m, row, *d.URL)
 	}
-	set(&changed, "transport", &row.Transport, d.Transport)
-	set(&changed, "authType", &row.AuthType, d.AuthType)
-	s.setSecret(&changed, problems, "authBearer", &row.AuthBearer, d.AuthBearer, BearerRow(row.ID))
-	s.mergeHeaders(&changed, problems, row, d.Headers)
-	addMissingHeaders(&changed, row, d.MissingHeaders)
+	if row.URL == "" {
+		m.problems["url"] = "this key is required"
+	}
+	set(&m.changed, "transport", &row.Transport, d.Transport)
+	set(&m.changed, "authType", &row.AuthType, d.AuthType)
+	s.setSecret(m, "authBearer", &row.AuthBearer, d.AuthBearer, BearerRow(row.ID))
+	s.mergeHeaders(m, row, d.Headers)
+	addMissingHeaders(m, row, d.MissingHeaders)
 	if d.AllowedTools != nil {
-		setList(&changed, "allowedTools", &row.AllowedTools, *d.AllowedTools)
+		setList(&m.changed, "allowedTools", &row.AllowedTools, *d.AllowedTools)
 	}
 	if d.DenyTools != nil {
-		setList(&changed, "denyTools", &row.DenyTools, *d.DenyTools)
+		setList(&m.changed, "denyTools", &row.DenyTools, *d.DenyTools)
 	}
-	set(&changed, "enabled", &row.Enabled, d.Enabled)
-	set(&changed, "timeout", &row.TimeoutMS, d.TimeoutMS)
-	set(&changed, "maxConcurrent", &row.MaxConcurrent, d.MaxConcurrent)
-	set(&changed, "sessionMode", &row.SessionMode, d.SessionMode)
-	set(&changed, "definitionPolicy", &row.DefinitionPolicy, d.DefinitionPolicy)
-	set(&changed, "oauth.clientId", &row.OAuthClientID, d.OAuthClientID)
-	s.setSecret(&changed, problems, "oauth.clientSecret", &row.OAuthClientSecret, d.OAuthClientSecret, ClientSecretRow(row.ID))
+	set(&m.changed, "enabled", &row.Enabled, d.Enabled)
+	set(&m.changed, "timeout", &row.TimeoutMS, d.TimeoutMS)
+	set(&m.changed, "maxConcurrent", &row.MaxConcurrent, d.MaxConcurrent)
+	set(&m.changed, "sessionMode", &row.SessionMode, d.SessionMode)
+	set(&m.changed, "definitionPolicy", &row.DefinitionPolicy, d.DefinitionPolicy)
+	set(&m.changed, "oauth.clientId", &row.OAuthClientID, d.OAuthClientID)
+	s.setSecret(m, "oauth.clientSecret", &row.OAuthClientSecret, d.OAuthClientSecret, ClientSecretRow(row.ID))
 	if d.OAuthScopes != nil {
-		setList(&changed, "oauth.scopes", &row.OAuthScopes, *d.OAuthScopes)
+		setList(&m.changed, "oauth.scopes", &row.OAuthScopes, *d.OAuthScopes)
 	}
-	return changed, problems
+	if row.AuthType == models.UpstreamAuthBearer && row.AuthBearer == "" && !slices.Contains(m.missing, "authBearer") {
+		m.missing = append(m.missing, "authBearer")
+	}
+	return m.changed, m.missing, m.problems
 }
 
 // BearerRow names the sealed bearer token of a server, to which it is bound.
@@ -97,7 +110,7 @@ var ownHeaders = []string{
 	"Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
 }
 
-func (s *Store) mergeHeaders(changed *[]string, problems map[string]string, row *models.Server, declared map[string]string) {
+func (s *Store) mergeHeaders(m *merge, row *models.Server, declared map[string]string) {
 	if declared == nil {
 		return
 	}
@@ -113,31 +126,26 @@ func (s *Store) mergeHeaders(changed *[]string, problems map[string]string, row 
 		seen[name] = given
 		switch {
 		case twice:
-			problems[field] = fmt.Sprintf("header names are the same ignoring case, and %q is there too", other)
+			m.problems[field] = fmt.Sprintf("header names are the same ignoring case, and %q is there too", other)
 		case !httpguts.ValidHeaderFieldName(given):
-			problems[field] = "this is not a header name"
+			m.problems[field] = "this is not a header name"
 		case slices.Contains(ownHeaders, name) || strings.HasPrefix(name, "Mcp-Param-"):
-			problems[field] = "the gateway sets this header itself"
+			m.problems[field] = "the gateway sets this header itself"
 		case !httpguts.ValidHeaderFieldValue(value):
-			problems[field] = "a header value holds no control characters"
+			m.problems[field] = "a header value holds no control characters"
 		default:
-			stored := headers[name]
-			s.setSecret(changed, problems, field, &stored, &value, HeaderRow(row.ID, name))
-			headers[name] = stored
-			if stored == "" {
-				delete(headers, name)
-			}
+			s.mergeHeader(m, field, headers, name, value, HeaderRow(row.ID, name))
 		}
 	}
 	if len(headers) > MaxHeaders {
-		problems["headers"] = "too many headers"
+		m.problems["headers"] = "too many headers"
 	}
 	row.Headers = headers
 }
 
 // addMissingHeaders stores headers that have no value yet. Requests to the
 // server fail until they have one.
-func addMissingHeaders(changed *[]string, row *models.Server, names []string) {
+func addMissingHeaders(m *merge, row *models.Server, names []string) {
 	for _, name := range names {
 		name = http.CanonicalHeaderKey(name)
 		if _, there := row.Headers[name]; there || !httpguts.ValidHeaderFieldName(name) || slices.Contains(ownHeaders, name) {
@@ -148,18 +156,46 @@ func addMissingHeaders(changed *[]string, row *models.Server, names []string) {
 			row.Headers = models.StringMap{}
 		}
 		row.Headers[name] = ""
-		*changed = append(*changed, "headers."+name)
+		m.changed = append(m.changed, "headers."+name)
+	}
+}
+
+// mergeHeader stores the declared value of a header. One whose value is missing
+// keeps its name, so that calls fail instead of going out without it.
+func (s *Store) mergeHeader(m *merge, field string, headers models.StringMap, name, value, row string) {
+	stored, known := headers[name]
+	s.setSecret(m, field, &stored, &value, row)
+	switch {
+	case stored != "":
+		headers[name] = stored
+	case value == secrets.Placeholder:
+		headers[name] = ""
+		if !known {
+			m.changed = append(m.changed, field)
+		}
+	case known:
+		delete(headers, name)
+		if !slices.Contains(m.changed, field) {
+			m.changed = append(m.changed, field)
+		}
 	}
 }
 
 // setSecret stores a declared secret. An equal one keeps its sealed text, so
-// that applying a file again changes nothing; "" clears it.
-func (s *Store) setSecret(changed *[]string, problems map[string]string, field string, stored, declared *string, row string) {
+// that applying a file again changes nothing; "" clears it, and the placeholder
+// stands for the one that is stored.
+func (s *Store) setSecret(m *merge, field string, stored, declared *string, row string) {
 	if declared == nil || *declared == "" && *stored == "" {
 		return
 	}
+	if *declared == secrets.Placeholder {
+		if *stored == "" {
+			m.missing = append(m.missing, field)
+		}
+		return
+	}
 	if !httpguts.ValidHeaderFieldValue(*declared) {
-		problems[field] = "a secret holds no control characters"
+		m.problems[field] = "a secret holds no control characters"
 		return
 	}
 	if *declared != "" && *stored != "" && s.sameSecret(*stored, *declared, row) {
@@ -169,12 +205,12 @@ func (s *Store) setSecret(changed *[]string, problems map[string]string, field s
 	if *declared != "" {
 		var err error
 		if next, err = s.secrets.Store(*declared, row); err != nil {
-			problems[field] = fault.From(err).Message
+			m.problems[field] = fault.From(err).Message
 			return
 		}
 	}
 	*stored = next
-	*changed = append(*changed, field)
+	m.changed = append(m.changed, field)
 }
 
 // sameSecret reports whether the declared secret is what is stored already.

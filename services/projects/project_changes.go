@@ -95,14 +95,16 @@ func (w *writer) allWarnings() []fault.Warning {
 // servers and what syncs learned of them, and its keys, which end at once. It
 // records project.deleted, and returns NOT_FOUND for an unknown slug.
 func (s *Store) DeleteProject(ctx context.Context, slug string) error {
-	_, err := s.write(ctx, pathInBody, false, func(w *writer) error {
-		row, err := w.lockProject(slug)
-		if err != nil {
-			return err
-		}
-		return w.deleteProject(&row)
+	return models.Essential(s.db, func() error {
+		_, err := s.write(ctx, pathInBody, false, func(w *writer) error {
+			row, err := w.lockProject(slug)
+			if err != nil {
+				return err
+			}
+			return w.deleteProject(&row)
+		})
+		return err
 	})
-	return err
 }
 
 // deleteProject deletes a project; the schema deletes what it owns.

@@ -85,10 +85,19 @@ func (r *reader) boolean(dst **bool) fieldReader {
 }
 
 func (r *reader) integer(dst **int64, min, max int64) fieldReader {
+	return r.quantity(dst, "a whole number", min, max)
+}
+
+func (r *reader) milliseconds(dst **int64, min, max int64) fieldReader {
+	return r.quantity(dst, "a whole number of milliseconds", min, max)
+}
+
+// quantity reads an integer, which problems call what.
+func (r *reader) quantity(dst **int64, what string, min, max int64) fieldReader {
 	return func(path string, raw []byte) {
 		v, err := strconv.ParseInt(strings.TrimSpace(string(raw)), 10, 64)
 		if err != nil || v < min || v > max {
-			r.problem(path, fmt.Sprintf("use a whole number from %d to %d", min, max))
+			r.problem(path, fmt.Sprintf("use %s from %d to %d", what, min, max))
 			return
 		}
 		*dst = &v

@@ -59,7 +59,18 @@ func (s *Store) AddServer(ctx context.Context, slug, alias string, d *ServerDecl
 // records server.updated with the names of what changed. It returns NOT_FOUND
 // for an unknown id, VALIDATION_FAILED with every field that cannot be used,
 // and CONFLICT with the field alias when another server of the project has it.
-func (s *Store) UpdateServer(ctx context.Context, id string, alias *string, d *ServerDeclaration) (SavedServer, error) {
+func (s *Store) UpdateServer(ctx context.Context, id string, alias *string, d *ServerDeclaration) (saved SavedServer, err error) {
+	if d.Enabled == nil || *d.Enabled {
+		return s.updateServer(ctx, id, alias, d)
+	}
+	err = models.Essential(s.db, func() (err error) {
+		saved, err = s.updateServer(ctx, id, alias, d)
+		return err
+	})
+	return saved, err
+}
+
+func (s *Store) updateServer(ctx context.Context, id string, alias *string, d *ServerDeclaration) (SavedServer, error) {
 	return s.saveServer(ctx, d, func(w *writer, d *ServerDeclaration) (saved models.Server, project string, err error) {
 		p, row, err := w.lockServer(id)
 		if err != nil {
@@ -120,14 +131,16 @@ func (w *writer) claim(project *models.Project, alias, id string) ([]models.Serv
 // learned of it, and records server.deleted. It returns NOT_FOUND for an
 // unknown id.
 func (s *Store) DeleteServer(ctx context.Context, id string) error {
-	_, err := s.write(ctx, pathInServer, false, func(w *writer) error {
-		project, row, err := w.lockServer(id)
-		if err != nil {
-			return err
-		}
-		return w.deleteServer(&project, &row)
+	return models.Essential(s.db, func() error {
+		_, err := s.write(ctx, pathInServer, false, func(w *writer) error {
+			project, row, err := w.lockServer(id)
+			if err != nil {
+				return err
+			}
+			return w.deleteServer(&project, &row)
+		})
+		return err
 	})
-	return err
 }
 
 func (w *writer) deleteServer(project *models.Project, row *models.Server) error {
@@ -175,5 +188,5 @@ func TouchesCredentials(row models.Server, d *ServerDeclaration) bool {
 		secret(row.OAuthClientSecret, d.OAuthClientSecret):
 		return true
 	}
-	return d.URL != nil && *d.URL != row.URL && HasCredentials(row)
+	return d.URL != nil && *d.URL != row.URL && (HasCredentials(row) || hasQueryValues(*d.URL))
 }

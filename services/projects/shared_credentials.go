@@ -33,7 +33,7 @@ func (c SharedCredentials) Warning() fault.Warning {
 
 // HasCredentials reports whether calls to the server carry credentials of ours.
 func HasCredentials(row models.Server) bool {
-	return row.AuthType == models.UpstreamAuthOAuth || row.AuthType == models.UpstreamAuthBearer && row.AuthBearer != "" || hasHeaderValue(row.Headers)
+	return row.AuthType == models.UpstreamAuthOAuth || row.AuthType == models.UpstreamAuthBearer && row.AuthBearer != "" || hasHeaderValue(row.Headers) || hasQueryValues(row.URL)
 }
 
 func hasHeaderValue(headers models.StringMap) bool {

@@ -19,6 +19,13 @@ import (
 // tool.approval_withdrawn, and returns NOT_FOUND for a tool that no sync has
 // seen.
 func (s *Store) SetTool(ctx context.Context, slug, name string, enabled, approved *bool) error {
+	if enabled == nil || *enabled {
+		return s.setTool(ctx, slug, name, enabled, approved)
+	}
+	return models.Essential(s.db, func() error { return s.setTool(ctx, slug, name, enabled, approved) })
+}
+
+func (s *Store) setTool(ctx context.Context, slug, name string, enabled, approved *bool) error {
 	project, err := s.Project(ctx, slug)
 	if err != nil {
 		return err

@@ -14,6 +14,10 @@ import (
 // Redacted is what every secret prints as.
 const Redacted = "[redacted]"
 
+// Placeholder stands for a secret in exports and in addresses that are shown.
+// As a value that is entered it means the secret that is stored already.
+const Placeholder = "[secret]"
+
 // Value is a secret in plain text. It prints as [redacted] wherever values
 // are formatted, logged or encoded, and cannot be written to a database. Only
 // Reveal returns the text. The zero Value is empty.

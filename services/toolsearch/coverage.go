@@ -2,9 +2,12 @@ package toolsearch
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"mcpgateway/services/fault"
 	"mcpgateway/services/page"
+	"mcpgateway/services/query"
 	"mcpgateway/services/toolset"
 )
 
@@ -77,4 +80,53 @@ func explainServer(project *toolset.Snapshot, alias string) []fault.Warning {
 		return []fault.Warning{{Code: WarningServerDisabled, Message: fmt.Sprintf("the server %s is disabled", alias)}}
 	}
 	return nil
+}
+
+// Bounds of the aliases that a warning about an unknown one suggests.
+const (
+	suggestedAliases = 3
+	aliasReach       = 2 // edits between an alias and the one that was written
+)
+
+// unknownServers returns a warning for each server clause of a query that no
+// enabled server has. It suggests near aliases, of enabled servers only.
+func unknownServers(project *toolset.Snapshot, q *query.Query) (warnings []fault.Warning) {
+	for _, clause := range q.Clauses {
+		if clause.Qualifier != "server" {
+			continue
+		}
+		near, known := nearAliases(project, clause.Folded)
+		if known {
+			continue
+		}
+		message := fmt.Sprintf("no searchable server of this project has the alias %q", clip(clause.Value, 64))
+		if len(near) > 0 {
+			message += "; similar aliases are " + strings.Join(near, ", ")
+		}
+		span := clause.Span
+		warnings = append(warnings, fault.Warning{Code: WarningServerUnknown, Message: message, Span: &span})
+	}
+	return warnings
+}
+
+// nearAliases returns the aliases of enabled servers that are similar to a folded
+// text, the nearest first; known reports whether one is equal.
+func nearAliases(project *toolset.Snapshot, text string) (near []string, known bool) {
+	edits := map[string]int{}
+	for _, server := range project.Servers {
+		alias := query.Fold(server.Config.Alias)
+		if !server.Config.Enabled || len(alias) > maxWordBytes || len(text) > maxWordBytes {
+			continue
+		}
+		if alias == text {
+			return nil, true
+		}
+		n := distance(alias, text, aliasReach)
+		if n <= aliasReach && n < len(text) || strings.Contains(alias, text) || strings.Contains(text, alias) {
+			edits[server.Config.Alias] = n
+			near = append(near, server.Config.Alias)
+		}
+	}
+	slices.SortStableFunc(near, func(a, b string) int { return edits[a] - edits[b] })
+	return near[:min(len(near), suggestedAliases)], false
 }

@@ -73,7 +73,7 @@ func (s *Searcher) Find(ctx context.Context, project *toolset.Snapshot, q Query)
 	}
 	unavailable, outdated := s.coverage(project, "")
 	out.Unavailable = unavailable
-	out.Warnings = slices.Concat(parsed.Warnings, outdated)
+	out.Warnings = slices.Concat(parsed.Warnings, unknownServers(project, parsed), outdated)
 	return out, nil
 }
 

@@ -308,3 +308,49 @@ func manyTools(n int) []string {
 	}
 	return out
 }
+
+func TestQueryWarnsOfUnknownServers(t *testing.T) {
+	off := func(row *models.Server) { row.Enabled = false }
+	s := newSearcher(t)
+	project := newFixture("desk").server("github", nil, tool("read", "Read")).server("github-enterprise", nil, tool("list", "List")).
+		server("gitlab", nil, tool("find", "Find")).server("githob", off, tool("secret", "Secret")).server("jira", nil, tool("ask", "Ask")).snapshot()
+	unknown := func(alias, near string) string {
+		message := fmt.Sprintf("no searchable server of this project has the alias %q", alias)
+		if near != "" {
+			message += "; similar aliases are " + near
+		}
+		return message
+	}
+	for _, tt := range []struct {
+		query string
+		want  []string
+		span  fault.Span // of the first warning
+	}{
+		{"server:github", nil, fault.Span{}},
+		{"server:GitHub read", nil, fault.Span{}},
+		{"read server:gihtub", []string{unknown("gihtub", "github")}, fault.Span{Start: 5, End: 18}},
+		{"server:git", []string{unknown("git", "github, github-enterprise, gitlab")}, fault.Span{End: 10}},
+		{"-server:jirra", []string{unknown("jirra", "jira")}, fault.Span{End: 13}},
+		{"server:github server:nothing server:jir", []string{unknown("nothing", ""), unknown("jir", "jira")}, fault.Span{Start: 14, End: 28}},
+		{"server:githob", []string{unknown("githob", "github, gitlab")}, fault.Span{End: 13}}, // it is disabled
+		{"server:" + strings.Repeat("x", 65), []string{unknown(strings.Repeat("x", 64), "")}, fault.Span{End: 72}},
+	} {
+		found, err := s.Find(t.Context(), project, toolsearch.Query{Surface: "test", Text: tt.query, Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, w := range found.Warnings {
+			got = append(got, w.Message)
+			if w.Code != toolsearch.WarningServerUnknown {
+				t.Errorf("%s: the warning %+v", tt.query, w)
+			}
+		}
+		if fmt.Sprint(got) != fmt.Sprint(tt.want) {
+			t.Errorf("%s: got %q, want %q", tt.query, got, tt.want)
+		}
+		if len(tt.want) > 0 && len(found.Warnings) > 0 && (found.Warnings[0].Span == nil || *found.Warnings[0].Span != tt.span) {
+			t.Errorf("%s: the span is %+v, want %+v", tt.query, found.Warnings[0].Span, tt.span)
+		}
+	}
+}

@@ -24,6 +24,7 @@ const maxKnownSecrets = 16
 // bytes stay. It is safe for concurrent use.
 type credentialFilter struct {
 	target  *Target
+	address string // the URL of the server with its query values
 	current atomic.Pointer[filteredHeader]
 	mu      sync.Mutex // held by the one that replaces current
 	known   []string   // the newest first
@@ -35,7 +36,9 @@ type filteredHeader struct {
 	values *redact.Values
 }
 
-func newCredentialFilter(t *Target) *credentialFilter { return &credentialFilter{target: t} }
+func newCredentialFilter(t *Target, address string) *credentialFilter {
+	return &credentialFilter{target: t, address: address}
+}
 
 // headers returns the configured headers of a request, whose credentials are
 // removed from then on.
@@ -63,7 +66,7 @@ func (f *credentialFilter) use(ctx context.Context, h http.Header) {
 	if f.has(h) {
 		return
 	}
-	found := secretsOfURL(f.target.URL)
+	found := secretsOfURL(f.address, f.target.Address != nil)
 	for name, values := range h {
 		found = append(found, secretsOfHeader(name, values)...)
 	}
@@ -152,9 +155,9 @@ func holdsSetting(name string) bool {
 		strings.HasSuffix(name, "-Version") || strings.HasSuffix(name, "-Region")
 }
 
-// secretsOfURL returns the password of a URL and the values of the query whose
-// names promise a secret.
-func secretsOfURL(raw string) []string {
+// secretsOfURL returns the password of a URL and the values of its query: all of
+// them, or those whose names promise a secret.
+func secretsOfURL(raw string, all bool) []string {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return nil
@@ -164,7 +167,7 @@ func secretsOfURL(raw string) []string {
 		found = append(found, password)
 	}
 	for name, values := range u.Query() {
-		if redact.Secret(name) {
+		if all || redact.Secret(name) {
 			found = append(found, values...)
 		}
 	}

@@ -20,8 +20,13 @@ import (
 type Target struct {
 	ServerID string
 	Alias    string // for messages only
-	URL      string
+	URL      string // as it may be shown
 	Version  int64
+
+	// Address returns URL with its secret query values; a nil Address means
+	// that it has none. It is called for each session, and its error is returned
+	// unchanged. It must be safe for concurrent use.
+	Address func() (string, error)
 
 	Transport   models.Transport
 	Timeout     time.Duration // of one call; 60 s when zero

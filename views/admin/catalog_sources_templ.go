@@ -903,7 +903,7 @@ func CatalogPlan(p CatalogPlanProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Notice(ui.Warn, ui.Plural(p.Skipped, "row cannot be used", "rows cannot be used")).Render(templ.WithChildren(ctx, templ_7745c5c3_Var31), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice(ui.Warn, skippedTitle(p.Skipped)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var31), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -943,6 +943,14 @@ func CatalogPlan(p CatalogPlanProps) templ.Component {
 		}
 		return nil
 	})
+}
+
+// skippedTitle is the heading of an import's warnings.
+func skippedTitle(skipped int) string {
+	if skipped == 0 {
+		return "Parts of rows are ignored"
+	}
+	return ui.Plural(skipped, "row cannot be used", "rows cannot be used")
 }
 
 func sourceURL(id string) string { return "/admin/catalog/sources/" + id }

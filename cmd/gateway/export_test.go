@@ -1,0 +1,30 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestExportAppliedElsewhereNamesMissingSecrets carries the file of one gateway
+// to another, on which every secret has to be set again.
+func TestExportAppliedElsewhereNamesMissingSecrets(t *testing.T) {
+	from, to := surroundings(t), surroundings(t)
+	const declared = `{"projects":{"work":{"mcpServers":{"docs":{"url":"http://127.0.0.1:9/mcp","authType":"bearer","authBearer":"b","headers":{"X-Key":"h"}},
+		"crm":{"url":"http://127.0.0.1:9/crm","authType":"oauth","oauth":{"clientId":"i","clientSecret":"s"}}}}}}`
+	if code, out, errs := commandLine(t, from, declared, "apply", "-f", "-"); code != 0 || strings.Contains(out, "missing") {
+		t.Fatalf("exit %d: %s%s", code, out, errs)
+	}
+	code, file, errs := commandLine(t, from, "", "export")
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	code, out, errs := commandLine(t, to, file, "apply", "-f", "-")
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	for _, field := range []string{"crm.oauth.clientSecret", "docs.authBearer", "docs.headers.X-Key"} {
+		if want := "! projects.work.mcpServers." + field + ": the secret is missing"; !strings.Contains(out, want) {
+			t.Errorf("the output lacks %q:\n%s", want, out)
+		}
+	}
+}
