@@ -2,6 +2,7 @@
 package routes
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -74,12 +75,19 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 	return app
 }
 
+// identifyLimit is the time that an error page takes at most to find its user.
+const identifyLimit = time.Second
+
 // errorPage returns the pages of failed requests. Users who are signed in keep
 // the navigation, also where no guard has seen the request.
 func errorPage(frames *adminpages.Pages, guards **web.Guards) web.ErrorPage {
 	return func(c *fiber.Ctx, status int, message, requestID string) templ.Component {
-		if g := *guards; g != nil && web.PersonOf(c) == nil && g.SessionCookie(c) != "" {
+		if g := *guards; g != nil && web.EventOf(c).Route == "" && g.SessionCookie(c) != "" {
+			ctx, cancel := context.WithTimeout(c.UserContext(), identifyLimit)
+			defer cancel()
+			c.SetUserContext(ctx)
 			_ = g.Identify(c) // without the database the page is a visitor's
+			c.SetUserContext(context.WithoutCancel(c.UserContext()))
 		}
 		return ui.ErrorPage(frames.Frame(c, http.StatusText(status), layout.SectionNone), status, message, requestID)
 	}

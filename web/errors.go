@@ -75,7 +75,7 @@ func errorHandler(page ErrorPage) fiber.ErrorHandler {
 		}
 		c.Set(fiber.HeaderCacheControl, "no-store")
 		c.Status(statusOf(f.Kind))
-		if page != nil && wantsHTML(c) {
+		if page != nil && wantsHTML(c) && (c.Method() == fiber.MethodGet || PersonOf(c) != nil && !isAPI(c)) {
 			return Render(c, page(c, statusOf(f.Kind), f.Message, event.RequestID))
 		}
 		body := errorBody{Code: f.Code, Message: f.Message, Restart: f.Restart, Span: f.Span, Fields: f.Fields, RequestID: event.RequestID}
