@@ -60,6 +60,9 @@ func TestRequestsAreGivenUpWhileTheDatabaseHangs(t *testing.T) {
 		want.Name = c.Method + c.Path
 		t.Run(want.Name, func(t *testing.T) { webtest.Check(t, want, webtest.Send(t, app, c)) })
 	}
+	t.Run("an unknown path is answered without its user", func(t *testing.T) {
+		webtest.Check(t, webtest.Case{Status: 404, WantBody: []string{"/login"}}, webtest.Send(t, app, webtest.Case{Path: "/no-such-page", Header: person}))
+	})
 	t.Run("projects are served all the while", func(t *testing.T) {
 		webtest.Check(t, webtest.Case{Status: 401}, webtest.Send(t, app, webtest.Case{Path: "/v1/mcp/p/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`}))
 	})

@@ -60,7 +60,7 @@ type formCase struct {
 	variant      string
 	careful      bool // the handler itself requires a confirmation
 	ends         bool // the session ends with it
-	shows        int  // status of an answer that is no redirect
+	shows        int  // status of a response that does not redirect
 	want         string
 	make         func(t *testing.T, w *formWorld) (path string, form url.Values)
 }

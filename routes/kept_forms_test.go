@@ -30,7 +30,7 @@ type browser struct {
 	csrf    string
 }
 
-// page is what a browser received.
+// page is a response that a browser received.
 type page struct {
 	Status   int
 	Location string
@@ -118,13 +118,13 @@ func (b *browser) age(t *testing.T, columns map[string]any) {
 	}
 }
 
-// growStale makes the last proof of who somebody is too old for secrets.
+// growStale moves the last confirmation of every user too far into the past.
 func (b *browser) growStale(t *testing.T) {
 	t.Helper()
 	b.age(t, map[string]any{"authenticated_at": time.Now().UTC().Add(-access.StepUpIdle), "confirmed_at": nil})
 }
 
-// expire lets every session reach the end of its life.
+// expire moves the last use of every session too far into the past.
 func (b *browser) expire(t *testing.T) {
 	t.Helper()
 	b.age(t, map[string]any{"last_seen_at": time.Now().UTC().Add(-access.SessionIdle)})
@@ -182,7 +182,7 @@ var modes = map[string]func(t *testing.T, b *browser, careful bool, path string,
 var ids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 var durations = regexp.MustCompile(`\d+ ms`)
 
-// effect is what a form did: the page that follows and what the audit log holds.
+// effect is the result of a form: the page that follows and its audit entries.
 type effect struct {
 	Page  page
 	Audit []string

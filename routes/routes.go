@@ -2,6 +2,7 @@
 package routes
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -72,16 +73,19 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 	return app
 }
 
+// identifyLimit is the time that an error page takes at most to find its user.
+const identifyLimit = time.Second
+
 // errorPage returns the pages of failed requests. Users who are signed in keep
-// the navigation, also where no guard has seen the request. Forms of others go
-// to OAuth endpoints, whose clients expect JSON.
+// the navigation, also where no guard has seen the request.
 func errorPage(frames *adminpages.Pages, guards *web.Guards) web.ErrorPage {
 	return func(c *fiber.Ctx, status int, message, requestID string) templ.Component {
-		if c.Method() != fiber.MethodGet && guards.SessionCookie(c) == "" {
-			return nil
-		}
-		if web.PersonOf(c) == nil && guards.SessionCookie(c) != "" {
+		if web.EventOf(c).Route == "" && guards.SessionCookie(c) != "" {
+			ctx, cancel := context.WithTimeout(c.UserContext(), identifyLimit)
+			defer cancel()
+			c.SetUserContext(ctx)
 			_ = guards.Identify(c) // without the database the page is a visitor's
+			c.SetUserContext(context.WithoutCancel(c.UserContext()))
 		}
 		return ui.ErrorPage(frames.Frame(c, http.StatusText(status), layout.SectionNone), status, message, requestID)
 	}

@@ -64,8 +64,7 @@ type errorBody struct {
 	RequestID string            `json:"requestId,omitempty"`
 }
 
-// ErrorPage renders the page that a browser sees for a failed request. It
-// returns nil for requests that get JSON.
+// ErrorPage renders the page that a browser sees for a failed request.
 type ErrorPage func(c *fiber.Ctx, status int, message, requestID string) templ.Component
 
 // errorHandler answers every error that a handler returns: as JSON, or as a
@@ -80,10 +79,8 @@ func errorHandler(page ErrorPage) fiber.ErrorHandler {
 		}
 		c.Set(fiber.HeaderCacheControl, "no-store")
 		c.Status(statusOf(f.Kind))
-		if page != nil && wantsHTML(c) {
-			if p := page(c, statusOf(f.Kind), f.Message, event.RequestID); p != nil {
-				return Render(c, p)
-			}
+		if page != nil && wantsHTML(c) && (c.Method() == fiber.MethodGet || PersonOf(c) != nil && !isAPI(c)) {
+			return Render(c, page(c, statusOf(f.Kind), f.Message, event.RequestID))
 		}
 		message := f.Message
 		if f.Kind == fault.KindUpstream { // MCP clients get these as JSON-RPC errors

@@ -23,7 +23,7 @@ type FormKeeper interface {
 }
 
 // keep stores the form of the request for p and returns its token, or "" for a
-// request that is no form of the administration.
+// request that does not post a form of the administration.
 func (g *Guards) keep(c *fiber.Ctx, p *Person) (token string, err error) {
 	if onlyReads(c) || g.options.Forms == nil || !g.options.KeepsForm(c.Path()) {
 		return "", nil
@@ -57,8 +57,8 @@ func (g *Guards) keepExpired(c *fiber.Ctx) (token string, err error) {
 	return g.keep(c, p)
 }
 
-// Replay answers the request as if its browser had just posted the form in the
-// session that the cookie and the token are of: every guard of the form's route
+// Replay handles the request as if its browser had just posted the form in the
+// session of the cookie and the token: every guard of the form's route
 // applies again. Its user must have confirmed the request by this one.
 func (g *Guards) Replay(c *fiber.Ctx, form Form, cookie, csrf string) error {
 	method, path := c.Method(), c.Path()

@@ -128,8 +128,8 @@ func (g *Guards) Careful(c *fiber.Ctx) error {
 }
 
 // StepUp reports whether the request may change secrets, as Careful does. If
-// not, it has answered the request unless it returns an error: the form is kept
-// and carried out when its user has confirmed who they are.
+// not, it has sent the response unless it returns an error: the form is kept and
+// carried out when its user has confirmed who they are.
 func (g *Guards) StepUp(c *fiber.Ctx) (ok bool, err error) {
 	p := PersonOf(c)
 	if p == nil {
@@ -259,9 +259,9 @@ func forbiddenRole(role string) error {
 	return fault.Forbidden("Members can't use this page. Ask an administrator")
 }
 
-// sendTo answers with a redirect to a page that leads back here, with the token
-// of the form that is kept, if any. htmx follows redirects itself and would
-// show the page inside this one, so it is told to leave instead.
+// sendTo redirects to a page that leads back here, with the token of the form
+// that is kept, if any. htmx follows redirects itself and would show the page
+// inside this one, so it gets HX-Redirect instead.
 func (g *Guards) sendTo(c *fiber.Ctx, path, form string) error {
 	q := url.Values{}
 	if next := LocalPath(g.pageOf(c), ""); next != "" {

@@ -28,7 +28,7 @@ const test = base.extend<object, object>({
 /** Makes everybody's last proof of who they are an hour old. */
 const anHourLater = (gateway: Gateway) => growOld(gateway, "1h");
 
-/** Lets every session expire for want of use. */
+/** Makes every session expire. */
 const aDayLater = (gateway: Gateway) => growOld(gateway, "24h");
 
 async function growOld(gateway: Gateway, age: string): Promise<void> {
@@ -103,7 +103,7 @@ test.describe("without scripts", () => {
     await confirm(page);
     await expect(page.getByRole("status")).toHaveText("late@example.com may sign in now.");
 
-    // A session that expired asks for the whole sign-in.
+    // A session that expired requires the whole sign-in.
     await page.goto("/admin/people/new");
     await page.getByRole("textbox", { name: "E-mail" }).fill("later@example.com");
     await page.getByLabel("First password").fill("later and quiet words here");

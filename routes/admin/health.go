@@ -10,7 +10,7 @@ type ConnectionWaits interface {
 	Connection(serverID string) (waits, before bool)
 }
 
-// Health is what the pages show of the state of servers.
+// Health is the state of servers that the pages show.
 type Health struct {
 	*upstream.Syncer
 	ConnectionWaits

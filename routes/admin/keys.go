@@ -36,8 +36,8 @@ type Keys struct {
 	now       func() time.Time
 }
 
-// NewKeys returns the handlers. seal seals new keys on their way to the page
-// that shows them.
+// NewKeys returns the handlers. seal seals new keys for the page that shows
+// them.
 func NewKeys(pages *Pages, directory ProjectDirectory, health HealthSource, keys KeyKeeper, seal Sealer, now func() time.Time) *Keys {
 	return &Keys{pages: pages, directory: directory, health: health, keys: keys, seal: seal, now: now}
 }

@@ -44,8 +44,8 @@ func NewLogin(pages *Pages, people Entrance, guards *web.Guards, resume *Resume,
 	return &Login{pages: pages, people: people, guards: guards, resume: resume, sso: sso}
 }
 
-// Show serves GET /login. Who is signed in already goes on to ?next=, or
-// confirms the form that waits.
+// Show serves GET /login. A signed-in user is sent to ?next=, or confirms the
+// form that waits.
 func (l *Login) Show(c *fiber.Ctx) error {
 	from := queriedOrigin(c)
 	switch signedIn := web.PersonOf(c) != nil; {

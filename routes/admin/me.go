@@ -15,16 +15,16 @@ import (
 	"mcpgateway/web"
 )
 
-// mePath is the page of what a person may use.
+// mePath is the page of the projects that a user may use.
 const mePath = "/me"
 
-// UsableProjects returns the projects that a person may let clients use.
+// UsableProjects returns the projects that a user may authorize clients for.
 // Implemented by oauthserver.Server.
 type UsableProjects interface {
 	Projects(ctx context.Context, userID string) ([]oauthserver.Project, error)
 }
 
-// Me serves people what they may use, which is where members land.
+// Me serves users the projects that they may use. Members land there.
 type Me struct {
 	pages    *Pages
 	projects UsableProjects

@@ -49,8 +49,8 @@ func NewProjects(pages *Pages, directory ProjectDirectory, health HealthSource, 
 	return &Projects{pages: pages, directory: directory, health: health, calls: calls, store: store}
 }
 
-// List serves GET /admin. Whoever may not read the administration is sent to
-// their own page.
+// List serves GET /admin. Users who may not read the administration are sent
+// to their own page.
 func (p *Projects) List(c *fiber.Ctx) error {
 	if person := web.PersonOf(c); person != nil && !access.Administers(models.Role(person.Role)) {
 		return c.Redirect(mePath, fiber.StatusSeeOther)

@@ -36,8 +36,7 @@ func NewResume(guards *web.Guards, forms KeptForms) *Resume {
 	return &Resume{guards: guards, forms: forms}
 }
 
-// origin is where a user was: on the page next, with the form of the token, if
-// any.
+// origin is the page where a user was, with the token of their form, if any.
 type origin struct{ next, form string }
 
 // queriedOrigin returns the origin in the address of a request.
@@ -76,8 +75,8 @@ func originOf(path string) origin {
 	return origin{next: web.LocalPath(path, homePath)}
 }
 
-// Continue answers a request with which a user signed in or confirmed who they
-// are: their form is carried out, or they come back to the page. A form is only
+// Continue responds to a request with which a user signed in or confirmed who
+// they are: their form is carried out, or they come back to the page. A form is only
 // carried out for the user who posted it.
 func (r *Resume) Continue(c *fiber.Ctx, in access.SignedIn, from origin) error {
 	setSignedIn(c, r.guards, in)

@@ -31,7 +31,7 @@ type shownOnce struct {
 func putShown(c *fiber.Ctx, seal Sealer, now time.Time, path, secret, note string) error {
 	p := web.PersonOf(c)
 	if p == nil {
-		return nil // the page then says that the secret was shown
+		return nil // the page then shows no secret
 	}
 	plain, err := json.Marshal(shownOnce{p.SessionID, path, now.Add(shownAge), secret, note})
 	if err != nil {

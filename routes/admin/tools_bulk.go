@@ -48,7 +48,7 @@ func (a *Tools) SwitchMany(c *fiber.Ctx) error {
 	return c.Redirect(a.back(c), fiber.StatusSeeOther)
 }
 
-// switched says what switching many tools did.
+// switched returns the message for the result of switching many tools.
 func switched(project *toolset.Snapshot, enabled bool, done int, waiting, filtered []string) layout.Flash {
 	flash := layout.Flash{Tone: "ok"}
 	var parts []string
@@ -71,8 +71,8 @@ func switched(project *toolset.Snapshot, enabled bool, done int, waiting, filter
 	return flash
 }
 
-// maxReviewAddress is how long the address of a review of named tools may be.
-// It also fits the cookie of a message.
+// maxReviewAddress is the maximum length of the address of a review of named
+// tools, which also fits the cookie of a message.
 const maxReviewAddress = 1500
 
 // reviewPath returns the review of the named tools, or of all that wait when

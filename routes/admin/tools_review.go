@@ -16,7 +16,8 @@ import (
 	"mcpgateway/web"
 )
 
-// maxReviewedDiff is how many lines of a changed definition a review shows.
+// maxReviewedDiff is the maximum number of lines of a changed definition in a
+// review.
 const maxReviewedDiff = 60
 
 // Review serves GET …/tools/review?query=&tool=: the definitions that wait for
@@ -103,7 +104,7 @@ func (a *Tools) Approve(c *fiber.Ctx) error {
 	return a.approved(c, slug, to, done)
 }
 
-// approved says what approving did and offers to take it back.
+// approved redirects with the result of approving, and offers to undo it.
 func (a *Tools) approved(c *fiber.Ctx, slug, to string, done projects.Approvals) error {
 	flash := layout.Flash{Tone: "ok", Text: ui.Plural(len(done.Done), "tool", "tools") + " approved." + skippedWords(done.Skipped)}
 	if len(done.Skipped) > 0 {
@@ -124,7 +125,7 @@ func (a *Tools) approved(c *fiber.Ctx, slug, to string, done projects.Approvals)
 	return c.Redirect(to, fiber.StatusSeeOther)
 }
 
-// skippedWords says which tools were left as they are.
+// skippedWords names the tools that were left as they are.
 func skippedWords(names []string) string {
 	if len(names) == 0 {
 		return ""

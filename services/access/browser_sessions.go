@@ -26,13 +26,13 @@ const (
 	SessionIdle     = 12 * time.Hour
 	SessionLifetime = 7 * 24 * time.Hour
 
-	// A proof of who somebody is lasts for StepUpIdle after the last request of
-	// the session, and StepUpLifetime after the proof whatever happens.
+	// A confirmation lasts for StepUpIdle after the last request of the session,
+	// and at most for StepUpLifetime.
 	StepUpIdle     = 60 * time.Minute
 	StepUpLifetime = 8 * time.Hour
 
-	// SessionMemory is how long the row of an expired session stays, so that a
-	// form that comes too late is known to be its user's.
+	// SessionMemory is the time for which the row of an expired session stays, so
+	// that a form that comes too late can be attributed to its user.
 	SessionMemory = 7 * 24 * time.Hour
 
 	MaxSessions = 50 // live ones of a person; a further sign-in ends the oldest
@@ -77,7 +77,7 @@ type SignedIn struct {
 // Session returns the live session of a cookie's value, with the person as
 // they are now, and writes, at most once a minute, that it was seen, which
 // prolongs a confirmation that still holds. It returns UNAUTHORIZED for a value
-// that is no session's, or whose session ended, or whose person may not sign in
+// of an unknown session, or whose session ended, or whose person may not sign in
 // any more.
 func (p *People) Session(ctx context.Context, cookie string) (SessionInfo, error) {
 	return p.seen(ctx, cookie, true)

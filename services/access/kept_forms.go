@@ -30,7 +30,7 @@ type KeptForm struct {
 	Body        []byte `json:"body"`
 }
 
-// sealedForm is what is stored of a form.
+// sealedForm is the stored content of a form.
 type sealedForm struct {
 	KeptForm
 	UserID    string `json:"userId"`

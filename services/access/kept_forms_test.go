@@ -97,7 +97,7 @@ func TestKeptFormIsOfItsUserAndSession(t *testing.T) {
 		if err := w.people.EndSession(t.Context(), w.user.ID, w.session.ID); err != nil {
 			t.Fatal(err)
 		}
-		// Somebody who exchanges the seals of two rows gains nothing.
+		// Exchanging the seals of two rows is of no use.
 		theirs, err := w.forms.Keep(t.Context(), bob.ID, "another", exampleForm())
 		if err != nil {
 			t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 
 // Sweep deletes what can have no effect any more: sessions that were ended or
 // expired SessionMemory ago, setup tokens, sign-ins and kept forms that ran
-// out, and counts of attempts that are over. Several processes may do it at
+// out, and expired counts of attempts. Several processes may do it at
 // once.
 func (p *People) Sweep(ctx context.Context) error {
 	now := p.now()

@@ -33,7 +33,7 @@ type Status struct {
 func (s *Status) NeedsPerson() bool { return s.State == NotConnected || s.State.needsPerson() }
 
 // WasConnected reports whether the connection worked before a person was
-// needed, and nobody ended it on purpose.
+// needed, and was not ended on purpose.
 func (s *Status) WasConnected() bool { return s.State != NotConnected && s.ConnectedAt != nil }
 
 // Statuses returns the status of every server that uses OAuth, by server id.

@@ -22,8 +22,8 @@ type Waiting struct {
 	configurations notify.Configurations // that were read
 }
 
-// pending is why a server waits for a person, and whether it was connected
-// before.
+// pending holds the reason for which a server needs an authorization, and
+// whether it was connected before.
 type pending struct {
 	why       string
 	connected bool

@@ -169,8 +169,8 @@ func (s *Server) oneEndpoint(resources []string) (slug string, err error) {
 	return slug, nil
 }
 
-// Projects returns the projects that a person may let clients use, by slug, at
-// most MaxChoices.
+// Projects returns the projects that a user may authorize clients for, by slug,
+// at most MaxChoices.
 func (s *Server) Projects(ctx context.Context, userID string) ([]Project, error) {
 	return s.projectsOf(ctx, userID, "")
 }

@@ -12,16 +12,16 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// MaxApprovals is how many definitions are approved at once.
+// MaxApprovals is the maximum number of definitions approved at once.
 const MaxApprovals = 100
 
-// ToolDefinition names the definition of a tool that somebody has seen.
+// ToolDefinition names the definition of a tool that a user has seen.
 type ToolDefinition struct {
 	Name string // alias__tool
 	Hash string // as in models.Tool
 }
 
-// Approvals are what came of approving definitions, or of taking that back.
+// Approvals are the result of approving definitions, or of undoing that.
 type Approvals struct {
 	Done    []ToolDefinition // the approvals that were changed
 	Skipped []string         // names whose definition is another one by now, or that are gone

@@ -62,7 +62,7 @@ func TestApproveSkipsChangedDefinitions(t *testing.T) {
 			t.Errorf("again: %+v, %v", again, err)
 		}
 
-		// What somebody else approved meanwhile is not taken back.
+		// A newer approval by another user is not undone.
 		if err := s.db.Model(&models.Tool{}).Where("name = 'c'").Updates(map[string]any{"definition_hash": "newer", "approved_hash": "newer"}).Error; err != nil {
 			t.Fatal(err)
 		}

@@ -128,7 +128,7 @@ define("confirm-dialog", (element) => {
   }
 });
 
-/** Draws the parts of the page anew that a live list makes out of date. */
+/** Refreshes the parts of the page that a live list makes out of date. */
 async function refreshLiveParts() {
   const answer = await fetch(location.href, { headers: { "X-Background": "1" } });
   if (!answer.ok || answer.redirected) return;
@@ -318,9 +318,9 @@ define("try-form", (element) => {
   });
 });
 
-// Forms that change secrets. Users who have not confirmed lately who they are
-// are asked in a dialog, and the form is sent after that. Without scripts the
-// server asks on a page, and sends the form itself.
+// Forms that change secrets. Users whose confirmation is due confirm in a
+// dialog, and the form is sent after that. Without scripts they confirm on a
+// page, and the server sends the form itself.
 const confirmed = new WeakSet();
 
 const confirmPart = async (answer) => {

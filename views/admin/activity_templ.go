@@ -351,7 +351,7 @@ func activityFound(p ActivityProps) templ.Component {
 	})
 }
 
-// activityNumbers shows what the calls come to. It is drawn anew while calls
+// activityNumbers shows the totals of the calls. It is refreshed while calls
 // arrive.
 func activityNumbers(p ActivityProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

@@ -19,7 +19,7 @@ type MeProps struct {
 	Projects []MyProject
 }
 
-// MyProject is a project that a person may let clients use.
+// MyProject is a project that a user may authorize clients for.
 type MyProject struct {
 	Name     string
 	Endpoint string

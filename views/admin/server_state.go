@@ -19,7 +19,7 @@ const (
 	StateReconnect   = "reconnect"   // it was connected before
 	StateRefused     = "refused"     // it does not accept the credentials
 	StateNoToken     = "no-token"    // it has no credentials
-	StateUnconnected = "unconnected" // nobody has connected it yet
+	StateUnconnected = "unconnected" // it was never connected
 	StateUnread      = "unread"
 	StateOK          = "ok"
 	StateOff         = "off"

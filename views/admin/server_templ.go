@@ -546,7 +546,7 @@ func (p ServerProps) synced() string {
 	return ui.Ago(p.Now, *p.Server.SyncedAt)
 }
 
-// lastTry tells of a sync after the last successful one.
+// lastTry describes a failed sync after the last successful one.
 func (p ServerProps) lastTry() string {
 	r := p.Server
 	if r.Error == "" || r.TriedAt == nil || r.SyncedAt != nil && !r.TriedAt.After(*r.SyncedAt) {
@@ -555,7 +555,7 @@ func (p ServerProps) lastTry() string {
 	return "last try " + ui.Ago(p.Now, *r.TriedAt) + ", failed"
 }
 
-// noTools says why no tool is known.
+// noTools describes the reason for which no tool is known.
 func (p ServerProps) noTools() string {
 	switch {
 	case p.Server.SyncedAt != nil:

@@ -370,7 +370,7 @@ func (t ReviewedTool) parameters() string {
 	return ui.Clean("Parameters: " + strings.Join(t.Parameters, ", "))
 }
 
-// lead says how many tools wait.
+// lead is the number of tools to review, in words.
 func (p ToolReviewProps) lead() string {
 	text := ui.Plural(p.Total, "tool is", "tools are") + " waiting for approval."
 	if p.Query != "" {

@@ -260,7 +260,7 @@ func content(f Frame) templ.Component {
 	})
 }
 
-// toast says what an action did, and what can be done about it.
+// toast shows the result of an action, with a link or a button to undo it.
 func toast(f Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
