@@ -208,11 +208,15 @@ func (w *formWorld) forms(t *testing.T) []formCase {
 
 		{route: "/admin/projects", make: at("/admin/projects", "name", "New one", "authMode", "none")},
 		{route: project + "/servers/new", shows: http.StatusOK, want: "127.0.0.1:9", make: at("/admin/projects/p/servers/new", "pasted", "http://127.0.0.1:9/mcp")},
-		{route: project + "/servers", guard: "careful", make: func(_ *testing.T, w *formWorld) (string, url.Values) {
-			return "/admin/projects/p/servers", values("count", "1", "0.alias", "added", "0.url", w.upstream, "0.transport", "auto", "0.authType", "bearer", "0.secret", "a token")
+		{route: project + "/servers", guard: "careful", make: func(t *testing.T, w *formWorld) (string, url.Values) {
+			form := readPage(t, w.post(t, "/admin/projects/p/servers/new", values("pasted", w.upstream)).Body).form
+			form.Set("0.alias", "added")
+			form.Set("0.authType", "bearer")
+			form.Set("0.secret", "a token")
+			return "/admin/projects/p/servers", form
 		}},
-		{route: server + "/edit", careful: true, variant: " address", make: onServer("kept", "/edit", "alias", "kept", "url", "http://127.0.0.1:9/other", "transport", "auto", "timeout", "60", "sessionMode", "shared", "definitionPolicy", "follow")},
-		{route: server + "/edit", make: onServer("kept", "/edit", "alias", "kept", "url", "http://127.0.0.1:9/other", "transport", "auto", "timeout", "50", "sessionMode", "shared", "definitionPolicy", "follow")},
+		{route: server + "/edit", careful: true, variant: " address", make: onServer("kept", "/edit", "alias", "kept", "url", "http://127.0.0.1:9/other", "transport", "auto", "timeout", "60", "maxConcurrent", "512", "sessionMode", "shared", "definitionPolicy", "follow")},
+		{route: server + "/edit", make: onServer("kept", "/edit", "alias", "kept", "url", "http://127.0.0.1:9/other", "transport", "auto", "timeout", "50", "maxConcurrent", "512", "sessionMode", "shared", "definitionPolicy", "follow")},
 		{route: server + "/credentials", guard: "careful", make: onServer("kept", "/credentials", "authType", "bearer", "authBearer", "another token")},
 		{route: server + "/filters", make: onServer("clock", "/filters", "deny", "no_*")},
 		{route: server + "/choose", make: onServer("clock", "/choose", "tool", "current_time", "later", "hide")},

@@ -47,7 +47,7 @@ func TestQueryValuesShowNowhere(t *testing.T) {
 		}
 		seen = append(seen, body)
 	}
-	form := url.Values{"alias": {"keyed"}, "url": {strings.ReplaceAll(address, canary, "[secret]")}, "transport": {"auto"}, "timeout": {"30"}, "sessionMode": {"shared"}, "definitionPolicy": {"follow"}}
+	form := url.Values{"alias": {"keyed"}, "url": {strings.ReplaceAll(address, canary, "[secret]")}, "transport": {"auto"}, "timeout": {"30"}, "maxConcurrent": {"512"}, "sessionMode": {"shared"}, "definitionPolicy": {"follow"}}
 	form.Set("seen", regexp.MustCompile(`name="seen" value="([^"]*)"`).FindStringSubmatch(seen[3])[1])
 	if status, body, _ := a.send(t, at+"/"+id+"/edit", form); status != http.StatusSeeOther {
 		t.Fatalf("saving has the status %d: %s", status, body)

@@ -62,7 +62,7 @@ func TestLongBodiesReserveMemoryOnce(t *testing.T) {
 	const max = 1 << 20
 	all := make([]byte, max)
 	refused := errors.New("refused")
-	for _, n := range []int{0, 1, unreserved / 2, unreserved - minPiece, unreserved + 1, trusted, trusted + 1, max} {
+	for _, n := range []int{0, 1, unreserved / 2, unreserved - minPiece - 1, unreserved + 1, trusted, trusted + 1, max} {
 		for name, length := range map[string]int64{"unknown": -1, "known": int64(n)} {
 			calls := 0
 			reserve := func() (int64, error) { calls++; return max, nil }

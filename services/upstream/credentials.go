@@ -109,7 +109,7 @@ func extraHeaders(row *models.Server, resolver SecretResolver, rows SecretRows) 
 			return nil, err
 		}
 		if v.IsZero() {
-			return nil, fault.Upstream(fault.CodeUpstreamUnauthorized, "server %s has no value for its header %s: set one", row.Alias, name)
+			return nil, fault.Upstream(fault.CodeUpstreamUnauthorized, "server %s has no value for the header %s: set one", row.Alias, name)
 		}
 		h[name] = []string{v.Reveal()}
 	}

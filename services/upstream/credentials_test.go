@@ -78,7 +78,7 @@ func TestCredentialsOfEachKind(t *testing.T) {
 			headers: models.StringMap{"Authorization": seal("Basic x", "header Authorization of s")}, want: http.Header{"Authorization": {"Bearer sesame"}},
 		},
 		{name: "no bearer", auth: models.UpstreamAuthBearer, code: fault.CodeUpstreamUnauthorized, says: "server jira has authType bearer but no authBearer"},
-		{name: "header without a value", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": ""}, code: fault.CodeUpstreamUnauthorized, says: "server jira has no value for its header X-Key"},
+		{name: "header without a value", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": ""}, code: fault.CodeUpstreamUnauthorized, says: "server jira has no value for the header X-Key"},
 		{name: "missing variable", auth: models.UpstreamAuthBearer, bearer: "${MCP_UPSTREAM_B}", code: fault.CodeUpstreamUnauthorized, says: "MCP_UPSTREAM_B"},
 		{name: "empty variable", auth: models.UpstreamAuthBearer, bearer: "${MCP_UPSTREAM_EMPTY}", code: fault.CodeUpstreamUnauthorized, says: "MCP_UPSTREAM_EMPTY"},
 		{name: "refused variable", auth: models.UpstreamAuthBearer, bearer: "${HOME}", code: fault.CodeUpstreamUnauthorized, says: "HOME may not be read"},
