@@ -6,6 +6,7 @@ SHELL := /bin/bash
 
 GO ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+GOVULNCHECK := $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.4.0
 GOLANGCI := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # One throw-away PostgreSQL for all test processes of the command that follows.
 CLUSTER := $(GO) run ./models/modelstest/cluster --
@@ -27,6 +28,7 @@ test: ## everything that must hold before a change lands
 	@$(MAKE) --no-print-directory deps
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory race
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=10s
 	@$(MAKE) --no-print-directory matrix
 	@$(MAKE) --no-print-directory conformance
 	@$(MAKE) --no-print-directory browser
@@ -36,7 +38,7 @@ deps: ## install what the tests need and this machine lacks
 	@.ci/deps
 
 .PHONY: check
-check: check-format check-generated check-files vet ## format, generated code, file hygiene, vet
+check: check-format check-generated check-files vet vuln ## format, generated code, file hygiene, vet, known vulnerabilities
 
 .PHONY: check-format
 check-format:
@@ -66,6 +68,15 @@ check-files:
 .PHONY: vet
 vet:
 	$(GO) vet ./...
+
+# Without a network there is no database to compare with, and maybe no
+# govulncheck either; everything else that fails is a failure.
+.PHONY: vuln
+vuln: ## known vulnerabilities of the code in use, where their database can be reached
+	@$(GOVULNCHECK) -version >/dev/null 2>&1 || { echo "vuln: skipped, govulncheck cannot be built here"; exit 0; }; \
+	if found=$$($(GOVULNCHECK) ./... 2>&1); then echo "$$found"; \
+	elif grep -q '^govulncheck: fetching vulnerabilities:' <<<"$$found"; then echo "vuln: skipped, the vulnerability database cannot be reached"; \
+	else echo "$$found" >&2; exit 1; fi
 
 .PHONY: lint
 lint: vet ## vet and golangci-lint
@@ -126,7 +137,7 @@ conformance: ## the official MCP suites through the gateway and against its upst
 matrix: ## every client revision against every upstream revision through the gateway
 	@$(GO) build -o bin/conformance ./cmd/conformance && bin/conformance matrix
 
-# Each runs for FUZZTIME by itself; what one finds stays as a seed in the
+# Each runs for FUZZTIME, which `make test` shortens; what one finds stays as a seed in the
 # package's testdata/fuzz, which the ordinary tests then try too.
 FUZZTIME ?= 60s
 FUZZPARALLEL ?= 2

@@ -7,7 +7,10 @@ import (
 )
 
 // Confine confines the calling process as a child is confined.
-func Confine() ([]string, error) { return confine() }
+func Confine() ([]string, error) {
+	dropPrivileges()
+	return confine()
+}
 
 // Tame lets a command end with this process, and together with everything that
 // it started.

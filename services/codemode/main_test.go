@@ -22,6 +22,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == probeCommand {
 		os.Exit(probe())
 	}
+	if len(os.Args) > 1 && os.Args[1] == callsCommand {
+		os.Exit(probeCalls())
+	}
 	command, remove, err := buildWorker()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "the worker cannot be built:", err)

@@ -38,6 +38,7 @@ func WorkerMain() int {
 }
 
 func work(in io.Reader, out io.Writer) error {
+	dropPrivileges()
 	runtime.GOMAXPROCS(2)
 	debug.SetMaxStack(childStack)
 	debug.SetMemoryLimit(memoryHeadroom / 2)

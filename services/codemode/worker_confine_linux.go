@@ -15,9 +15,10 @@ import (
 )
 
 // confine takes from this process what running code does not need, for good:
-// core dumps, new files and sockets, other programs, memory beyond its cap
-// and processor time beyond its limit. It returns what the kernel granted. A
-// kernel without Landlock or seccomp still gives the limits.
+// core dumps, new files and sockets, other programs, memory beyond its cap,
+// processor time beyond its limit and all but a few system calls. It returns
+// what the kernel granted. A kernel without Landlock or seccomp still gives
+// the limits. dropPrivileges must be called before.
 func confine() (granted []string, err error) {
 	// The filter below needs the first call's effect on its own thread.
 	runtime.LockOSThread()
@@ -33,8 +34,13 @@ func confine() (granted []string, err error) {
 		{"memory", unix.RLIMIT_DATA, dataSize() + memoryHeadroom},
 		{"no new files", unix.RLIMIT_NOFILE, 0},
 	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err == nil {
+	// Only now: a child should be ready soon on a busy machine, too.
+	lowerPriority(true)
+	if on, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err == nil && on == 1 {
 		granted = append(granted, "no new privileges")
+	}
+	if hasNoCapabilities() {
+		granted = append(granted, "no capabilities")
 	}
 	if err := landlock(); err == nil {
 		granted = append(granted, "landlock")
@@ -137,73 +143,10 @@ func landlock() error {
 		return errno
 	}
 	defer unix.Close(int(ruleset))
-	if _, _, errno := syscall.AllThreadsSyscall(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0); errno != 0 {
-		return errno
-	}
 	if _, _, errno := syscall.AllThreadsSyscall(unix.SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0, 0); errno != 0 {
 		return errno
 	}
 	return nil
-}
-
-// seccomp makes the system calls that reach files, networks, other programs
-// and the kernel's rarer parts fail with EPERM, in every thread.
-func seccomp() error {
-	const (
-		offsetNumber = 0 // in struct seccomp_data
-		offsetArch   = 4
-		offsetFlags  = 16 // the first argument's lower half
-		deny         = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
-	)
-	if seccompArch == 0 {
-		return errors.ErrUnsupported
-	}
-	statement := func(code uint16, k uint32) unix.SockFilter { return unix.SockFilter{Code: code, K: k} }
-	jump := func(code uint16, k uint32, yes, no uint8) unix.SockFilter {
-		return unix.SockFilter{Code: code, K: k, Jt: yes, Jf: no}
-	}
-	const (
-		load    = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
-		equal   = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
-		atLeast = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
-		bits    = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
-		answer  = unix.BPF_RET | unix.BPF_K
-	)
-	filter := []unix.SockFilter{
-		statement(load, offsetArch), jump(equal, seccompArch, 1, 0), statement(answer, deny),
-		// The x32 numbers are a second spelling of the same calls.
-		statement(load, offsetNumber), jump(atLeast, 0x40000000, 0, 1), statement(answer, deny),
-		// A thread may be made, a process may not. The C library falls back
-		// to clone when clone3 is not there.
-		jump(equal, unix.SYS_CLONE3, 0, 1), statement(answer, unix.SECCOMP_RET_ERRNO|uint32(unix.ENOSYS)),
-		jump(equal, unix.SYS_CLONE, 0, 4), statement(load, offsetFlags), jump(bits, unix.CLONE_THREAD, 1, 0), statement(answer, deny), statement(answer, unix.SECCOMP_RET_ALLOW),
-	}
-	for _, number := range append(deniedCalls(), deniedHere()...) {
-		filter = append(filter, jump(equal, uint32(number), 0, 1), statement(answer, deny))
-	}
-	filter = append(filter, statement(answer, unix.SECCOMP_RET_ALLOW))
-	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program)))
-	if errno != 0 {
-		return errno
-	}
-	return nil
-}
-
-// deniedCalls are the system calls, by their numbers, that all architectures
-// have and running code needs none of.
-func deniedCalls() []uintptr {
-	return []uintptr{
-		unix.SYS_OPENAT, unix.SYS_OPENAT2, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_NAME_TO_HANDLE_AT, unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET,
-		unix.SYS_UNLINKAT, unix.SYS_RENAMEAT2, unix.SYS_LINKAT, unix.SYS_SYMLINKAT, unix.SYS_MKDIRAT, unix.SYS_MKNODAT,
-		unix.SYS_FCHMODAT, unix.SYS_FCHOWNAT, unix.SYS_TRUNCATE, unix.SYS_CHDIR, unix.SYS_CHROOT, unix.SYS_PIVOT_ROOT,
-		unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_MOVE_MOUNT, unix.SYS_FSOPEN, unix.SYS_OPEN_TREE, unix.SYS_STATX, unix.SYS_READLINKAT, unix.SYS_FACCESSAT,
-		unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_CONNECT, unix.SYS_BIND, unix.SYS_LISTEN, unix.SYS_ACCEPT, unix.SYS_ACCEPT4, unix.SYS_SENDTO, unix.SYS_SENDMSG, unix.SYS_SENDMMSG, unix.SYS_RECVMSG,
-		unix.SYS_EXECVE, unix.SYS_EXECVEAT, unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_KILL, unix.SYS_PIDFD_OPEN, unix.SYS_PIDFD_GETFD, unix.SYS_PIDFD_SEND_SIGNAL,
-		unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
-		unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_KEXEC_LOAD,
-		unix.SYS_SETUID, unix.SYS_SETGID, unix.SYS_SETRESUID, unix.SYS_SETRESGID, unix.SYS_CAPSET, unix.SYS_SETRLIMIT, unix.SYS_PRLIMIT64,
-	}
 }
 
 // usedByProcess returns the processor time that the process used.
