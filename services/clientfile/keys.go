@@ -6,7 +6,7 @@ import (
 )
 
 // NotRunHere is the problem of an entry that is a command.
-const NotRunHere = `commands are taken only from a file: save this entry and run "gateway serve --local FILE"`
+const NotRunHere = "commands are not started here: run the server over HTTP and add its URL"
 
 // sameMeaning are clients' names of the gateway's own keys, with the same
 // values.

@@ -43,7 +43,7 @@ func shown(t *testing.T, s projects.PastedServer) string {
 }
 
 func TestWhatPeoplePaste(t *testing.T) {
-	const notRun = `commands are taken only from a file: save this entry and run "gateway serve --local FILE"`
+	const notRun = `commands are not started here: run the server over HTTP and add its URL`
 	for name, tc := range map[string]struct {
 		pasted string
 		want   []string
