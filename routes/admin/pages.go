@@ -34,7 +34,7 @@ func (p *Pages) Frame(c *fiber.Ctx, title string, section layout.Section) layout
 	if person == nil {
 		return f
 	}
-	f.Person = &layout.Person{Name: person.Name, Email: person.Email, Role: person.Role, CSRF: person.CSRF}
+	f.Person = &layout.Person{Name: person.Name, Email: person.Email, Role: person.Role, CSRF: web.MaskToken(person.CSRF)}
 	if p.Banners != nil {
 		f.Banners = p.Banners(c.UserContext(), person.Role)
 	}
