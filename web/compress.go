@@ -93,7 +93,8 @@ func (p *Compressor) Handler(c *fiber.Ctx) error {
 		return nil
 	}
 	c.Vary(fiber.HeaderAcceptEncoding)
-	encoding := acceptedEncoding(c)
+	key, unchanging := c.Locals(unchangingKey{}).(string)
+	encoding := acceptedEncoding(c, unchanging)
 	if c.Method() == fiber.MethodHead || encoding == identity {
 		return nil
 	}
@@ -102,7 +103,13 @@ func (p *Compressor) Handler(c *fiber.Ctx) error {
 	if len(body) < minCompressed {
 		return nil
 	}
-	if compressed := p.compress(c, encoding, body); len(compressed) > 0 && len(compressed) < len(body) {
+	var compressed []byte
+	if unchanging {
+		compressed = p.encodeOnce(variant{key, encoding}, body)
+	} else {
+		compressed = p.encode(encoding, body)
+	}
+	if len(compressed) > 0 && len(compressed) < len(body) {
 		c.Set(fiber.HeaderContentEncoding, encoding)
 		c.Response().SetBodyRaw(compressed)
 	}
@@ -144,17 +151,13 @@ func weaken(c *fiber.Ctx) {
 	}
 }
 
-// compress returns the body in the encoding, or nil when it fails. Bodies that
-// never change are compressed once, as small as possible.
-func (p *Compressor) compress(c *fiber.Ctx, encoding string, body []byte) []byte {
-	key, unchanging := c.Locals(unchangingKey{}).(string)
-	if !unchanging {
-		return p.encode(encoding, body)
-	}
-	once, _ := p.unchanging.LoadOrStore(variant{key, encoding}, sync.OnceValue(func() []byte { return encodeBest(encoding, body) }))
+// encodeOnce returns the same bytes for a variant every time, as few as possible.
+func (p *Compressor) encodeOnce(v variant, body []byte) []byte {
+	once, _ := p.unchanging.LoadOrStore(v, sync.OnceValue(func() []byte { return encodeBest(v.encoding, body) }))
 	return once.(func() []byte)()
 }
 
+// encode returns the body in the encoding, or nil when it fails.
 func (p *Compressor) encode(encoding string, body []byte) []byte {
 	if encoding == "zstd" {
 		return p.zstd.EncodeAll(body, nil)

@@ -6,8 +6,14 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// encodings are the content codings of responses, the preferred one first.
-func encodings() []string { return []string{"zstd", "br", "gzip"} }
+// encodings returns the content codings of responses, the preferred one first:
+// zstd costs a third of the time of br. What is compressed once is smallest in br.
+func encodings(unchanging bool) []string {
+	if unchanging {
+		return []string{"br", "zstd", "gzip"}
+	}
+	return []string{"zstd", "br", "gzip"}
+}
 
 // identity is the content coding of a response that is sent as it is.
 const identity = "identity"
@@ -15,7 +21,7 @@ const identity = "identity"
 // acceptedEncoding returns the content coding that the client prefers among
 // those of responses (RFC 9110, 12.5.3), or identity. A client that does not
 // send Accept-Encoding gets identity, as does one that rates it higher.
-func acceptedEncoding(c *fiber.Ctx) string {
+func acceptedEncoding(c *fiber.Ctx, unchanging bool) string {
 	rated := map[string]int{}
 	for _, header := range c.Request().Header.PeekAll(fiber.HeaderAcceptEncoding) {
 		for item := range strings.SplitSeq(string(header), ",") {
@@ -30,7 +36,7 @@ func acceptedEncoding(c *fiber.Ctx) string {
 		}
 	}
 	best, most := identity, max(rated[identity], 1)
-	for _, coding := range encodings() {
+	for _, coding := range encodings(unchanging) {
 		rate, named := rated[coding]
 		if !named {
 			rate = rated["*"]

@@ -30,6 +30,9 @@ func NewPages(assets layout.Assets, banners func(ctx context.Context, role strin
 func (p *Pages) Frame(c *fiber.Ctx, title string, section layout.Section) layout.Frame {
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	f := layout.Frame{Assets: p.Assets, Title: title, Section: section, Flash: takeFlash(c)}
+	if f.Flash != nil && f.Flash.Undo != "" {
+		web.NoCompression(c) // it is a token, too
+	}
 	person := web.PersonOf(c)
 	if person == nil {
 		return f
