@@ -55,12 +55,13 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 		ErrorPage: errorPage(adminpages.NewPages(assets, adminpages.Banners(s.Waiting)), guards), Requests: s.Metrics, Draining: s.Draining, Spans: spansOf(s.Tracer),
 		BodyLimit: bodyLimit(s.Directory, guards), BodyMemory: c.RequestMemory,
 	})
+	compressor := web.NewCompressor()
 	for _, r := range table(s, names, guards, assets) {
 		chain, declared := before[r.guard]
 		if !declared {
 			chain = []fiber.Handler{closed} // nobody may use a route that does not say who may
 		}
-		handlers := slices.Concat([]fiber.Handler{web.Route(r.path)}, limited(r, chain, limit), []fiber.Handler{r.handler})
+		handlers := slices.Concat([]fiber.Handler{web.Route(r.path)}, compressed(r, compressor), limited(r, chain, limit), []fiber.Handler{r.handler})
 		if r.method == anyone {
 			app.All(r.path, handlers...)
 			continue

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"crypto/rand"
 	"crypto/subtle"
+	"encoding/base64"
 	"net/url"
 
 	"github.com/gofiber/fiber/v2"
@@ -37,11 +39,39 @@ func (g *Guards) checkForgery(c *fiber.Ctx) error {
 
 // carriesToken reports whether the request carries the token of the session.
 func carriesToken(c *fiber.Ctx, p *Person) bool {
-	given := c.Get(CSRFHeader)
-	if given == "" {
-		given = Posted(c, CSRFField)
+	masked := c.Get(CSRFHeader)
+	if masked == "" {
+		masked = Posted(c, CSRFField)
 	}
-	return p.CSRF != "" && subtle.ConstantTimeCompare([]byte(given), []byte(p.CSRF)) == 1
+	given, ok := unmaskToken(masked)
+	return ok && p.CSRF != "" && subtle.ConstantTimeCompare(given, []byte(p.CSRF)) == 1
+}
+
+// MaskToken returns the token for one response: a random pad, and the token
+// combined with it. Its bytes differ every time, so that the sizes of
+// compressed pages reveal nothing about the token (BREACH). The mask of an
+// empty token is empty.
+func MaskToken(token string) string {
+	if token == "" {
+		return ""
+	}
+	masked := make([]byte, 2*len(token))
+	pad := masked[:len(token)]
+	_, _ = rand.Read(pad) // never fails
+	subtle.XORBytes(masked[len(token):], pad, []byte(token))
+	return base64.RawURLEncoding.EncodeToString(masked)
+}
+
+// unmaskToken returns the token that MaskToken masked; ok is false for what is
+// not a masked token.
+func unmaskToken(masked string) (token []byte, ok bool) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(masked)
+	if err != nil || len(b) == 0 || len(b)%2 != 0 {
+		return nil, false
+	}
+	token = make([]byte, len(b)/2)
+	subtle.XORBytes(token, b[:len(token)], b[len(token):])
+	return token, true
 }
 
 // checkOwnPages refuses what another site made a browser send where there is

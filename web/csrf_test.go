@@ -1,7 +1,9 @@
 package web_test
 
 import (
+	"encoding/base64"
 	"net/url"
+	"strings"
 	"testing"
 
 	"mcpgateway/web"
@@ -41,9 +43,9 @@ func TestCrossSiteRequestsAreRefused(t *testing.T) {
 			header := map[string]string{"Cookie": "__Host-sid=admin", "Sec-Fetch-Site": c.site, "Origin": c.origin, "Content-Type": "application/x-www-form-urlencoded"}
 			body := "x=1"
 			if field, inForm := cutForm(c.token); inForm {
-				body += "&" + web.CSRFField + "=" + url.QueryEscape(field)
+				body += "&" + web.CSRFField + "=" + url.QueryEscape(web.MaskToken(field))
 			} else {
-				header[web.CSRFHeader] = c.token
+				header[web.CSRFHeader] = web.MaskToken(c.token)
 			}
 			status := func(passes bool) int {
 				if passes {
@@ -74,7 +76,46 @@ func cutForm(token string) (string, bool) {
 
 func TestATokenInTheAddressDoesNotCount(t *testing.T) {
 	webtest.Run(t, guarded(t), []webtest.Case{
-		{Name: "query", Method: "POST", Path: "/admin?csrf=csrf-of-admin", Header: map[string]string{"Cookie": "__Host-sid=admin", "Sec-Fetch-Site": "same-origin"}, Status: 403},
-		{Name: "JSON body", Path: "/admin", Body: `{"csrf":"csrf-of-admin"}`, Header: map[string]string{"Cookie": "__Host-sid=admin", "Sec-Fetch-Site": "same-origin"}, Status: 403},
+		{Name: "query", Method: "POST", Path: "/admin?csrf=" + web.MaskToken("csrf-of-admin"), Header: map[string]string{"Cookie": "__Host-sid=admin", "Sec-Fetch-Site": "same-origin"}, Status: 403},
+		{Name: "JSON body", Path: "/admin", Body: `{"csrf":"` + web.MaskToken("csrf-of-admin") + `"}`, Header: map[string]string{"Cookie": "__Host-sid=admin", "Sec-Fetch-Site": "same-origin"}, Status: 403},
 	})
+}
+
+func TestMasksDifferAndAreAccepted(t *testing.T) {
+	const token = "csrf-of-admin"
+	one, two := web.MaskToken(token), web.MaskToken(token)
+	if one == two || strings.Contains(one+two, base64.RawURLEncoding.EncodeToString([]byte(token))) || len(one) != len(two) {
+		t.Errorf("masks %q and %q", one, two)
+	}
+	if web.MaskToken("") != "" {
+		t.Error("the mask of no token is not empty")
+	}
+	tampered := func(at int) string {
+		b, err := base64.RawURLEncoding.DecodeString(one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b[at] ^= 1
+		return base64.RawURLEncoding.EncodeToString(b)
+	}
+	zeros := base64.RawURLEncoding.EncodeToString(append(make([]byte, len(token)), token...))
+	app := guarded(t)
+	for name, tc := range map[string]struct {
+		given  string
+		status int
+	}{
+		"one mask": {one, 200}, "another mask": {two, 200}, "the same mask again": {one, 200},
+		"the token itself": {token, 403}, "the token itself in base64": {base64.RawURLEncoding.EncodeToString([]byte(token)), 403},
+		"a changed pad": {tampered(0), 403}, "a changed token": {tampered(len(token)), 403}, "a changed end": {tampered(2*len(token) - 1), 403},
+		"shorter": {one[:len(one)-1], 403}, "longer": {one + "A", 403}, "padded": {one + "=", 403}, "twice": {one + one, 403},
+		"only a pad": {one[:len(one)/2], 403}, "a pad of zeros, which is a mask": {zeros, 200}, "another session's": {web.MaskToken("csrf-of-viewer"), 403},
+	} {
+		t.Run(name, func(t *testing.T) {
+			header := map[string]string{"Cookie": "__Host-sid=admin", "Sec-Fetch-Site": "same-origin", web.CSRFHeader: tc.given}
+			webtest.Check(t, webtest.Case{Status: tc.status}, webtest.Send(t, app, webtest.Case{Method: "POST", Path: "/admin", Header: header}))
+			header = map[string]string{"Cookie": "__Host-sid=admin", "Sec-Fetch-Site": "same-origin", "Content-Type": "application/x-www-form-urlencoded"}
+			body := url.Values{web.CSRFField: {tc.given}}.Encode()
+			webtest.Check(t, webtest.Case{Status: tc.status}, webtest.Send(t, app, webtest.Case{Method: "POST", Path: "/admin", Header: header, Body: body}))
+		})
+	}
 }

@@ -74,7 +74,7 @@ func (g *Guards) Replay(c *fiber.Ctx, form Form, cookie, csrf string) error {
 	}
 	again.Header.Set(fiber.HeaderAccept, fiber.MIMETextHTML)
 	again.Header.Set("Sec-Fetch-Site", "same-origin")
-	again.Header.Set(CSRFHeader, csrf)
+	again.Header.Set(CSRFHeader, MaskToken(csrf))
 	again.Header.SetCookie(g.sessionName(), cookie)
 	again.SetBodyRaw(form.Body)
 	again.CopyTo(c.Request())

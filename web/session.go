@@ -34,7 +34,7 @@ type Person struct {
 	ID, Name, Email string
 	Role            string
 	SessionID       string    // stays when the cookie's value is renewed
-	CSRF            string    // what the forms of this session carry in the field csrf
+	CSRF            string    // what the forms of this session carry in the field csrf, masked by MaskToken
 	ConfirmedUntil  time.Time // when the last proof of who they are no longer allows changing secrets
 }
 

@@ -55,6 +55,7 @@ func (a *Connections) Start(c *fiber.Ctx) error {
 		return fault.Unauthorized()
 	}
 	if !fromAdministration(c) && !isStartToken(c.Query("token"), person, c.Params("id")) {
+		web.NoCompression(c) // the token is the same every time
 		return web.Render(c, admin.ConnectionStart(admin.ConnectionStartProps{
 			Frame:    a.pages.Frame(c, "Connect a server", layout.SectionConnections),
 			StartURL: StartConnectionPath(c.Params("id")) + "?token=" + startToken(person, c.Params("id")), CancelURL: connectionsPath,

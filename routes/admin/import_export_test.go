@@ -79,7 +79,7 @@ func TestAFileIsImportedAfterItsPlanWasShown(t *testing.T) {
 		{"at the limit", a.csrf, "", sized(limit), 200, "project sized"},
 		{"over the limit", a.csrf, "", sized(limit + 1), 422, "larger than 600 KiB"},
 		{"without a token", "", `{"projects":{"pasted":{}}}`, nil, 403, "out of date"},
-		{"with a wrong token", strings.Repeat("x", len(a.csrf)), `{"projects":{"pasted":{}}}`, nil, 403, "out of date"},
+		{"with a wrong token", strings.Repeat("x", len(a.csrf)-1) + "w", `{"projects":{"pasted":{}}}`, nil, 403, "out of date"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			status, body := a.upload(t, c.csrf, c.pasted, c.file)

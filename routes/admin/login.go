@@ -89,6 +89,9 @@ func (l *Login) SignOut(c *fiber.Ctx) error {
 
 func (l *Login) form(c *fiber.Ctx, from origin, p admin.LoginProps) error {
 	p.Next, p.Form = from.next, from.form
+	if p.Form != "" {
+		web.NoCompression(c) // it is a token
+	}
 	p.Frame = l.pages.Frame(c, "Sign in", layout.SectionNone)
 	if l.sso != "" {
 		p.Provider, p.ProviderURL = l.sso, from.at(ssoPath)

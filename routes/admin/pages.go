@@ -30,11 +30,14 @@ func NewPages(assets layout.Assets, banners func(ctx context.Context, role strin
 func (p *Pages) Frame(c *fiber.Ctx, title string, section layout.Section) layout.Frame {
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	f := layout.Frame{Assets: p.Assets, Title: title, Section: section, Flash: takeFlash(c)}
+	if f.Flash != nil && f.Flash.Undo != "" {
+		web.NoCompression(c) // it is a token, too
+	}
 	person := web.PersonOf(c)
 	if person == nil {
 		return f
 	}
-	f.Person = &layout.Person{Name: person.Name, Email: person.Email, Role: person.Role, CSRF: person.CSRF}
+	f.Person = &layout.Person{Name: person.Name, Email: person.Email, Role: person.Role, CSRF: web.MaskToken(person.CSRF)}
 	if p.Banners != nil {
 		f.Banners = p.Banners(c.UserContext(), person.Role)
 	}

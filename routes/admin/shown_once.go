@@ -41,7 +41,8 @@ func putShown(c *fiber.Ctx, seal Sealer, now time.Time, path, secret, note strin
 	return nil
 }
 
-// takeShown returns the secret that was sent to this page, once.
+// takeShown returns the secret that was sent to this page, once. The page is not
+// compressed.
 func takeShown(c *fiber.Ctx, seal Sealer, now time.Time) (shown shownOnce, ok bool) {
 	value, p := c.Cookies(shownCookie), web.PersonOf(c)
 	if value == "" || p == nil || c.Method() != fiber.MethodGet {
@@ -55,6 +56,7 @@ func takeShown(c *fiber.Ctx, seal Sealer, now time.Time) (shown shownOnce, ok bo
 	if shown.SessionID != p.SessionID || shown.Path != c.Path() || !now.Before(shown.Until) {
 		return shownOnce{}, false
 	}
+	web.NoCompression(c)
 	return shown, true
 }
 

@@ -130,7 +130,7 @@ func (a *Tools) form(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool
 	at := toolPath(project.Project.Slug, tool.FullName)
 	p := admin.TryProps{URL: at + "/try", AsJSON: asJSON}
 	if person := web.PersonOf(c); person != nil {
-		p.CSRF = person.CSRF
+		p.CSRF = web.MaskToken(person.CSRF)
 	}
 	fields, ok := argumentFields(schemaOf(tool, "inputSchema"))
 	switch {

@@ -117,6 +117,7 @@ func (k *Keys) Revoke(c *fiber.Ctx) error {
 func answerNewKey(c *fiber.Ctx, row models.Key, text secrets.Value) error {
 	record := keyOf(row)
 	record.Key = text.Reveal()
+	web.NoCompression(c)
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	return c.Status(fiber.StatusCreated).JSON(record)
 }

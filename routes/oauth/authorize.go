@@ -136,7 +136,7 @@ func personOf(c *fiber.Ctx) *oauthserver.Person {
 func frame(c *fiber.Ctx, assets layout.Assets, title string) layout.Frame {
 	f := layout.Frame{Assets: assets, Title: title, Section: layout.SectionAccount}
 	if p := web.PersonOf(c); p != nil {
-		f.Person = &layout.Person{Name: p.Name, Email: p.Email, Role: p.Role, CSRF: p.CSRF}
+		f.Person = &layout.Person{Name: p.Name, Email: p.Email, Role: p.Role, CSRF: web.MaskToken(p.CSRF)}
 	}
 	return f
 }

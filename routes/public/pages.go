@@ -63,8 +63,9 @@ func answer(c *fiber.Ctx, f layout.Frame, page templ.Component) error {
 	return answerList(c, f, page, "", "")
 }
 
-// answerList does the same for a page with a cursor. A cursor is sealed anew
-// each time: the tag is made of the catalog's version in its place.
+// answerList does the same for a page with a cursor. Cursors are sealed and
+// tokens of forms masked anew each time: the tag is made of the catalog's
+// version and the session's token in their place.
 func answerList(c *fiber.Ctx, f layout.Frame, page templ.Component, cursor, version string) error {
 	var body bytes.Buffer
 	if err := page.Render(c.UserContext(), &body); err != nil {
@@ -75,14 +76,16 @@ func answerList(c *fiber.Ctx, f layout.Frame, page templ.Component, cursor, vers
 		c.Set(fiber.HeaderCacheControl, "no-store")
 		return c.Send(body.Bytes())
 	}
-	keep, says := visitorCache, body.String()
-	if f.Person != nil {
-		keep = personCache
+	keep, says, session := visitorCache, body.String(), ""
+	if p := web.PersonOf(c); p != nil {
+		keep, session = personCache, p.CSRF
 	}
-	if cursor != "" {
-		says = strings.ReplaceAll(says, cursor, "")
+	for _, random := range []string{cursor, f.CSRF()} {
+		if random != "" {
+			says = strings.ReplaceAll(says, random, "")
+		}
 	}
-	if web.Unchanged(c, web.ETag(says, version), keep) {
+	if web.Unchanged(c, web.ETag(says, version, session), keep) {
 		return nil
 	}
 	return c.Send(body.Bytes())

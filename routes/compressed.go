@@ -1,0 +1,29 @@
+package routes
+
+import (
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/web"
+)
+
+// compressed returns the handler that compresses the responses of a route, or
+// none. MCP endpoints are never compressed. Neither are the routes of signing
+// in, setup and OAuth, where tokens and text of other sites meet.
+func compressed(r route, compressor *web.Compressor) []fiber.Handler {
+	for _, prefix := range []string{"/login/", "/setup", "/oauth/", "/authorize"} {
+		if strings.HasPrefix(r.path, prefix) {
+			return nil
+		}
+	}
+	switch r.guard {
+	case catalog, browse, visitor, person, viewer, admin, careful:
+		return []fiber.Handler{compressor.Handler}
+	case open:
+		if strings.HasPrefix(r.path, "/static/") || r.path == "/api/openapi.json" {
+			return []fiber.Handler{compressor.Handler}
+		}
+	}
+	return nil
+}
