@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"mcpgateway/models"
+	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
 )
 
@@ -31,6 +32,8 @@ type Pool struct {
 
 	servers sync.Map // server id to *server
 
+	tasks *background.Tasks
+
 	life    context.Context // ends with the pool; streams live by it
 	endLife context.CancelFunc
 
@@ -43,18 +46,27 @@ type Pool struct {
 	work   sync.WaitGroup
 }
 
+// PoolOption varies how a pool works.
+type PoolOption func(*Pool)
+
+// WithTasks makes tasks start the goroutines of the pool.
+func WithTasks(tasks *background.Tasks) PoolOption { return func(p *Pool) { p.tasks = tasks } }
+
 // NewPool returns a pool that reaches upstreams through h, which decides what
 // may be reached and which redirects are followed, and must not have a
 // time-out of its own. Upstreams see the gateway as client "gateway" of
 // clientVersion. The pool must be closed.
-func NewPool(h *http.Client, clientVersion string) *Pool {
+func NewPool(h *http.Client, clientVersion string, options ...PoolOption) *Pool {
 	life, end := context.WithCancel(context.Background())
 	p := &Pool{
 		http: h, self: newIdentity(clientVersion), userAgent: headerValue("gateway/" + clientVersion),
 		holds: map[string]int{}, life: life, endLife: end, ending: make(chan struct{}, maxEnding),
 		completed: func(string, []byte) bool { return false },
 	}
-	p.start(p.sweep)
+	for _, option := range options {
+		option(p)
+	}
+	p.start(func(life context.Context) { p.tasks.Loop(life, "sweep of sessions", p.sweep)() })
 	return p
 }
 
@@ -164,10 +176,10 @@ func (p *Pool) Close() {
 		sessions.SetLimit(maxEnding)
 		for _, v := range p.servers.Range {
 			for _, ss := range v.(*server).takeAll() {
-				sessions.Go(func() error {
+				sessions.Go(p.tasks.ErrFunc("end of a session", func() error {
 					ss.end(ctx)
 					return nil
-				})
+				}))
 			}
 		}
 		_ = sessions.Wait()
@@ -346,7 +358,7 @@ func (p *Pool) start(work func(context.Context)) bool {
 	if p.closed {
 		return false
 	}
-	p.work.Go(func() { work(p.life) })
+	p.work.Go(p.tasks.Func("upstream pool", func() { work(p.life) }))
 	return true
 }
 
