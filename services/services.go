@@ -294,9 +294,6 @@ func (s *Services) Run(ctx context.Context, ready func()) error {
 	}
 }
 
-// keepReserve fills up the space that revocations use when the disk is full.
-func (s *Services) keepReserve(context.Context) error { return models.KeepReserve(s.DB) }
-
 // loadBuiltinCatalog puts the catalog that comes along into the database, where
 // it is wanted and not there yet.
 func (s *Services) loadBuiltinCatalog(ctx context.Context) error {

@@ -46,12 +46,6 @@ type Pool struct {
 	work   sync.WaitGroup
 }
 
-// PoolOption varies how a pool works.
-type PoolOption func(*Pool)
-
-// WithTasks makes tasks start the goroutines of the pool.
-func WithTasks(tasks *background.Tasks) PoolOption { return func(p *Pool) { p.tasks = tasks } }
-
 // NewPool returns a pool that reaches upstreams through h, which decides what
 // may be reached and which redirects are followed, and must not have a
 // time-out of its own. Upstreams see the gateway as client "gateway" of
@@ -349,27 +343,6 @@ func (p *Pool) nextID() int64 { return p.ids.Add(1) }
 
 // nextListenID returns an id far from those of calls, which stay consecutive.
 func (p *Pool) nextListenID() int64 { return 1<<50 + p.listens.Add(1) }
-
-// start runs work that Close waits for; its context ends with the pool. It
-// reports false when the pool is closed.
-func (p *Pool) start(work func(context.Context)) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return false
-	}
-	p.work.Go(p.tasks.Func("upstream pool", func() { work(p.life) }))
-	return true
-}
-
-// background runs a short piece of work that nobody waits for.
-func (p *Pool) background(limit time.Duration, work func(context.Context)) {
-	p.start(func(life context.Context) {
-		ctx, cancel := context.WithTimeout(life, limit)
-		defer cancel()
-		work(ctx)
-	})
-}
 
 // end ends a session in the background.
 func (p *Pool) end(ss *session) {
