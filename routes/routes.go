@@ -51,7 +51,7 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 	assets := layout.NewAssets(static.URL)
 	guards, before := newGuards(s)
 	app := web.New(web.Options{
-		Names: names, HTTPS: c.PublicURL.Scheme == "https", TrustedProxies: c.TrustedProxies, Log: log,
+		Names: names, HTTPS: c.PublicURL.Scheme == "https", TrustedProxies: c.TrustedProxies, Log: log, Background: s.Background,
 		ErrorPage: errorPage(adminpages.NewPages(assets, adminpages.Banners(s.Waiting)), guards), Requests: s.Metrics, Draining: s.Draining, Spans: spansOf(s.Tracer),
 		BodyLimit: bodyLimit(s.Directory, guards), BodyMemory: c.RequestMemory,
 	})

@@ -8,7 +8,7 @@ import (
 // newMetrics returns the metrics of what was wired so far.
 func (s *Services) newMetrics(version string) *metrics.Metrics {
 	return metrics.New(metrics.Options{
-		Version: version, Projects: s.measured, Syncs: s.Syncer.Syncs, Lost: s.Calls.Lost, Unattributed: s.pool.Unattributed,
+		Version: version, Projects: s.measured, Syncs: s.Syncer.Syncs, Lost: s.Calls.Lost, Unattributed: s.pool.Unattributed, Panics: s.Background.Panics,
 		Catalog: func() (servers, templates int) { return len(s.Catalog.AllEntries()), len(s.Catalog.AllTemplates()) },
 	})
 }

@@ -20,6 +20,7 @@ import (
 	"mcpgateway/services/access"
 	"mcpgateway/services/access/oidc"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/background"
 	"mcpgateway/services/catalog"
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/config"
@@ -86,6 +87,9 @@ type Services struct {
 	Runner       *codemode.Runner
 	CodeRuns     *codemode.Traces
 
+	// Background starts the goroutines of the process and counts their panics.
+	Background *background.Tasks
+
 	// Dev adds the pages for developing the gateway itself.
 	Dev bool
 
@@ -139,9 +143,9 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	}
 	guard := egress.NewGuard(c.EgressAllow)
 	resolver := secrets.NewResolver(c.Keys, c.Environment)
-	s := &Services{DB: db, Config: c, Version: version, feed: feed, log: log}
-	s.clients = egress.NewClients(guard)
-	s.pool = upstream.NewPool(s.clients.MCP(), version)
+	s := &Services{DB: db, Config: c, Version: version, feed: feed, log: log, Background: background.New(log)}
+	s.clients = egress.NewClients(guard, egress.WithTasks(s.Background))
+	s.pool = upstream.NewPool(s.clients.MCP(), version, upstream.WithTasks(s.Background))
 	if s.Instance, err = c.Keys.Name("gateway hops", c.PublicURL.String()); err != nil {
 		return nil, err
 	}
@@ -176,14 +180,17 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 		s.SingleSignOn = access.NewSingleSignOn(s.People, provider, c.Keys, sso.AllowedDomains)
 	}
 	s.Catalog = catalog.New(db, page.NewCursors(c.Keys), c.Keys.ActiveKID(), log)
+	s.Catalog.UseTasks(s.Background)
 	s.CatalogStore = catalog.NewStore(db, s.clients.Catalog(), s.Audit, feed, now)
 	s.Directory = toolset.NewDirectory(db, target)
 	s.Syncer = upstream.NewSyncer(db, s.pool, target, upstream.Definitions{Hash: toolset.HashDefinition, Problems: toolset.DefinitionProblems}, feed, now, log)
 	s.Syncer.OneAtATime(s.locks)
 	s.Calls = activity.NewCalls(db, now, log)
 	s.search = toolsearch.NewSearcher(page.NewCursors(c.Keys), log)
+	s.search.UseTasks(s.Background)
 	s.search.Explain(s.Waiting, s.pool)
 	s.Subscriptions = gateway.NewSubscriptions(s.Directory, s.pool, sessions.NewResources(db, feed, now))
+	s.Subscriptions.UseTasks(s.Background)
 	s.Syncer.OnResourceUpdated(s.Subscriptions.ResourceUpdated)
 	s.Syncer.OnListed(s.Subscriptions.Listed)
 	s.EndedSessions = sessions.NewEnded(db, feed, sessions.MaxEnded, now)
@@ -192,7 +199,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.Declarations = codemode.NewDeclarations(s.search)
 	s.Arguments = codemode.NewArgumentValidator()
 	s.Runner = codemode.NewRunner(codemode.Options{
-		TSC: c.TSC, Fetch: s.clients.Fetch(), Validate: s.Arguments, Traces: s.CodeRuns, Log: log,
+		TSC: c.TSC, Fetch: s.clients.Fetch(), Validate: s.Arguments, Traces: s.CodeRuns, Log: log, Tasks: s.Background,
 	})
 	s.Metrics = s.newMetrics(version)
 	upstreams, err := s.trace(ctx, version)
@@ -201,7 +208,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	}
 	s.Gateway = gateway.New(gateway.Options{
 		Upstreams: upstreams, Projects: s.Directory, Search: s.search, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits,
-		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.Waiting, Outages: s.pool, Tokens: c.Keys, Version: version, Instance: s.Instance, Log: log,
+		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.Waiting, Outages: s.pool, Tokens: c.Keys, Version: version, Instance: s.Instance, Log: log, Tasks: s.Background,
 	})
 	s.pool.OnElicitationComplete(s.Gateway.ElicitationCompleted)
 	return s, nil
@@ -254,7 +261,7 @@ func (s *Services) Run(ctx context.Context, ready func()) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	feedEnd := make(chan error, 1)
-	running.Go(func() { feedEnd <- s.feed.Run(ctx) })
+	running.Go(s.Background.Loop(ctx, "change feed", func(ctx context.Context) { feedEnd <- s.feed.Run(ctx) }))
 	for _, load := range []func(context.Context) error{s.Directory.Load, s.keyIndex.Load, s.Waiting.Load, s.EndedSessions.Load, s.LogLevels.Load, s.loadBuiltinCatalog, s.Catalog.Load, s.Syncer.Plan} {
 		if err := load(ctx); err != nil {
 			cancel()
@@ -266,14 +273,15 @@ func (s *Services) Run(ctx context.Context, ready func()) error {
 	}
 	sweeps := s.sweeps() // before others work with the services
 	ready()
-	running.Go(func() { s.Syncer.Run(ctx) })
-	running.Go(func() { s.Connections.Run(ctx) })
-	running.Go(func() { s.saveUse(ctx) })
-	running.Go(func() { s.Calls.Run(ctx) })
-	running.Go(func() { s.CodeRuns.Run(ctx) })
-	running.Go(func() { s.Catalog.Run(ctx) })
+	for name, run := range map[string]func(context.Context){
+		"syncs": s.Syncer.Run, "connections": s.Connections.Run, "use of keys": s.saveUse,
+		"log of calls": s.Calls.Run, "traces of code": s.CodeRuns.Run, "catalog": s.Catalog.Run,
+	} {
+		running.Go(s.Background.Loop(ctx, name, run))
+	}
 	for _, sweep := range sweeps {
-		running.Go(func() { s.locks.Own(ctx, "sweep "+sweep.name, sweep.run) })
+		name := "sweep " + sweep.name
+		running.Go(s.Background.Loop(ctx, name, func(ctx context.Context) { s.locks.Own(ctx, name, sweep.run) }))
 	}
 	select {
 	case <-ctx.Done():
@@ -285,9 +293,6 @@ func (s *Services) Run(ctx context.Context, ready func()) error {
 		return fmt.Errorf("the change feed ended: %w", err)
 	}
 }
-
-// keepReserve fills up the space that revocations use when the disk is full.
-func (s *Services) keepReserve(context.Context) error { return models.KeepReserve(s.DB) }
 
 // loadBuiltinCatalog puts the catalog that comes along into the database, where
 // it is wanted and not there yet.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"mcpgateway/models"
 )
 
 // How often what is over is removed from the database, by the one replica that
@@ -49,3 +51,6 @@ func (w sweep) run(ctx context.Context) {
 		timer.Reset(w.every)
 	}
 }
+
+// keepReserve fills up the space that revocations use when the disk is full.
+func (s *Services) keepReserve(context.Context) error { return models.KeepReserve(s.DB) }

@@ -118,7 +118,7 @@ func (g *connGate) reject(c net.Conn) {
 		_ = c.Close()
 		return
 	}
-	go func() {
+	g.limits.Background.Go("refusal of a connection", func() {
 		defer func() { <-g.refused }()
 		defer c.Close()
 		if c.SetDeadline(time.Now().Add(rejectTime)) != nil {
@@ -130,5 +130,5 @@ func (g *connGate) reject(c net.Conn) {
 		if half, ok := c.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
 			_, _ = io.CopyN(io.Discard, c, rejectBytes)
 		}
-	}()
+	})
 }

@@ -22,7 +22,7 @@ const watchAfter = 5 * time.Millisecond
 // never called.
 func WatchDisconnect(c *fiber.Ctx, gone func()) (stop func()) {
 	w := &disconnectWatch{conn: c.Context().Conn(), ended: make(chan struct{})}
-	w.begin = time.AfterFunc(watchAfter, func() { w.run(gone) })
+	w.begin = time.AfterFunc(watchAfter, EventOf(c).Background.Func("watch of a client", func() { w.run(gone) }))
 	return sync.OnceFunc(w.stop)
 }
 

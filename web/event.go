@@ -11,6 +11,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
 )
 
@@ -23,6 +24,9 @@ type Event struct {
 	Method    string // of JSON-RPC
 	Tool      string
 	Upstream  string
+
+	// Background starts the goroutines of the request. It may be nil.
+	Background *background.Tasks
 
 	start    time.Time
 	end      time.Time
@@ -124,7 +128,7 @@ func withoutKeys(s string) string {
 
 // logRequests writes one line per request, with its client's address, and has it
 // counted and recorded; counter and spans may be nil.
-func logRequests(log requestLog, trusted proxies, counter RequestCounter, spans Spans) fiber.Handler {
+func logRequests(log requestLog, trusted proxies, counter RequestCounter, spans Spans, tasks *background.Tasks) fiber.Handler {
 	write := func(e *Event) {
 		log.write(e)
 		if spans != nil {
@@ -133,7 +137,7 @@ func logRequests(log requestLog, trusted proxies, counter RequestCounter, spans 
 	}
 	return func(c *fiber.Ctx) error {
 		e := beginEvent(c, newRequestID(), beganAt(c))
-		e.proxies = trusted
+		e.proxies, e.Background = trusted, tasks
 		if spans != nil {
 			e.sample(spans)
 		}

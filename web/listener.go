@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"mcpgateway/services/background"
 )
 
 // Waiting times between attempts to accept a connection after a failure.
@@ -22,10 +24,11 @@ const (
 
 // ConnLimits bound the connections of clients. The zero value means unlimited.
 type ConnLimits struct {
-	Max           int            // open at once
-	MaxPerAddress int            // open at once of one IPv4 address or IPv6 /64
-	Exempt        []netip.Prefix // addresses without MaxPerAddress, such as those of proxies
-	Log           *slog.Logger   // nil logs nothing
+	Max           int               // open at once
+	MaxPerAddress int               // open at once of one IPv4 address or IPv6 /64
+	Exempt        []netip.Prefix    // addresses without MaxPerAddress, such as those of proxies
+	Log           *slog.Logger      // nil logs nothing
+	Background    *background.Tasks // starts goroutines; may be nil
 }
 
 // Listener returns a listener without limits for apps of New. See

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/background"
 )
 
 // Time-outs of client connections. Those of writing are set by the connections
@@ -26,6 +28,7 @@ type Options struct {
 	HTTPS          bool           // the public URL is https
 	TrustedProxies []netip.Prefix // whose X-Forwarded-* and Forwarded headers are read
 	Log            *slog.Logger
+	Background     *background.Tasks // nil logs panics to the default logger
 	ErrorPage      ErrorPage
 	Requests       RequestCounter // nil counts nothing
 	Draining       func() bool    // whether the process is about to end; nil is never
@@ -64,7 +67,7 @@ func New(o Options) *fiber.App {
 		TrustedProxies:          schemeProxies,
 	}
 	app := fiber.New(config)
-	app.Use(logRequests(log, o.TrustedProxies, o.Requests, o.Spans), letGo(o.Draining), recoverPanics, secureHeaders(o.HTTPS), refuseTwoLengths, checkHosts(o.Names))
+	app.Use(logRequests(log, o.TrustedProxies, o.Requests, o.Spans, o.Background), letGo(o.Draining), recoverPanics, secureHeaders(o.HTTPS), refuseTwoLengths, checkHosts(o.Names))
 	app.Use(readBody(o.BodyLimit, &bodyBudget{max: o.BodyMemory}))
 	server := app.Server()
 	server.Handler = closeUnread(refuseUnknownMethods(app, server.Handler))

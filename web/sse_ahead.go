@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/background"
 )
 
 // AnswerAhead makes the stream the answer of a request whose handler is still
@@ -17,7 +19,8 @@ func (s *Stream) AnswerAhead(c *fiber.Ctx) {
 	header.SetContentLength(-1)
 	header.SetConnectionClose()
 	s.written = make(chan struct{})
-	go s.writeAhead(header.Header())
+	head, tasks := header.Header(), EventOf(c).Background
+	tasks.Go("answer ahead", func() { s.writeAhead(tasks, head) })
 }
 
 // Wait returns when the last byte of a stream that was answered ahead is sent
@@ -29,8 +32,16 @@ func (s *Stream) Wait(c *fiber.Ctx) {
 }
 
 // writeAhead sends the head of the answer and then the stream.
-func (s *Stream) writeAhead(head []byte) {
+func (s *Stream) writeAhead(tasks *background.Tasks, head []byte) {
 	defer close(s.written)
+	err := tasks.Try("answer ahead", func() error { return s.writeAll(head) })
+	_ = s.Close()
+	if err != nil {
+		_ = s.conn.Close() // so that the client can tell that it has not seen the end
+	}
+}
+
+func (s *Stream) writeAll(head []byte) error {
 	w := chunkWriter{conn: s.conn}
 	err := s.extend()
 	if err == nil {
@@ -42,10 +53,7 @@ func (s *Stream) writeAhead(head []byte) {
 	if err == nil {
 		err = w.end()
 	}
-	_ = s.Close()
-	if err != nil {
-		_ = s.conn.Close() // so that the client can tell that it has not seen the end
-	}
+	return err
 }
 
 // chunkWriter writes a body whose length is not known before (RFC 9112,

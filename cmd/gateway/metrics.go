@@ -23,7 +23,9 @@ func serveMetrics(ctx context.Context, s *services.Services, log *slog.Logger) (
 	}
 	app := routes.NewMetrics(s, log)
 	ended := make(chan error, 1)
-	go func() { ended <- app.Listener(web.Listener(listener)) }()
+	s.Background.Go("metrics listener", func() {
+		ended <- s.Background.Try("metrics listener", func() error { return app.Listener(web.Listener(listener)) })
+	})
 	log.Info("serving metrics", "address", listener.Addr().String())
 	return func() {
 		if err := shut(app); err != nil {

@@ -80,7 +80,9 @@ func serve(ctx context.Context, std streams, args []string) error {
 	}
 	defer stopMetrics()
 	return listenAndServe(ctx, s, listener, c.DrainDelay, log, func() {
-		go tuneGC(ctx, s.Results.Held, c.ResultMemory)
+		s.Background.Go("garbage collector tuning", s.Background.Loop(ctx, "garbage collector tuning", func(ctx context.Context) {
+			tuneGC(ctx, s.Results.Held, c.ResultMemory)
+		}))
 		if err := announceSetup(ctx, s, log); err != nil {
 			log.Warn("there is no link for setting up the first administrator", "error", err)
 		}
@@ -121,7 +123,9 @@ func listenAndServe(ctx context.Context, s *services.Services, listener net.List
 	defer stopBackground()
 	loaded := make(chan struct{})
 	ended := make(chan error, 2)
-	go func() { ended <- s.Run(background, func() { close(loaded) }) }()
+	s.Background.Go("services", func() {
+		ended <- s.Background.Try("services", func() error { return s.Run(background, func() { close(loaded) }) })
+	})
 	running := 1
 	serving := false
 	var err error
@@ -130,9 +134,11 @@ func listenAndServe(ctx context.Context, s *services.Services, listener net.List
 		case <-loaded:
 			loaded, serving = nil, true
 			running++
-			go func() {
-				ended <- app.Listener(web.LimitedListener(listener, connLimits(s.Config, maxDescriptors(), log)))
-			}()
+			limits := connLimits(s.Config, maxDescriptors(), log)
+			limits.Background = s.Background
+			s.Background.Go("listener", func() {
+				ended <- s.Background.Try("listener", func() error { return app.Listener(web.LimitedListener(listener, limits)) })
+			})
 			ready()
 			continue
 		case err = <-ended:

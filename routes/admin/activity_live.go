@@ -63,7 +63,12 @@ func (a *Activity) Live(c *fiber.Ctx) error {
 		},
 	})
 	tail.stream.Comment()
-	go tail.follow(ctx, a.Poll)
+	tasks := web.EventOf(c).Background
+	tasks.Go("live activity", func() {
+		if tasks.Try("live activity", func() error { tail.follow(ctx, a.Poll); return nil }) != nil {
+			tail.stream.End() // the browser comes back by itself
+		}
+	})
 	unwatch = web.WatchDisconnect(c, tail.stream.Break)
 	return tail.stream.Answer(c)
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"mcpgateway/models"
+	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
 	views "mcpgateway/views/admin"
@@ -104,7 +105,7 @@ func credentialsOfDraft(draft *views.ServerDraft, d *projects.ServerDeclaration,
 // try connects to the candidates and notes on each why it cannot be added.
 // Servers that need a person to agree first are not tried; untested leaves it
 // out for all.
-func (a *ServerWizard) try(ctx context.Context, candidates []*candidate, untested bool) {
+func (a *ServerWizard) try(ctx context.Context, tasks *background.Tasks, candidates []*candidate, untested bool) {
 	var trying errgroup.Group
 	trying.SetLimit(tryAtOnce)
 	for _, one := range candidates {
@@ -123,13 +124,14 @@ func (a *ServerWizard) try(ctx context.Context, candidates []*candidate, unteste
 		if untested || one.row.AuthType == models.UpstreamAuthOAuth || !one.row.Enabled {
 			continue
 		}
-		trying.Go(func() error {
-			if _, err := a.reader.Try(ctx, one.row); err != nil {
+		trying.Go(tasks.ErrFunc("trial of a server", func() error {
+			err := tasks.Try("trial of a server", func() error { _, err := a.reader.Try(ctx, one.row); return err })
+			if err != nil {
 				one.draft.Failed = fault.From(err).AdminMessage()
 				one.draft.Advice, one.draft.AuthType = adviceFor(err, one.draft.AuthType)
 			}
 			return nil
-		})
+		}))
 	}
 	_ = trying.Wait() // no trial returns an error: each is noted on its candidate
 }

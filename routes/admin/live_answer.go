@@ -53,10 +53,13 @@ func answerLive(c *fiber.Ctx, assets layout.Assets, work func(ctx context.Contex
 		<-ended // the request lasts as long as its work
 	}})
 	live.stream.Comment()
-	go func() {
+	tasks := web.EventOf(c).Background
+	tasks.Go("live answer", func() {
 		defer close(ended)
-		live.end(work(ctx, live))
-	}()
+		if tasks.Try("live answer", func() error { live.end(work(ctx, live)); return nil }) != nil {
+			live.stream.Break() // the page says that the connection was lost
+		}
+	})
 	unwatch = web.WatchDisconnect(c, live.stream.Break)
 	return live.stream.Answer(c)
 }

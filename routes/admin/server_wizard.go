@@ -192,7 +192,7 @@ func (a *ServerWizard) Add(c *fiber.Ctx) error {
 	if p.Project.AuthMode == models.AuthNone && !props.Understood && slices.ContainsFunc(candidates, (*candidate).hasCredentials) {
 		props.UnderstoodError = "confirm it, or leave the credentials out"
 	} else {
-		a.try(c.UserContext(), candidates, posted(c, "untested") != "")
+		a.try(c.UserContext(), web.EventOf(c).Background, candidates, posted(c, "untested") != "")
 		if err := a.add(c.UserContext(), p.Project.Slug, candidates); err != nil {
 			return err
 		}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/services/background"
+	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/membudget"
 	"mcpgateway/services/toolset"
@@ -26,6 +28,7 @@ type batch struct {
 	client    *gateway.Client
 	requestID string
 	memory    *membudget.Batch
+	tasks     *background.Tasks
 }
 
 // answerBatch answers a batch (MCP 2025-03-26): one response for each request,
@@ -34,7 +37,7 @@ type batch struct {
 func (e *Endpoint) answerBatch(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, messages []*message) error {
 	event := web.EventOf(c)
 	event.Method = "batch"
-	b := &batch{endpoint: e, project: project, client: client, requestID: event.RequestID, memory: e.Results.NewBatch(maxBatchResults)}
+	b := &batch{endpoint: e, project: project, client: client, requestID: event.RequestID, tasks: event.Background, memory: e.Results.NewBatch(maxBatchResults)}
 	parts := join(b.run(c.UserContext(), messages))
 	if len(parts) == 0 {
 		b.memory.Release()
@@ -59,10 +62,13 @@ func (b *batch) run(ctx context.Context, messages []*message) [][][]byte {
 			answers[i] = [][]byte{invalidRequest(m.id, "initialize cannot be part of a batch").append(nil, b.requestID)}
 		default:
 			slots <- struct{}{}
-			running.Go(func() {
+			running.Go(b.tasks.Func("request of a batch", func() {
 				defer func() { <-slots }()
-				answers[i] = b.answer(ctx, m)
-			})
+				err := b.tasks.Try("request of a batch", func() error { answers[i] = b.answer(ctx, m); return nil })
+				if err != nil {
+					answers[i] = [][]byte{errorAnswer(fault.Internal(err), b.client, m.id).append(nil, b.requestID)}
+				}
+			}))
 		}
 	}
 	running.Wait()

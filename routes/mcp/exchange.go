@@ -60,7 +60,7 @@ func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client 
 	if only {
 		x.becomeStream() // without a free one it gets JSON
 	}
-	late := time.AfterFunc(e.Hold, x.becomeStream)
+	late := time.AfterFunc(e.Hold, web.EventOf(c).Background.Func("late answer", x.becomeStream))
 	result, err := e.handle(x.ctx, project, client, m, &x.trace)
 	late.Stop()
 	cancelled := x.session.done(&x.call)

@@ -3,11 +3,13 @@ package mcp
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"sync"
 
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/access"
+	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/toolset"
@@ -137,17 +139,18 @@ func (e *Endpoint) postToStream(c *fiber.Ctx, project *toolset.Snapshot, princip
 		case m.isRequest() && len(messages) == 1:
 			event.Method = m.method
 			event.Hold()
-			go func() {
+			event.Background.Go("posted request", func() {
 				defer event.Release()
 				var trace gateway.Trace
-				if err := e.answerPosted(s, project, client, m, requestID, &trace); err != nil {
+				if err := e.tryPosted(event.Background, s, project, client, m, requestID, &trace); err != nil {
 					event.Fault(err)
 				}
 				event.Tool, event.Upstream = trace.Tool, trace.Server
-			}()
+			})
 		case m.isRequest():
 			event.Method = "batch"
-			go func() { _ = e.answerPosted(s, project, client, m, requestID, nil) }() // told to the client
+			tasks := event.Background
+			tasks.Go("posted request", func() { _ = e.tryPosted(tasks, s, project, client, m, requestID, nil) }) // the client gets the error
 		}
 	}
 	return accepted(c)
@@ -195,6 +198,16 @@ func (s *postedSession) reserve(messages []*message) error {
 		}
 	}
 	return nil
+}
+
+// tryPosted calls answerPosted. A panic breaks the stream, because its client
+// would wait for the response.
+func (e *Endpoint) tryPosted(tasks *background.Tasks, s *postedSession, project *toolset.Snapshot, client *gateway.Client, m *message, requestID string, trace *gateway.Trace) error {
+	err := tasks.Try("posted request", func() error { return e.answerPosted(s, project, client, m, requestID, trace) })
+	if panicked := (*background.PanicError)(nil); errors.As(err, &panicked) {
+		s.stream.Break()
+	}
+	return err
 }
 
 // answerPosted answers one request on the session's stream and frees its

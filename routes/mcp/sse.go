@@ -143,8 +143,14 @@ func (e *Endpoint) bridge(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 		stream.Break()
 	})
 	event.Hold()
-	go func() {
+	event.Background.Go("bridged call", func() {
 		defer event.Release()
+		answered := false
+		defer func() {
+			if !answered { // it panicked
+				stream.Break()
+			}
+		}()
 		var trace gateway.Trace
 		result, err := e.handle(ctx, project, client, m, &trace)
 		event.Tool, event.Upstream = trace.Tool, trace.Server
@@ -154,7 +160,8 @@ func (e *Endpoint) bridge(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 			last = [][]byte{append(errorAnswer(err, client, nil).appendError([]byte(`{"type":"error","error":`), event.RequestID), '}')}
 		}
 		stream.EndWithParts("", last, []byte(streamDone))
-	}()
+		answered = true
+	})
 	return stream.Answer(c)
 }
 

@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
+	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/page"
@@ -29,6 +30,7 @@ type Catalog struct {
 	cursors *page.Cursors
 	keyID   string
 	log     *slog.Logger
+	tasks   *background.Tasks
 
 	current atomic.Pointer[snapshot]
 	turn    chan struct{} // held while a snapshot is made
@@ -40,13 +42,17 @@ type Catalog struct {
 // answers which hold cursors are not kept for longer than their key.
 func New(db *gorm.DB, cursors *page.Cursors, keyID string, log *slog.Logger) *Catalog {
 	c := &Catalog{db: db, cursors: cursors, keyID: keyID, log: log, turn: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
-	empty, err := newSnapshot(-1, nil, nil)
+	empty, err := newSnapshot(-1, nil, nil, nil)
 	if err != nil {
 		empty = &snapshot{revision: -1}
 	}
 	c.current.Store(empty)
 	return c
 }
+
+// UseTasks sets what starts the goroutines of the catalog. It must be called
+// before the catalog is used.
+func (c *Catalog) UseTasks(tasks *background.Tasks) { c.tasks = tasks }
 
 // Load reads the catalog, unless what is in memory is the newest. It returns
 // the database's error as an INTERNAL fault and then keeps what it has.
@@ -64,7 +70,7 @@ func (c *Catalog) Load(ctx context.Context) error {
 	if newest == c.current.Load().revision {
 		return nil
 	}
-	s, err := read(ctx, c.db)
+	s, err := read(ctx, c.db, c.tasks)
 	if err != nil {
 		return fault.Internal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
+	"mcpgateway/services/background"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/query"
 )
@@ -45,7 +46,7 @@ type snapshot struct {
 type foldedTitles struct{ server, publisher string }
 
 // read reads the catalog as it is at one moment.
-func read(ctx context.Context, db *gorm.DB) (*snapshot, error) {
+func read(ctx context.Context, db *gorm.DB, tasks *background.Tasks) (*snapshot, error) {
 	var entries []*models.CatalogEntry
 	var templates []*models.CatalogTemplate
 	var revision models.Revision
@@ -62,17 +63,17 @@ func read(ctx context.Context, db *gorm.DB) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newSnapshot(revision.Revision, entries, templates)
+	return newSnapshot(revision.Revision, entries, templates, tasks)
 }
 
 // newSnapshot keeps the rows. What a large catalog takes longest for is done
 // side by side: the marks, which look at all that is shown, and the index.
-func newSnapshot(revision int64, entries []*models.CatalogEntry, templates []*models.CatalogTemplate) (*snapshot, error) {
+func newSnapshot(revision int64, entries []*models.CatalogEntry, templates []*models.CatalogTemplate, tasks *background.Tasks) (*snapshot, error) {
 	s := &snapshot{revision: revision, official: entries}
 	s.sortTemplates(templates)
 	shown := s.sortEntries(entries)
 	var marks errgroup.Group
-	marks.Go(s.mark)
+	marks.Go(tasks.ErrFunc("catalog marks", s.mark))
 	s.indexEntries(shown)
 	s.indexTemplates()
 	if err := marks.Wait(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
 )
@@ -149,6 +150,7 @@ type Options struct {
 	// Traces keeps finished runs; nil keeps none.
 	Traces *Traces
 	Log    *slog.Logger
+	Tasks  *background.Tasks // may be nil
 }
 
 // Runner runs code in child processes. It is safe for concurrent use.
@@ -166,7 +168,7 @@ func NewRunner(o Options) *Runner {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Runner{pool: newPool(o.Command), places: newPlaces(2*runtime.GOMAXPROCS(0), MaxRunsPerProject), options: o, log: o.Log}
+	return &Runner{pool: newPool(o.Command, o.Tasks), places: newPlaces(2*runtime.GOMAXPROCS(0), MaxRunsPerProject), options: o, log: o.Log}
 }
 
 // Close ends every child, running ones too, and returns when they are gone.

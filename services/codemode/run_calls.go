@@ -69,7 +69,7 @@ func (r *run) accept(isFetch bool, m callMessage) error {
 		c.refused = &refusal
 		c.ctx, c.cancel = context.WithCancel(r.ctx)
 		c.started = time.Now()
-		r.working.Go(func() { r.perform(c) })
+		r.working.Go(r.runner.options.Tasks.Func("call of code", func() { r.perform(c) }))
 		return nil
 	}
 	r.queue = append(r.queue, c)
@@ -87,7 +87,7 @@ func (r *run) pump() {
 		c.ctx, c.cancel = context.WithCancel(r.ctx)
 		c.started = time.Now()
 		r.open[c] = struct{}{}
-		r.working.Go(func() { r.perform(c) })
+		r.working.Go(r.runner.options.Tasks.Func("call of code", func() { r.perform(c) }))
 	}
 }
 
@@ -109,15 +109,7 @@ func failed(kind, format string, args ...any) reply {
 func (r *run) perform(c *openCall) {
 	defer c.cancel()
 	r.begun(c)
-	var out reply
-	switch {
-	case c.refused != nil:
-		out = *c.refused
-	case c.fetch:
-		out = r.performFetch(c)
-	default:
-		out = r.performTool(c)
-	}
+	out := r.send(c)
 	out, held := r.hold(out)
 	note := r.note(c, out)
 	if note != nil {
@@ -144,6 +136,25 @@ func (r *run) perform(c *openCall) {
 	if note != nil {
 		r.tell(note.progress)
 	}
+}
+
+// send makes one call and returns its result. A panic is its failure.
+func (r *run) send(c *openCall) (out reply) {
+	err := r.runner.options.Tasks.Try("call of code", func() error {
+		switch {
+		case c.refused != nil:
+			out = *c.refused
+		case c.fetch:
+			out = r.performFetch(c)
+		default:
+			out = r.performTool(c)
+		}
+		return nil
+	})
+	if err != nil {
+		return failed("tool", "the call failed in the gateway: see its log")
+	}
+	return out
 }
 
 // begun shows that a call was sent.

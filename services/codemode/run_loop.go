@@ -202,10 +202,10 @@ func (r *run) settle(end *finishMessage) {
 	}
 	r.mu.Unlock()
 	done := make(chan struct{})
-	go func() {
+	r.runner.options.Tasks.Go("calls of code", func() {
 		r.working.Wait()
 		close(done)
-	}()
+	})
 	if waits {
 		select {
 		case <-done:

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"mcpgateway/services/background"
 )
 
 var errClosed = errors.New("the runner of code is closed")
@@ -14,6 +16,7 @@ var errClosed = errors.New("the runner of code is closed")
 // no run came for a while.
 type pool struct {
 	command []string
+	tasks   *background.Tasks
 
 	mu     sync.Mutex
 	idle   []*child
@@ -29,8 +32,8 @@ type pool struct {
 	starts chan func()
 }
 
-func newPool(command []string) *pool {
-	return &pool{command: command, living: map[*child]struct{}{}}
+func newPool(command []string, tasks *background.Tasks) *pool {
+	return &pool{command: command, tasks: tasks, living: map[*child]struct{}{}}
 }
 
 // take returns a child that is ready, a warm one if there is one.
@@ -69,15 +72,17 @@ func (p *pool) start() (*child, error) {
 	}
 	if p.starts == nil {
 		p.starts = make(chan func())
-		go serveStarts(p.starts)
+		starts := p.starts
+		p.tasks.Go("starts of code processes", func() { serveStarts(starts) })
 	}
 	p.work.Add(1)
 	starts := p.starts
 	p.mu.Unlock()
 	defer p.work.Done()
 	starts <- func() {
-		c, err := spawn(p.command)
-		result <- made{c, err}
+		var m made
+		m.err = p.tasks.Try("start of a code process", func() (err error) { m.child, err = spawn(p.command, p.tasks); return err })
+		result <- m
 	}
 	m := <-result
 	if m.err != nil {
@@ -116,7 +121,7 @@ func (p *pool) discard(c *child) {
 		return
 	}
 	delete(p.living, c)
-	p.work.Go(func() { <-c.gone })
+	p.work.Go(p.tasks.Func("end of a code process", func() { <-c.gone }))
 }
 
 // refill starts warm children until there are enough, without waiting, and
@@ -128,13 +133,13 @@ func (p *pool) refill() {
 		return
 	}
 	if p.empty == nil {
-		p.empty = time.AfterFunc(idleTimeout, p.drain)
+		p.empty = time.AfterFunc(idleTimeout, p.tasks.Func("idle code processes", p.drain))
 	} else {
 		p.empty.Reset(idleTimeout)
 	}
 	for len(p.idle)+p.coming < warmChildren {
 		p.coming++
-		p.work.Go(p.warm)
+		p.work.Go(p.tasks.Func("warm code process", p.warm))
 	}
 }
 

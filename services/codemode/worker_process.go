@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"mcpgateway/services/background"
 )
 
 // child is one process that runs one piece of code.
@@ -58,7 +60,7 @@ func (t *trouble) String() string {
 
 // spawn starts a child and returns before it is ready. It must run on a
 // thread that outlives the child: the kernel ends the child with it.
-func spawn(command []string) (*child, error) {
+func spawn(command []string, tasks *background.Tasks) (*child, error) {
 	if len(command) == 0 {
 		self, err := os.Executable()
 		if err != nil {
@@ -85,32 +87,33 @@ func spawn(command []string) (*child, error) {
 		return nil, err
 	}
 	c.in = in
-	go c.read(out)
+	tasks.Go("output of a code process", func() { c.read(out) })
 	return c, nil
 }
 
 // read hands the child's frames over until its output ends, and then sees the
 // process off.
 func (c *child) read(out io.Reader) {
+	defer func() {
+		close(c.frames)
+		c.end()
+		// How it ended is in the state; a child that was killed is no error.
+		_ = c.command.Wait()
+		c.state = c.command.ProcessState
+		close(c.gone)
+	}()
 	frames := bufio.NewReaderSize(out, 16<<10)
 	for {
 		kind, body, err := readFrame(frames)
 		if err != nil {
-			break
+			return
 		}
 		select {
 		case c.frames <- frame{kind, body}:
-			continue
 		case <-c.dropped:
+			return
 		}
-		break
 	}
-	close(c.frames)
-	c.end()
-	// How it ended is in the state; a child that was killed is no error.
-	_ = c.command.Wait()
-	c.state = c.command.ProcessState
-	close(c.gone)
 }
 
 // awaitReady returns nil once the child can take a run.

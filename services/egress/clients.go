@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"syscall"
 	"time"
+
+	"mcpgateway/services/background"
 )
 
 // Limits of every outbound connection. None bounds a whole call: the context
@@ -34,6 +36,7 @@ type settings struct {
 	roots      *x509.CertPool
 	fetchAllow []netip.Prefix
 	fetchPorts []uint16
+	tasks      *background.Tasks
 }
 
 // Option varies how outbound connections are made.
@@ -56,6 +59,9 @@ func WithFetchTo(allow []netip.Prefix, ports ...uint16) Option {
 	}
 }
 
+// WithTasks makes tasks start the goroutines of the clients.
+func WithTasks(tasks *background.Tasks) Option { return func(s *settings) { s.tasks = tasks } }
+
 // Clients makes the outbound HTTP clients. All but that of Fetch share one pool
 // of connections and the guard's rules. They ignore proxy settings of the
 // environment, because a proxy would connect where the guard cannot see.
@@ -75,6 +81,7 @@ func NewClients(guard *Guard, options ...Option) *Clients {
 		option(&chosen)
 	}
 	transport := &transport{
+		idle:   idleConns{tasks: chosen.tasks},
 		dialer: newDialer(guard.control, &chosen),
 		tls: &tls.Config{
 			MinVersion: tls.VersionTLS12, RootCAs: chosen.roots,

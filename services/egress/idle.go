@@ -3,11 +3,15 @@ package egress
 import (
 	"sync"
 	"time"
+
+	"mcpgateway/services/background"
 )
 
 // idleConns holds the idle connections to all origins. The zero value is ready
 // to use. It is safe for concurrent use.
 type idleConns struct {
+	tasks *background.Tasks
+
 	mu    sync.Mutex
 	conns map[origin][]*conn // the latest last
 	count int
@@ -45,7 +49,7 @@ func (i *idleConns) put(c *conn) bool {
 	i.conns[c.origin] = append(i.conns[c.origin], c)
 	i.count++
 	if i.timer == nil {
-		i.timer = time.AfterFunc(idleTimeout, i.expire)
+		i.timer = time.AfterFunc(idleTimeout, i.tasks.Func("idle connections", i.expire))
 	}
 	return true
 }

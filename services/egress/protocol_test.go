@@ -212,7 +212,7 @@ func TestRestIsRead(t *testing.T) {
 			if cancelled {
 				cancel()
 			}
-			egress.CloseAfterRest(resp.Body)
+			egress.CloseAfterRest(nil, resp.Body)
 			cancel() // doesn't matter any more
 			close(proceed)
 			want := 1

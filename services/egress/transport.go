@@ -14,6 +14,8 @@ import (
 	"sync"
 
 	"golang.org/x/net/http/httpguts"
+
+	"mcpgateway/services/background"
 )
 
 // transport sends requests over HTTP/1.1 on the caller's goroutine. net/http
@@ -174,14 +176,14 @@ func closeBody(req *http.Request) {
 // does not block. The rest is read in the background, at most 64 KiB for at
 // most one second, so that the connection can be reused. The context of the
 // request does not end that.
-func CloseAfterRest(rest io.ReadCloser) {
+func CloseAfterRest(tasks *background.Tasks, rest io.ReadCloser) {
 	b, ok := rest.(*body)
 	if !ok || !b.detach() {
 		_ = rest.Close()
 		return
 	}
-	go func() {
+	tasks.Go("rest of a response", func() {
+		defer b.Close()
 		_, _ = io.CopyN(io.Discard, b, maxRestBytes+1)
-		_ = b.Close()
-	}()
+	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/access"
+	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/membudget"
 	"mcpgateway/services/rawjson"
@@ -59,6 +60,7 @@ type Options struct {
 	Version      string            // what serverInfo reports
 	Instance     string            // the name of this gateway among gateways
 	Log          *slog.Logger
+	Tasks        *background.Tasks // may be nil
 }
 
 // Gateway answers MCP requests. It is safe for concurrent use. Of its clients

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/secrets"
@@ -91,12 +92,16 @@ func (g *Gateway) callParkable(ctx context.Context, client *Client, out *outgoin
 			return nil, rpcErrorOf(upstream.CodeInternalError, "the call has ended")
 		}
 	}
-	go func() {
-		response, err := g.Upstreams.Call(running, out.server.Target, request)
-		r.finish()
-		cancel()
-		p.done <- outcome{response, err}
-	}()
+	g.Tasks.Go("parked call", func() {
+		var o outcome
+		o.err = g.Tasks.Try("parked call", func() (err error) {
+			defer cancel()
+			defer r.finish()
+			o.response, err = g.Upstreams.Call(running, out.server.Target, request)
+			return err
+		})
+		p.done <- o
+	})
 	return g.await(ctx, client, p, out)
 }
 
@@ -108,7 +113,7 @@ func (g *Gateway) await(ctx context.Context, client *Client, p *parkedCall, out 
 		return o.response, o.err
 	case q := <-p.asks:
 		p.waiting = q
-		state, err := g.parked.park(client, p, out)
+		state, err := g.parked.park(client, p, out, g.Tasks)
 		if err != nil {
 			p.cancel()
 			return nil, err
@@ -136,7 +141,7 @@ func (g *Gateway) resume(ctx context.Context, client *Client, p *parkedCall, out
 	return g.await(ctx, client, p, out)
 }
 
-func (l *parkingLot) park(client *Client, p *parkedCall, out *outgoing) (state string, err error) {
+func (l *parkingLot) park(client *Client, p *parkedCall, out *outgoing, tasks *background.Tasks) (state string, err error) {
 	s := requestState{ID: rand.Text(), Project: client.Principal.ProjectID(), Principal: client.Principal.ID(), Method: out.method, Name: out.name}
 	plain, err := json.Marshal(s)
 	if err != nil {
@@ -148,11 +153,11 @@ func (l *parkingLot) park(client *Client, p *parkedCall, out *outgoing) (state s
 		return "", fault.New(fault.KindUnavailable, fault.CodeUnavailable, "too many calls wait for input: try again later")
 	}
 	l.calls[s.ID] = p
-	p.expiry = time.AfterFunc(parkedTime, func() {
+	p.expiry = time.AfterFunc(parkedTime, tasks.Func("end of a parked call", func() {
 		if l.remove(s.ID) != nil {
 			p.cancel()
 		}
-	})
+	}))
 	return l.tokens.SealToken(parkedPurpose, plain), nil
 }
 

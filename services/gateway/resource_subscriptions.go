@@ -156,10 +156,10 @@ func (s *Subscriptions) SubscribeResources(ctx context.Context, project *toolset
 			continue
 		}
 		waiting++
-		go func() {
+		s.tasks.Go("resource subscription", func() {
+			defer func() { answered <- struct{}{} }()
 			_ = s.subscribe(ctx, h, server, uri) // what failed is not agreed
-			answered <- struct{}{}
-		}()
+		})
 	}
 	for range waiting {
 		<-answered
@@ -258,11 +258,11 @@ func (s *Subscriptions) background(do func(ctx context.Context)) {
 	if s.closed {
 		return
 	}
-	s.work.Go(func() {
+	s.work.Go(s.tasks.Func("session subscriptions", func() {
 		ctx, cancel := context.WithTimeout(s.ctx, memoryTimeout)
 		defer cancel()
 		do(ctx)
-	})
+	}))
 }
 
 // Close ends every subscription to a resource, in this process: sessions keep
@@ -349,7 +349,7 @@ func (s *Subscriptions) leave(h *holder, takeOut func()) {
 	case len(h.resources) == 0:
 		s.forget(h)
 	case h.expiry == nil:
-		h.expiry = time.AfterFunc(SessionGrace, func() { s.expire(h) })
+		h.expiry = time.AfterFunc(SessionGrace, s.tasks.Func("end of session subscriptions", func() { s.expire(h) }))
 	default:
 		h.expiry.Reset(SessionGrace)
 	}

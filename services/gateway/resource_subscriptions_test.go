@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"mcpgateway/models"
+	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/notify"
@@ -491,5 +493,24 @@ func TestSubscribeIsAdvertisedWhereItIsOffered(t *testing.T) {
 				t.Errorf("%s: %s, %v", capabilities, got, err)
 			}
 		}
+	}
+}
+
+// panicking panics for every subscription.
+type panicking struct{ subscriber }
+
+func (*panicking) Subscribe(context.Context, *upstream.Target, string) (func(), error) {
+	panic("broken subscriber")
+}
+
+func TestAPanicAgreesToNoSubscription(t *testing.T) {
+	tasks := background.New(slog.New(slog.DiscardHandler))
+	s := gateway.NewSubscriptions(onlyProject{}, &panicking{}, &memory{})
+	s.UseTasks(tasks)
+	defer s.Close()
+	agreed, cancel := s.SubscribeResources(t.Context(), watchable(), []string{"test://a"}, func(gateway.Notification) {})
+	defer cancel()
+	if len(agreed) != 0 || tasks.Panics() != 1 {
+		t.Errorf("agreed to %v after %d panics", agreed, tasks.Panics())
 	}
 }

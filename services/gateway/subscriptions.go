@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mcpgateway/models"
+	"mcpgateway/services/background"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
@@ -31,6 +32,7 @@ type Subscriptions struct {
 	projects  Projects
 	resources ResourceSubscriber
 	memory    SessionMemory
+	tasks     *background.Tasks
 
 	ctx    context.Context // of what no client waits for
 	cancel context.CancelFunc
@@ -62,6 +64,10 @@ func NewSubscriptions(projects Projects, resources ResourceSubscriber, memory Se
 		sessions: map[string]*holder{}, holders: map[string]map[string]map[*holder]bool{},
 	}
 }
+
+// UseTasks sets what starts the goroutines of subscriptions. It must be called
+// before the first subscription.
+func (s *Subscriptions) UseTasks(tasks *background.Tasks) { s.tasks = tasks }
 
 // listState identifies the lists of a snapshot by their content.
 type listState struct{ tools, prompts, resources string }

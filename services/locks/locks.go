@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
+	"mcpgateway/services/background"
 )
 
 // Timing of locks that others hold.
@@ -28,6 +29,7 @@ const (
 type Locks struct {
 	db       *gorm.DB // of the locks alone; nil when they are in memory
 	interval time.Duration
+	tasks    *background.Tasks
 
 	mu    sync.Mutex
 	taken map[string]chan struct{} // by name; closed when it is given back
@@ -56,6 +58,10 @@ func Open(ctx context.Context, db *gorm.DB, dsn string) (*Locks, error) {
 	l.db = own
 	return l, nil
 }
+
+// UseTasks sets what starts the goroutines of the locks. It must be called
+// before the first lock.
+func (l *Locks) UseTasks(tasks *background.Tasks) { l.tasks = tasks }
 
 // Close closes the connection of the locks, which also ends them for others.
 func (l *Locks) Close() error {
@@ -143,7 +149,7 @@ func (l *Locks) Own(ctx context.Context, name string, work func(context.Context)
 	for ctx.Err() == nil {
 		// A failure of the database is its own alarm; this tries again.
 		_, _ = l.Hold(ctx, name, false, func(ctx context.Context) error {
-			l.whileOwned(ctx, work)
+			l.whileOwned(ctx, name, work)
 			return nil
 		})
 		pause(ctx, l.interval)
@@ -152,14 +158,14 @@ func (l *Locks) Own(ctx context.Context, name string, work func(context.Context)
 
 // whileOwned runs work until the context ends or the connection is lost on
 // which the lock is held.
-func (l *Locks) whileOwned(ctx context.Context, work func(context.Context)) {
+func (l *Locks) whileOwned(ctx context.Context, name string, work func(context.Context)) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var running sync.WaitGroup
-	running.Go(func() {
+	running.Go(l.tasks.Func(name, func() {
 		defer cancel()
-		work(ctx)
-	})
+		l.tasks.Loop(ctx, name, work)()
+	}))
 	if l.db != nil {
 		mine := l.current()
 		for ctx.Err() == nil && mine != nil && l.alive(ctx) == mine {

@@ -33,6 +33,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	count(syncs, float64(failed), "error")
 	count(describe("calls_lost_total", "Calls that came faster than the database takes them and are missing from the log of calls."), float64(c.options.Lost()))
 	count(describe("upstream_unattributed_total", "Notifications of upstream servers on shared streams that were dropped, because they could belong to several clients."), float64(c.options.Unattributed()))
+	count(describe("panics_total", "Panics of background tasks, which were recovered and logged."), float64(c.options.Panics()))
 	streams := describe("open_streams", "Streams that are open now.", "kind")
 	for kind, open := range c.streams {
 		gauge(streams, float64(open()), kind)

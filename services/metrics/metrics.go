@@ -48,6 +48,8 @@ type Options struct {
 	// were dropped since the start, because they belonged to no client for
 	// certain.
 	Unattributed func() int64
+	// Panics is the number of panics of background tasks since the start.
+	Panics func() int64
 }
 
 // Project is a project as it is configured now.

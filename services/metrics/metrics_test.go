@@ -26,7 +26,7 @@ func (w *world) Record(call models.Call) { w.recorded = append(w.recorded, call)
 func (w *world) metrics() *metrics.Metrics {
 	return metrics.New(metrics.Options{
 		Version: "1.2.3", Projects: func() []metrics.Project { return w.projects },
-		Catalog: func() (int, int) { return 495, 24 }, Syncs: func() (int64, int64) { return 7, 2 }, Lost: func() int64 { return 3 }, Unattributed: func() int64 { return 4 },
+		Catalog: func() (int, int) { return 495, 24 }, Syncs: func() (int64, int64) { return 7, 2 }, Lost: func() int64 { return 3 }, Unattributed: func() int64 { return 4 }, Panics: func() int64 { return 5 },
 	})
 }
 
@@ -64,6 +64,7 @@ func TestMetricsTellTheState(t *testing.T) {
 		`catalog_rows{kind="server"} 495`,
 		`catalog_rows{kind="template"} 24`,
 		`open_streams{kind="mcp"} 4`,
+		`panics_total 5`,
 		`syncs_total{result="error"} 2`,
 		`syncs_total{result="ok"} 7`,
 		`upstream_active_calls{project="work",server="down"} 64`,

@@ -19,6 +19,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/secrets"
@@ -65,6 +66,7 @@ type Settings struct {
 	Address func(server models.Server) (string, error)
 	Now     func() time.Time
 	Log     *slog.Logger
+	Tasks   *background.Tasks // may be nil
 	// RequestTimeout bounds one request to an authorization server; 10 seconds
 	// when it is zero.
 	RequestTimeout time.Duration

@@ -51,12 +51,12 @@ func (c *Connections) renewDue(ctx context.Context) time.Duration {
 		}
 		// Looking again soon finds whether it was this process or another.
 		wait = min(wait, time.Second)
-		group.Go(func() error {
+		group.Go(c.Tasks.ErrFunc("renewal of a token", func() error {
 			c.renewInBackground(ctx, rows[i].ServerID)
 			return nil
-		})
+		}))
 	}
-	_ = group.Wait() // no error is returned
+	_ = group.Wait() // only panics are errors, and those are logged
 	return max(wait, shortestSleep)
 }
 

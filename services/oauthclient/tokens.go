@@ -252,7 +252,9 @@ func (c *Connections) once(ctx context.Context, key string, work func(context.Co
 		defer c.work.Done()
 		ctx, cancel := context.WithTimeout(life, workTimeout)
 		defer cancel()
-		return work(ctx)
+		var o *opened
+		err := c.Tasks.Try("use of a connection", func() (err error) { o, err = work(ctx); return err })
+		return o, err
 	})
 	select {
 	case r := <-done:

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/page"
 	"mcpgateway/services/toolset"
@@ -21,6 +22,7 @@ const codeSearchFailed fault.Code = "SEARCH_FAILED"
 type Searcher struct {
 	cursors *page.Cursors
 	log     *slog.Logger
+	tasks   *background.Tasks
 	places  chan struct{} // one for every index that may be built at a time
 	waiting Waiting       // nil when no server can wait for a person
 	outages Outages       // nil when calls are kept away from no server
@@ -46,11 +48,12 @@ type indexes struct {
 	all      *Index // the hidden tools too; nil when there are none
 }
 
-// building is an index in the making; result is set when done is closed.
+// building is an index in the making; result or err is set when done is closed.
 type building struct {
 	snapshot *toolset.Snapshot
 	done     chan struct{}
 	result   *indexes
+	err      error
 }
 
 // NewSearcher returns a searcher without any index. cursors seals and opens
@@ -58,6 +61,10 @@ type building struct {
 func NewSearcher(cursors *page.Cursors, log *slog.Logger) *Searcher {
 	return &Searcher{cursors: cursors, log: log, places: make(chan struct{}, maxBuilds), projects: map[string]*indexed{}, limit: MaxIndexedTools}
 }
+
+// UseTasks sets what starts the goroutines of the searcher. It must be called
+// before the first search.
+func (s *Searcher) UseTasks(tasks *background.Tasks) { s.tasks = tasks }
 
 // Waiting knows which servers wait for a person to connect them.
 type Waiting interface {
@@ -82,12 +89,12 @@ func (s *Searcher) indexes(ctx context.Context, snapshot *toolset.Snapshot) (*in
 	b := s.begin(snapshot)
 	select {
 	case <-b.done:
-		return b.result, nil
+		return b.result, b.err
 	default:
 	}
 	select {
 	case <-b.done:
-		return b.result, nil
+		return b.result, b.err
 	case <-ctx.Done():
 		return nil, fault.New(fault.KindInternal, codeSearchFailed, "the search ended before the tools were indexed; try again").Because(ctx.Err())
 	}
@@ -112,7 +119,9 @@ func (s *Searcher) begin(snapshot *toolset.Snapshot) *building {
 	}
 	if p.building == nil || p.building.snapshot != snapshot {
 		p.building = &building{snapshot: snapshot, done: make(chan struct{})}
-		go s.build(p.building, p.ready)
+		b, old := p.building, p.ready
+		s.tasks.Go("index of tools", func() { s.build(b, old) })
+		return b
 	}
 	return p.building
 }
@@ -120,13 +129,27 @@ func (s *Searcher) begin(snapshot *toolset.Snapshot) *building {
 // build makes the indexes for everyone who waits, so it does not end with the
 // request that began it.
 func (s *Searcher) build(b *building, old *indexes) {
-	s.places <- struct{}{}
+	defer close(b.done)
 	begin := time.Now()
-	b.result = newIndexes(b.snapshot, old)
+	s.places <- struct{}{}
+	err := s.tasks.Try("index of tools", func() error { b.result = newIndexes(b.snapshot, old); return nil })
 	<-s.places
+	if err != nil {
+		b.err = fault.New(fault.KindInternal, codeSearchFailed, "the tools could not be indexed; try again").Because(err)
+		s.abandon(b)
+		return
+	}
 	s.keep(b)
-	close(b.done)
 	s.log.Debug("the tools of a project were indexed", "project", b.snapshot.Project.Slug, "tools", b.result.size(), "ms", time.Since(begin).Milliseconds())
+}
+
+// abandon drops a build that failed, so that the next search begins another.
+func (s *Searcher) abandon(b *building) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.projects[b.snapshot.Project.ID]; p != nil && p.building == b {
+		p.building = nil
+	}
 }
 
 // newIndexes indexes a snapshot. What is searched in it is often the same as

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"mcpgateway/services/background"
 )
 
 // askStream is the GET stream of a session whose clients accept questions or
@@ -59,7 +61,7 @@ func (a *askStream) join(ctx context.Context, x *exchange) (leave func(err error
 	w := &waiter{x: x, ctx: ctx}
 	finish := func() {}
 	if x.serve != nil && x.notify != nil && x.progressToken != nil {
-		finish = w.passOn()
+		finish = w.passOn(a.pool.tasks)
 	}
 	var opening <-chan struct{}
 	a.mu.Lock()
@@ -83,7 +85,7 @@ func (a *askStream) join(ctx context.Context, x *exchange) (leave func(err error
 
 // passOn passes on what comes for the call beside its own stream, one at a
 // time with what comes there, until finish.
-func (w *waiter) passOn() (finish func()) {
+func (w *waiter) passOn(tasks *background.Tasks) (finish func()) {
 	w.notices = make(chan message, maxNotices)
 	var one sync.Mutex
 	notify, passed := w.x.notify, make(chan struct{})
@@ -92,12 +94,12 @@ func (w *waiter) passOn() (finish func()) {
 		defer one.Unlock()
 		notify(method, params)
 	}
-	go func() {
+	tasks.Go("notifications of a call", func() {
 		defer close(passed)
 		for m := range w.notices {
 			w.x.pass(m)
 		}
-	}()
+	})
 	return func() {
 		close(w.notices) // nobody finds the call any more
 		<-passed
@@ -148,7 +150,7 @@ func (a *askStream) spare() {
 		return
 	}
 	if a.idle == nil {
-		a.idle = time.AfterFunc(maxAskIdleTime, a.expire)
+		a.idle = time.AfterFunc(maxAskIdleTime, a.pool.tasks.Func("idle upstream stream", a.expire))
 	} else {
 		a.idle.Reset(maxAskIdleTime)
 	}

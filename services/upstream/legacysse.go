@@ -61,11 +61,11 @@ func openLegacySSE(ctx, life context.Context, p poster, header http.Header, key 
 	posts, endPosts := context.WithCancel(life)
 	l := &legacySSE{
 		posts: posts, endPosts: endPosts,
-		poster: poster{http: p.http, place: p.place, url: endpoint, refused: p.refused, filter: p.filter, instance: p.instance},
+		poster: poster{http: p.http, tasks: p.tasks, place: p.place, url: endpoint, refused: p.refused, filter: p.filter, instance: p.instance},
 		cancel: cancel, done: make(chan struct{}), replies: make(chan struct{}, maxReplies), inFlight: newInFlight(key),
 		heard: heard, stray: stray,
 	}
-	go l.readStream(streamCtx, resp.Body, events, header)
+	l.tasks.Go("HTTP+SSE stream", func() { l.readStream(streamCtx, resp.Body, events, header) })
 	return l, nil
 }
 
@@ -140,7 +140,7 @@ func (l *legacySSE) close(context.Context, http.Header) {
 
 // readStream hands on what the upstream sends until the stream ends.
 func (l *legacySSE) readStream(ctx context.Context, body io.ReadCloser, events *eventReader, header http.Header) {
-	err := l.receiveAll(ctx, events, header)
+	err := l.tasks.Try("HTTP+SSE stream", func() error { return l.receiveAll(ctx, events, header) })
 	l.cancel()
 	_ = body.Close()
 	l.mu.Lock()
@@ -215,10 +215,10 @@ func (l *legacySSE) requested(ctx context.Context, header http.Header, m *messag
 	by := l.responder(responder{ctx: ctx, header: header})
 	header = maps.Clone(by.header)
 	header["Content-Type"] = []string{typeJSON}
-	l.posting.Go(func() {
+	l.posting.Go(l.tasks.Func("reply to an upstream", func() {
 		defer func() { <-l.replies }()
 		l.answerServer(by.ctx, header, m, by.serve)
-	})
+	}))
 }
 
 func (l *legacySSE) call(ctx context.Context, x *exchange) (r reply, err error) {
@@ -244,11 +244,11 @@ func (l *legacySSE) call(ctx context.Context, x *exchange) (r reply, err error) 
 	stop := context.AfterFunc(ctx, cancel)
 	defer stop()
 	posted := make(chan error, 1)
-	go func() {
+	l.tasks.Go("HTTP+SSE POST", func() {
 		defer l.posting.Done()
 		defer cancel()
-		posted <- l.post(postCtx, x.header, x.body)
-	}()
+		posted <- l.tasks.Try("HTTP+SSE POST", func() error { return l.post(postCtx, x.header, x.body) })
+	})
 	for {
 		select {
 		case m := <-w.notices:

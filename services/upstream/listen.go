@@ -109,11 +109,15 @@ type standing struct {
 func (w *watcher) stand(ctx context.Context, ss *session, s *streamable, want wish) *standing {
 	ctx, cancel := context.WithCancel(ctx)
 	st := &standing{wish: want, cancel: cancel, done: make(chan struct{}), end: make(chan streamEnd, 1), acked: make(chan struct{})}
-	go func() {
+	w.pool.tasks.Go("subscription stream", func() {
 		defer close(st.done)
 		defer cancel()
-		st.end <- w.ask(ctx, ss, s, st)
-	}()
+		var end streamEnd
+		if err := w.pool.tasks.Try("subscription stream", func() error { end = w.ask(ctx, ss, s, st); return nil }); err != nil {
+			end.err = err
+		}
+		st.end <- end
+	})
 	return st
 }
 

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"mcpgateway/models"
+	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
 )
 
@@ -31,6 +32,8 @@ type Pool struct {
 
 	servers sync.Map // server id to *server
 
+	tasks *background.Tasks
+
 	life    context.Context // ends with the pool; streams live by it
 	endLife context.CancelFunc
 
@@ -47,14 +50,17 @@ type Pool struct {
 // may be reached and which redirects are followed, and must not have a
 // time-out of its own. Upstreams see the gateway as client "gateway" of
 // clientVersion. The pool must be closed.
-func NewPool(h *http.Client, clientVersion string) *Pool {
+func NewPool(h *http.Client, clientVersion string, options ...PoolOption) *Pool {
 	life, end := context.WithCancel(context.Background())
 	p := &Pool{
 		http: h, self: newIdentity(clientVersion), userAgent: headerValue("gateway/" + clientVersion),
 		holds: map[string]int{}, life: life, endLife: end, ending: make(chan struct{}, maxEnding),
 		completed: func(string, []byte) bool { return false },
 	}
-	p.start(p.sweep)
+	for _, option := range options {
+		option(p)
+	}
+	p.start(func(life context.Context) { p.tasks.Loop(life, "sweep of sessions", p.sweep)() })
 	return p
 }
 
@@ -164,10 +170,10 @@ func (p *Pool) Close() {
 		sessions.SetLimit(maxEnding)
 		for _, v := range p.servers.Range {
 			for _, ss := range v.(*server).takeAll() {
-				sessions.Go(func() error {
+				sessions.Go(p.tasks.ErrFunc("end of a session", func() error {
 					ss.end(ctx)
 					return nil
-				})
+				}))
 			}
 		}
 		_ = sessions.Wait()
@@ -337,27 +343,6 @@ func (p *Pool) nextID() int64 { return p.ids.Add(1) }
 
 // nextListenID returns an id far from those of calls, which stay consecutive.
 func (p *Pool) nextListenID() int64 { return 1<<50 + p.listens.Add(1) }
-
-// start runs work that Close waits for; its context ends with the pool. It
-// reports false when the pool is closed.
-func (p *Pool) start(work func(context.Context)) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return false
-	}
-	p.work.Go(func() { work(p.life) })
-	return true
-}
-
-// background runs a short piece of work that nobody waits for.
-func (p *Pool) background(limit time.Duration, work func(context.Context)) {
-	p.start(func(life context.Context) {
-		ctx, cancel := context.WithTimeout(life, limit)
-		defer cancel()
-		work(ctx)
-	})
-}
 
 // end ends a session in the background.
 func (p *Pool) end(ss *session) {

@@ -48,7 +48,7 @@ func newConnector(p *Pool, t *Target, key sessionKey, known era, heard func(stri
 			return nil, err
 		}
 	}
-	c := &connector{poster: poster{http: p.http, place: t.place(), refused: t.Refused, filter: newCredentialFilter(t, address), instance: p.instance}, pool: p, target: t, key: key, heard: heard, callers: newAttribution(p, t, key)}
+	c := &connector{poster: poster{http: p.http, tasks: p.tasks, place: t.place(), refused: t.Refused, filter: newCredentialFilter(t, address), instance: p.instance}, pool: p, target: t, key: key, heard: heard, callers: newAttribution(p, t, key)}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, c.place.unavailable("has an unusable URL: it must begin with http:// or https:// and name a host")

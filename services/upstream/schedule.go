@@ -314,9 +314,16 @@ func (s *Syncer) Plan(ctx context.Context) error {
 // what those that were synced say on their own, until the context ends; then
 // it ends the syncs under way and waits for them. It runs once.
 func (s *Syncer) Run(ctx context.Context) {
+	defer s.finish()
+	s.pool.tasks.Loop(ctx, "syncs of upstreams", s.runPlanned)()
+}
+
+// runPlanned is the loop of Run.
+func (s *Syncer) runPlanned(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
-	defer s.finish()
+	defer cancel()
 	watches := newWatches(s)
 	defer watches.end()
 	slots := make(chan struct{}, syncParallel)
@@ -325,10 +332,10 @@ func (s *Syncer) Run(ctx context.Context) {
 		due, wait := s.schedule.take(syncParallel - len(slots))
 		for _, p := range due {
 			slots <- struct{}{}
-			running.Go(func() {
+			running.Go(s.pool.tasks.Func("planned sync", func() {
 				defer func() { <-slots; s.schedule.finished(p.serverID) }()
 				s.syncPlanned(ctx, p)
-			})
+			}))
 		}
 		timer := time.NewTimer(max(wait, time.Millisecond))
 		select {

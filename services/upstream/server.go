@@ -134,8 +134,10 @@ func (s *server) takeOff(ctx context.Context, t *Target, key sessionKey) (*fligh
 	started := s.pool.start(func(life context.Context) {
 		defer cancel()
 		defer context.AfterFunc(life, cancel)()
-		ss, kind, err := c.connect(ctx)
-		s.land(f, key, t, ss, era{url: t.URL, kind: kind}, err)
+		var ss *session
+		found := era{url: t.URL}
+		err := s.pool.tasks.Try("connect to an upstream", func() (err error) { ss, found.kind, err = c.connect(ctx); return err })
+		s.land(f, key, t, ss, found, err)
 	})
 	if !started {
 		cancel()

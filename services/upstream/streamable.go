@@ -62,7 +62,7 @@ func (s *streamable) roundTrip(ctx context.Context, x *exchange) (reply, http.He
 	}
 	r, open, err := s.answer(ctx, x, resp)
 	if open {
-		egress.CloseAfterRest(resp.Body)
+		egress.CloseAfterRest(s.tasks, resp.Body)
 	} else {
 		_ = resp.Body.Close()
 	}
@@ -268,10 +268,10 @@ func (s *streamable) receiveMessage(ctx context.Context, x *exchange, data []byt
 			return reply{}, false, ctx.Err()
 		}
 		header, asked := maps.Clone(by.header), m
-		go func() {
+		s.tasks.Go("reply to an upstream", func() {
 			defer func() { <-replies }()
 			s.answerServer(by.ctx, header, &asked, by.serve)
-		}()
+		})
 	}
 	return reply{}, false, nil
 }

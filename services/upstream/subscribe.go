@@ -175,7 +175,8 @@ func (s *server) settle(life context.Context, uri string) {
 	s.settling[uri] = true
 	var failed error = s.target.place().unavailable("agrees to watch a resource and forgets it at once")
 	for range maxSettleRounds {
-		settled, err := s.tellOf(life, uri)
+		var settled bool
+		err := s.pool.tasks.Try("resource subscription", func() (err error) { settled, err = s.tellOf(life, uri); return err })
 		if settled {
 			return // and another goroutine may have begun
 		}

@@ -87,16 +87,9 @@ func (s *Syncer) Sync(ctx context.Context, serverID string) (SyncResult, error) 
 // content with what another replica stored after unlessSince, if that is a time.
 func (s *Syncer) share(ctx context.Context, serverID string, unlessSince time.Time) (SyncResult, error) {
 	// The shared run outlives the caller who happened to start it.
-	run := s.flight.DoChan(serverID, func() (any, error) {
-		ctx, done, ok := s.begin(ctx, maxTurnWait+SyncTimeout)
-		if !ok {
-			return SyncResult{}, errEnding()
-		}
-		defer done()
-		began := time.Now()
-		result, err := s.syncAlone(ctx, serverID, unlessSince)
-		result.began = began
-		return result, err
+	run := s.flight.DoChan(serverID, func() (out any, err error) {
+		err = s.pool.tasks.Try("sync", func() (err error) { out, err = s.lead(ctx, serverID, unlessSince); return err })
+		return out, err
 	})
 	select {
 	case r := <-run:
@@ -105,6 +98,19 @@ func (s *Syncer) share(ctx context.Context, serverID string, unlessSince time.Ti
 	case <-ctx.Done():
 		return SyncResult{}, ctx.Err()
 	}
+}
+
+// lead runs the sync that callers share.
+func (s *Syncer) lead(ctx context.Context, serverID string, unlessSince time.Time) (SyncResult, error) {
+	ctx, done, ok := s.begin(ctx, maxTurnWait+SyncTimeout)
+	if !ok {
+		return SyncResult{}, errEnding()
+	}
+	defer done()
+	began := time.Now()
+	result, err := s.syncAlone(ctx, serverID, unlessSince)
+	result.began = began
+	return result, err
 }
 
 // begin returns the context of a run of at most the length, which Run waits for
@@ -218,7 +224,13 @@ func (s *Syncer) listOffers(ctx context.Context, t *Target) (offers map[models.L
 	lists := make([]list, len(kinds))
 	var reading sync.WaitGroup
 	for i, kind := range kinds {
-		reading.Go(func() { lists[i].listings, lists[i].warnings, lists[i].err = s.pool.ListOffers(ctx, t, kind) })
+		l := &lists[i]
+		reading.Go(s.pool.tasks.Func("list of offers", func() {
+			l.err = s.pool.tasks.Try("list of offers", func() (err error) {
+				l.listings, l.warnings, err = s.pool.ListOffers(ctx, t, kind)
+				return err
+			})
+		}))
 	}
 	reading.Wait()
 	offers = map[models.ListingKind][]models.Listing{}

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 
+	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
 )
@@ -57,6 +58,7 @@ type reply struct {
 // poster sends JSON-RPC messages by HTTP POST to one URL.
 type poster struct {
 	http   *http.Client
+	tasks  *background.Tasks
 	place  place
 	url    *url.URL
 	filter *credentialFilter

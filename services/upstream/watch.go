@@ -123,8 +123,14 @@ func (w *watches) begin(ctx context.Context, server *models.Server) *serverWatch
 	ctx, cancel := context.WithCancel(ctx)
 	watch := &serverWatch{server: server, cancel: cancel, over: make(chan struct{})}
 	s := w.syncer
-	w.ending.Go(func() {
+	w.ending.Go(s.pool.tasks.Func("watch of an upstream", func() {
 		defer cancel()
+		defer func() {
+			close(watch.over)
+			if ctx.Err() == nil { // the server was dropped, though it may be back
+				s.schedule.announce(server.ID, soonDelay)
+			}
+		}()
 		opened := firstLook
 		s.pool.Watch(ctx, s.target(*server), func(e Event) {
 			s.heard(server.ID, e, opened)
@@ -132,11 +138,7 @@ func (w *watches) begin(ctx context.Context, server *models.Server) *serverWatch
 				opened = soonDelay
 			}
 		})
-		close(watch.over)
-		if ctx.Err() == nil { // the server was dropped, though it may be back
-			s.schedule.announce(server.ID, soonDelay)
-		}
-	})
+	}))
 	return watch
 }
 

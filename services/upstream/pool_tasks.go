@@ -1,0 +1,35 @@
+package upstream
+
+import (
+	"context"
+	"time"
+
+	"mcpgateway/services/background"
+)
+
+// PoolOption varies how a pool works.
+type PoolOption func(*Pool)
+
+// WithTasks makes tasks start the goroutines of the pool.
+func WithTasks(tasks *background.Tasks) PoolOption { return func(p *Pool) { p.tasks = tasks } }
+
+// start runs work that Close waits for; its context ends with the pool. It
+// reports false when the pool is closed.
+func (p *Pool) start(work func(context.Context)) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	p.work.Go(p.tasks.Func("upstream pool", func() { work(p.life) }))
+	return true
+}
+
+// background runs a short piece of work that nobody waits for.
+func (p *Pool) background(limit time.Duration, work func(context.Context)) {
+	p.start(func(life context.Context) {
+		ctx, cancel := context.WithTimeout(life, limit)
+		defer cancel()
+		work(ctx)
+	})
+}
