@@ -112,6 +112,11 @@ func repairResult(r *upstream.Response) ([]byte, error) {
 	if rawjson.Kind(o.Get("_meta")) == 'n' {
 		o.Delete("_meta")
 	}
+	structured := o.Get("structuredContent")
+	misplaced := structured != nil && rawjson.Kind(structured) != '{'
+	if !r.Stateless && !misplaced {
+		return o.Bytes(), nil
+	}
 	content, err := rawjson.Elements(o.Get("content"), rawjson.Lenient)
 	if err != nil {
 		content = nil
@@ -124,7 +129,7 @@ func repairResult(r *upstream.Response) ([]byte, error) {
 			}
 		}
 	}
-	if structured := o.Get("structuredContent"); structured != nil && rawjson.Kind(structured) != '{' {
+	if misplaced {
 		o.Delete("structuredContent")
 		if rawjson.Kind(structured) != 'n' { // null says as much as its absence
 			content, changed = append(content, textBlock(structured)), true
