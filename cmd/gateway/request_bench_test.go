@@ -25,6 +25,7 @@ type benchConn struct {
 	net.Conn
 	left    int
 	answers int
+	line    []byte // begun and not ended by the last write
 	over    chan struct{}
 }
 
@@ -37,10 +38,17 @@ func (c *benchConn) Read(p []byte) (int, error) {
 }
 
 func (c *benchConn) Write(p []byte) (int, error) {
-	if bytes.HasPrefix(p, []byte("HTTP/1.1 200 ")) {
-		c.answers++
+	for rest := p; ; {
+		line, after, ended := bytes.Cut(rest, []byte("\n"))
+		c.line = append(c.line, line...)
+		if !ended {
+			return len(p), nil
+		}
+		if bytes.HasPrefix(c.line, []byte("HTTP/1.1 200 ")) || bytes.HasPrefix(c.line, []byte("{}HTTP/1.1 200 ")) {
+			c.answers++
+		}
+		c.line, rest = c.line[:0], after
 	}
-	return len(p), nil
 }
 
 func (c *benchConn) Close() error {
