@@ -31,13 +31,17 @@ type Home struct {
 	env            []string
 }
 
-// NewHome makes a folder for a gateway with SQLite and otherwise default
-// settings, besides those in env.
+// connectionsPerAddress allows the load generator, which is one address, more
+// connections than the default.
+const connectionsPerAddress = "GATEWAY_MAX_CONNECTIONS_PER_ADDRESS=4096"
+
+// NewHome creates a folder for a gateway with SQLite, connectionsPerAddress,
+// the settings in env and otherwise defaults.
 func NewHome(binary, folder string, env ...string) (*Home, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
-	return &Home{binary: binary, folder: folder, env: append(stage.BareEnvironment(folder), env...)}, nil
+	return &Home{binary: binary, folder: folder, env: append(append(stage.BareEnvironment(folder), connectionsPerAddress), env...)}, nil
 }
 
 // Remove removes the folder, whose gateway has ended, with the database, which
