@@ -12,7 +12,7 @@ import (
 //go:embed css js vendor/htmx.min.js icon.svg icons.svg
 var files embed.FS
 
-// hashLength is how much of a file's SHA-256 stands in its address.
+// hashLength is the number of hex digits of a file's SHA-256 in its URL.
 const hashLength = 12
 
 // URL returns the address of a file of this folder, such as "css/app.css".

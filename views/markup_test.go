@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// allowed are the dynamic values of src attributes: the addresses of our own
-// scripts and what was checked.
+// allowed are the dynamic values of src attributes: the URLs of our
+// scripts and checked values.
 var allowed = regexp.MustCompile(`^(scripts\.(App|HTMX)|safeIconURL\(\w+\))$`)
 
 // TestMarkupKeepsToTheContentSecurityPolicy reads every page: templ escapes
-// what stands in src, hx-* and style, but does not judge it.
+// the values of src, hx-* and style, but does not validate them.
 func TestMarkupKeepsToTheContentSecurityPolicy(t *testing.T) {
 	var (
 		dynamic = regexp.MustCompile(`(?:^|\s)(src|srcset|srcdoc|hx-[a-z:-]+)=\{\s*([^}]*?)\s*\}`)

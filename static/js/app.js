@@ -21,7 +21,7 @@ const define = (name, connect) =>
     },
   );
 
-/** Tells those who cannot see it what has just happened. */
+/** Announces an event to screen readers. */
 function say(text) {
   let place = document.getElementById("said");
   if (!place) {
@@ -231,7 +231,7 @@ define("live-form", (element) => {
     }
     return false;
   };
-  /** Says of what went on that it was stopped, and leads to what is kept of the work. */
+  /** Shows that the work was stopped, and links to its stored outcome. */
   const stopped = async () => {
     show("Stopped", "warn");
     for (const step of steps.querySelectorAll("[data-open]")) {
@@ -241,10 +241,10 @@ define("live-form", (element) => {
     const at = kept;
     const answer = at && (await fetch(at));
     const link = answer?.status === 200 && draw(await answer.text());
-    // Meanwhile the next work may have begun.
+    // The next work may have started in the meantime.
     if (link && !work && at === kept) state.parentElement.append(link);
   };
-  /** Posts the form; whatever it answers but a stream is the page anew. */
+  /** Posts the form; any response other than a stream is the new page. */
   const run = async () => {
     const { signal } = work;
     kept = null;
@@ -414,7 +414,7 @@ define("hot-keys", (element) => {
   element.addEventListener("gone", () => document.removeEventListener("keydown", press));
 });
 
-// An answer that lacks the part to replace is another page, such as the one to
+// A response that lacks the part to replace is another page, such as the one to
 // sign in: it is shown as a page.
 document.addEventListener("htmx:after:request", (event) => {
   const { ctx } = event.detail;

@@ -305,7 +305,7 @@ func Account(p AccountProps) templ.Component {
 	})
 }
 
-// everywhere ends every session; it stands beside the list of them.
+// everywhere returns the control that ends every session.
 func (p AccountProps) everywhere() templ.Component {
 	return ui.Confirm(ui.ConfirmProps{
 		ID: "everywhere", Label: "Sign out everywhere", Title: "Sign out everywhere?", Icon: "log-out", Action: "/admin/account/sign-out-everywhere", CSRF: p.CSRF(), Small: true,

@@ -1,9 +1,9 @@
 package admin
 
-// passwordHint says what a password has to be.
+// passwordHint describes the rules for passwords.
 const passwordHint = "At least 12 characters. A few words in a row are easy to remember and hard to guess."
 
-// roleWords says what a role is called.
+// roleWords returns the label of a role.
 func roleWords(role string) string {
 	switch role {
 	case "admin":
@@ -16,7 +16,7 @@ func roleWords(role string) string {
 	return role
 }
 
-// roleMeans says what a role may do.
+// roleMeans describes the permissions of a role.
 func roleMeans(role string) string {
 	switch role {
 	case "admin":

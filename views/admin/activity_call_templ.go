@@ -33,7 +33,7 @@ type ActivityCallProps struct {
 	ResponseBytes int64
 	RequestID     string
 	SameURL       string           // of the calls of the same tool
-	Payload       *ActivityPayload // nil when it is not kept, or not for whoever looks
+	Payload       *ActivityPayload // nil when it is not stored, or not visible to the viewer
 	Recorded      bool             // what calls are about is kept, for administrators
 }
 

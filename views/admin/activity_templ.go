@@ -24,7 +24,7 @@ type ActivityProps struct {
 	// Period is in words, such as "the last hour".
 	Period  string
 	Search  ui.SearchProps
-	Failed  bool // the query cannot be read; nothing was looked for
+	Failed  bool // the query is invalid; nothing was searched
 	Any     bool // the project was called at all, as far as is kept
 	Filters bool // not all calls are asked for
 
@@ -33,7 +33,7 @@ type ActivityProps struct {
 	Servers []ActivityLatency
 
 	Rows    []ActivityRow
-	LiveURL string // empty on the pages behind the first
+	LiveURL string // empty on all pages but the first
 	Pager   ui.PagerProps
 	CSVURL  string
 	JSONURL string

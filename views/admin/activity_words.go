@@ -8,11 +8,11 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// shownLatencies is how many tools and servers have a row each, the most
+// shownLatencies is the maximum number of tools and of servers with a row, the most
 // called ones.
 const shownLatencies = 10
 
-// OutcomeState is how a call ended, in a word.
+// OutcomeState is the label and tone of a call's outcome.
 type OutcomeState struct {
 	Tone ui.Tone
 	Word string
@@ -32,8 +32,8 @@ func OutcomeOf(outcome, code string) OutcomeState {
 	case "", "UPSTREAM_TIMEOUT", "UPSTREAM_UNAVAILABLE", "UPSTREAM_INVALID_RESPONSE", "SEARCH_FAILED", "UNAVAILABLE", "INTERNAL":
 		return OutcomeState{ui.Bad, "No answer"}
 	}
-	// All other codes say that the server or the gateway would not do what it
-	// was asked for, and the client was told so.
+	// With all other codes the server or the gateway rejected the call and
+	// returned an error to the client.
 	return OutcomeState{ui.Warn, "Refused"}
 }
 
@@ -68,7 +68,7 @@ func share(part, all int) string {
 	return strconv.FormatFloat(percent, 'f', 0, 64) + "%"
 }
 
-// failureTone says how bad it is that so many calls failed.
+// failureTone returns the tone for a share of failed calls.
 func failureTone(failed, all int) ui.Tone {
 	switch {
 	case all == 0 || failed == 0:
@@ -137,7 +137,7 @@ func serverWords(alias string, builtin bool) string {
 	return ui.Clean(alias)
 }
 
-// failureWords says why a call failed and what to do.
+// failureWords returns the cause of a failed call and what to do about it.
 func failureWords(outcome, code string) string {
 	switch models.Outcome(outcome) {
 	case models.CallOK:

@@ -2,7 +2,7 @@ package admin
 
 import "mcpgateway/views/ui"
 
-// ArgKind says what the form of the Playground takes for an argument.
+// ArgKind is the kind of form control for an argument in the Playground.
 type ArgKind string
 
 // The kinds of arguments.
@@ -24,7 +24,7 @@ type ArgField struct {
 	Name     string // of the form's field
 	Label    string
 	Hint     string
-	Default  string // what the server says that it takes when nothing is sent
+	Default  string // the default that the tool's schema declares
 	Required bool
 	Options  []ui.Option
 	Item     ArgKind

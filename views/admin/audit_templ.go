@@ -26,7 +26,7 @@ type AuditProps struct {
 	Pager    ui.PagerProps
 }
 
-// AuditFilter is what was asked for, as typed.
+// AuditFilter is the filter as typed.
 type AuditFilter struct {
 	Actor, Action, Object, Project, Since string
 }

@@ -6,7 +6,7 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ActionWords says what an action is called, such as "Key created".
+// ActionWords returns the label of an action, such as "Key created".
 func ActionWords(action string) string {
 	words := strings.NewReplacer(".", " ", "_", " ").Replace(ui.Clean(action))
 	if words == "" {

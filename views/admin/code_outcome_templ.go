@@ -55,7 +55,7 @@ type CodeError struct {
 	Excerpt                    []CodeLine
 }
 
-// codeOutcome shows how a run ended.
+// codeOutcome renders the outcome of a run.
 func codeOutcome(o CodeOutcome) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -21,7 +21,7 @@ type CodeRunProps struct {
 	Project      layout.Project
 	On           bool // Code Mode is on in the project
 	Code, Input  string
-	Cleaned      bool // characters that nobody sees were taken out of Code
+	Cleaned      bool // invisible characters were removed from Code
 	DryRun       bool
 	Typecheck    string // "off", "warn" or "error"
 	CanTypecheck bool
@@ -194,7 +194,7 @@ func CodeRun(p CodeRunProps) templ.Component {
 	})
 }
 
-// CodeRunOutcome is how a run ended, below the form; url is where it is kept
+// CodeRunOutcome renders the outcome of a run below the form; url is the page of the stored run
 // and may be empty.
 func CodeRunOutcome(o CodeOutcome, url string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -251,7 +251,7 @@ func CodeRunOutcome(o CodeOutcome, url string) templ.Component {
 	})
 }
 
-// CodeRunFailed says why code did not run.
+// CodeRunFailed renders the reason why code did not run.
 func CodeRunFailed(problem string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -320,7 +320,7 @@ func CodeRunFailed(problem string) templ.Component {
 	})
 }
 
-// CodeStepCall is a call on the page of a run that goes on.
+// CodeStepCall renders a call of a run in progress.
 func CodeStepCall(call CodeCall, ended bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -350,7 +350,7 @@ func CodeStepCall(call CodeCall, ended bool) templ.Component {
 	})
 }
 
-// CodeStepLine is a line of the console on the page of a run that goes on.
+// CodeStepLine renders a console line of a run in progress.
 func CodeStepLine(ms int64, level, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -658,7 +658,7 @@ func codeStep(call CodeCall, ended bool) ui.LiveStepProps {
 	return p
 }
 
-// levelWord returns what is said of a line of the console beside its text.
+// levelWord returns the label of a console line's level.
 func levelWord(level string) string {
 	switch level {
 	case "warn":

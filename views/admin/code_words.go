@@ -106,7 +106,7 @@ func duration(ms int64) string {
 	return strconv.FormatFloat(float64(ms)/1000, 'f', 1, 64) + " s"
 }
 
-// effectTone and effectWords say what a call does to the world.
+// effectTone and effectWords describe the effect of a call: read or write.
 func effectTone(effect string) ui.Tone {
 	if effect == "read" {
 		return ui.Neutral
@@ -125,17 +125,17 @@ func effectWords(effect string) string {
 	}
 }
 
-// CodeLine is a line of code beside a mistake.
+// CodeLine is a line of code around an error.
 type CodeLine struct {
 	Number int
 	Text   string
 	Wrong  bool
 }
 
-// around is how many lines stand before and behind the wrong one.
+// around is the number of lines shown before and after the wrong one.
 const around = 3
 
-// maxExcerptLine is how much of a line is shown, in characters.
+// maxExcerptLine is the maximum length of a shown line, in characters.
 const maxExcerptLine = 200
 
 // Excerpt returns the lines around one of a code, which counts from 1; nothing

@@ -23,7 +23,7 @@ type ConnectProps struct {
 	Endpoint    string
 	Stream      string // of the older HTTP+SSE
 	Snippets    []ui.SnippetTab
-	Shared      []string // aliases of servers whose credentials anybody may use
+	Shared      []string // aliases of servers whose credentials every caller may use
 	Servers     int
 	Tools       int
 	Keys        int         // that can be used
@@ -37,10 +37,10 @@ type CheckStep struct {
 	MS     int64
 	Timed  bool
 	Reason string // of a step that failed, or what it found
-	URL    string // where it can be mended; may be empty
+	URL    string // of the page where it can be fixed; may be empty
 }
 
-// Connect says how clients connect to a project.
+// Connect renders how clients connect to a project.
 func Connect(p ConnectProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

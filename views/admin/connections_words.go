@@ -8,7 +8,7 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ConnectionState is how a connection stands, in a word.
+// ConnectionState is the label and tone of a connection's state.
 type ConnectionState struct {
 	Kind string
 	Tone ui.Tone
@@ -41,13 +41,13 @@ func ConnectionStateOf(kind string) ConnectionState {
 	return ConnectionState{kind, ui.Neutral, kind}
 }
 
-// Works reports whether calls of the server can be authorized at present.
+// Works reports whether calls of the server can currently be authorized.
 func (s ConnectionState) Works() bool {
 	return s.Kind == "connected" || s.Kind == "expiring" || s.Kind == "degraded"
 }
 
-// toDo says what a person has to do, or what the gateway does, about a
-// connection; "" when nothing is to do.
+// toDo returns what a user has to do about a connection, or what the gateway
+// does; "" when there is nothing to do.
 func (r ConnectionRow) toDo() string {
 	switch r.State.Kind {
 	case "not_connected":
@@ -84,7 +84,7 @@ func reauthWords(reason string) string {
 	return "The authorization ended or was withdrawn. Reconnect it."
 }
 
-// connectLabel is what the link is called that begins an authorization.
+// connectLabel returns the label of the link that starts an authorization.
 func (r ConnectionRow) connectLabel() string {
 	if r.ConnectedAt == nil {
 		return "Connect"
@@ -116,7 +116,7 @@ func span(d time.Duration) string {
 	return ui.Plural(int(d.Hours()/24), "day", "days")
 }
 
-// registrationWords says how the gateway is known at a provider.
+// registrationWords describes how the gateway is registered with a provider.
 func registrationWords(kind string) string {
 	switch kind {
 	case "dynamic":
@@ -129,7 +129,7 @@ func registrationWords(kind string) string {
 	return "Not known yet"
 }
 
-// eventWords says what an entry of the audit log about a connection means.
+// eventWords describes an audit log entry about a connection.
 func eventWords(action string) string {
 	words := map[string]string{
 		"connection.started": "Connecting began", "connection.connected": "Connected", "connection.disconnected": "Disconnected",

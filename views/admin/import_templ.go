@@ -26,8 +26,8 @@ type ImportProps struct {
 	Plan     *ImportPlan
 }
 
-// ImportPlan is what an import would do. Sealed holds the file, so that nobody
-// can read the secrets in it.
+// ImportPlan is what an import would change. Sealed is the encrypted file,
+// because it may contain secrets.
 type ImportPlan struct {
 	Changes  []ImportChange
 	Warnings []string

@@ -6,7 +6,7 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// soon is how long before its end a key is marked.
+// soon is the time before its expiry from which a key is marked.
 const soon = 7 * 24 * time.Hour
 
 func keysURL(slug string) string { return projectURL(slug) + "/keys" }
@@ -46,7 +46,7 @@ func graceOptions() []ui.Option {
 	return []ui.Option{{Value: "0s", Label: "Revoke now"}, {Value: "1h", Label: "Keep for 1 hour"}, {Value: "24h", Label: "Keep for 24 hours"}, {Value: "168h", Label: "Keep for 7 days"}}
 }
 
-// keysUnused says who may use a project whose authMode is not api_key.
+// keysUnused describes who may use a project whose authMode is not api_key.
 func keysUnused(mode string) string {
 	if mode == "none" {
 		return "Anyone may use it without one."
@@ -54,7 +54,7 @@ func keysUnused(mode string) string {
 	return "People sign in instead."
 }
 
-// within says how long it is until something happens.
+// within returns the time until an event, in words.
 func within(d time.Duration) string {
 	switch {
 	case d < time.Hour:

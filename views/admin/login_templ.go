@@ -13,10 +13,10 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// LoginProps are what somebody who signs in has entered so far.
+// LoginProps are the values entered on the sign-in page.
 type LoginProps struct {
 	layout.Frame
-	Next        string // the page to go on to
+	Next        string // the page to show after sign-in
 	Form        string // the token of the form that is carried out after this; may be empty
 	Email       string
 	Provider    string // what the identity provider is called; empty without one
@@ -24,7 +24,7 @@ type LoginProps struct {
 	Errors      map[string]string // by the names of fields
 }
 
-// Login lets people sign in.
+// Login renders the sign-in page.
 func Login(p LoginProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

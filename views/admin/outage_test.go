@@ -16,7 +16,7 @@ var (
 	spaces = regexp.MustCompile(`\s+`)
 )
 
-func TestPagesTellWhyAndUntilWhenCallsAreKeptAway(t *testing.T) {
+func TestPagesShowPausedCalls(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
 		next time.Time

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "mcpgateway/views/ui"
 
-// adminsOnly stands where viewers would find a form.
+// adminsOnly replaces a form on the pages of viewers.
 func adminsOnly(what string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -58,8 +58,8 @@ func adminsOnly(what string) templ.Component {
 	})
 }
 
-// understoodField has people confirm what credentials in a project mean that
-// anybody may use.
+// understoodField is the confirmation that every caller of a project without
+// authentication may use its credentials.
 func understoodField(id string, checked bool, problem string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

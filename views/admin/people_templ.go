@@ -15,17 +15,17 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// PeopleProps are everybody with an account.
+// PeopleProps lists the users.
 type PeopleProps struct {
 	layout.Frame
 	Now    time.Time
 	Query  string
 	People []PersonRow
 	Found  int // how many the query fits; the first of them are People
-	Total  int // of everybody, whatever the query
+	Total  int // of all users, whatever the query
 }
 
-// PersonRow is somebody with an account.
+// PersonRow is a user in the list.
 type PersonRow struct {
 	ID          string
 	Email       string
@@ -38,7 +38,7 @@ type PersonRow struct {
 	LastLoginAt *time.Time
 }
 
-// People lists everybody with an account.
+// People renders the list of users.
 func People(p PeopleProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -334,15 +334,15 @@ func personState(disabled bool) templ.Component {
 	})
 }
 
-// PersonNewProps are what was entered about somebody new.
+// PersonNewProps are the values entered for a new user.
 type PersonNewProps struct {
 	layout.Frame
 	Email, Name, Role string
-	Provider          bool // somebody without a password can sign in
+	Provider          bool // users without a password can sign in
 	Errors            map[string]string
 }
 
-// PersonNew adds somebody.
+// PersonNew renders the form that adds a user.
 func PersonNew(p PersonNewProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -811,7 +811,7 @@ func roleOptions() []ui.Option {
 	return options
 }
 
-// shown says how many of all are shown.
+// shown describes how many of all users are shown.
 func (p PeopleProps) shown() string {
 	switch {
 	case len(p.People) < p.Found:

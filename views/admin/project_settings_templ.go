@@ -21,11 +21,11 @@ type ProjectSettingsProps struct {
 	Form    ProjectForm // as it was typed
 	Errors  map[string]string
 	Seen    string // marks what is stored
-	// Shared are the servers whose credentials anybody could use if nobody
-	// were asked who they are.
+	// Shared are the servers whose credentials every caller could use without
+	// authentication.
 	Shared      []string
 	Members     []Member
-	Others      []ui.Option // people who are no members, by id
+	Others      []ui.Option // users who are not members, by id
 	Servers     int
 	Keys        int
 	DeleteError string
@@ -39,7 +39,7 @@ type ProjectForm struct {
 	RecordPayloads                                         bool
 }
 
-// Member is somebody whom a project names as its own.
+// Member is a user who is a member of a project.
 type Member struct{ ID, Name, Email string }
 
 // ProjectSettings are the settings of a project.

@@ -32,7 +32,7 @@ type ProjectsProps struct {
 type ProjectRow struct {
 	Slug, Name string
 	AuthMode   string
-	Shared     bool // anybody may use stored credentials
+	Shared     bool // every caller may use stored credentials
 	Servers    int
 	State      ServerState // the worst of its servers
 	Tools      int

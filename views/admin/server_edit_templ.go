@@ -22,7 +22,7 @@ type ServerEditProps struct {
 	Project layout.Project
 	ID      string
 	Called  string // the alias as it is stored
-	Open    bool   // anybody may use the project
+	Open    bool   // the project requires no authentication
 
 	Seen, CredentialsSeen string // mark what is stored
 
@@ -395,7 +395,7 @@ func ServerEdit(p ServerEditProps) templ.Component {
 	})
 }
 
-// kept is what stands in an empty field for a secret that is stored.
+// kept returns the placeholder of an empty field whose secret is stored.
 func kept(stored bool, reference string) string {
 	switch {
 	case reference != "":

@@ -15,8 +15,8 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ServerNewProps are where a new server comes from: the catalog or what
-// somebody pastes.
+// ServerNewProps are the sources of a new server: the catalog or a pasted
+// configuration.
 type ServerNewProps struct {
 	layout.Frame
 	Project    layout.Project
@@ -413,7 +413,7 @@ type ServerConnectProps struct {
 	Added  []AddedServer // by the attempt before, which left the drafts
 	Failed string        // names the drafts that it left
 
-	Open            bool // anybody may use the project
+	Open            bool // the project requires no authentication
 	Understood      bool // what credentials mean then
 	UnderstoodError string
 }

@@ -6,7 +6,7 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ServerState is how a server is, in a word.
+// ServerState is the label and tone of a server's state.
 type ServerState struct {
 	Kind string // one of the States
 	Tone ui.Tone
@@ -56,7 +56,7 @@ func States() []ServerState {
 	return all
 }
 
-// authWords says who may use an endpoint, by its authMode.
+// authWords describes who may use an endpoint, by its authMode.
 func authWords(mode string) string {
 	switch mode {
 	case "none":
@@ -77,7 +77,7 @@ func sentence(s string) string {
 	return ended(strings.ToUpper(string(r[0])) + string(r[1:]))
 }
 
-// ended returns a text with a full stop, if it has no end of its own.
+// ended returns s with a full stop unless it ends with punctuation.
 func ended(s string) string {
 	if !strings.HasSuffix(s, ".") && !strings.HasSuffix(s, "?") && !strings.HasSuffix(s, "…") {
 		s += "."
@@ -86,8 +86,8 @@ func ended(s string) string {
 }
 
 // fieldErrors returns the messages of a refused form for its summary. Each
-// name is looked up as a field with the id prefix + name. Other names stand
-// before what is wrong with them as they are written.
+// name is looked up as a field with the id prefix + name. Messages of other
+// names begin with the name.
 func fieldErrors(prefix string, fields map[string]string, order ...string) []ui.FieldError {
 	var all []ui.FieldError
 	seen := map[string]bool{}

@@ -622,7 +622,7 @@ func (p ServerProps) facts() []ui.Fact {
 	return facts
 }
 
-// credentials says what calls carry, never a secret.
+// credentials describes what calls carry, without secrets.
 func (d ServerDetail) credentials() string {
 	var parts []string
 	switch {

@@ -42,7 +42,7 @@ type ServerRow struct {
 	Outage         *Outage    // nil while calls are sent to it
 }
 
-// Outage says that calls are kept away from a server.
+// Outage describes why and since when calls of a server are paused.
 type Outage struct {
 	Since, NextProbe time.Time // the latter zero when the next call is tried
 	Reason           string
@@ -382,8 +382,8 @@ func serversTable(p ServersProps) templ.Component {
 	})
 }
 
-// outageTimes says since when calls are kept away from a server, and when one is
-// sent again.
+// outageTimes renders since when calls of a server are paused, and when the
+// next one is sent.
 func outageTimes(now time.Time, o *Outage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -18,7 +18,7 @@ import (
 type SettingsProps struct {
 	layout.Frame
 	Groups []SettingsGroup
-	Fresh  bool   // this process has heard of every change lately
+	Fresh  bool   // this process has received all recent changes
 	Since  string // when it did, in words
 }
 

@@ -303,7 +303,7 @@ func Tool(p ToolProps) templ.Component {
 	})
 }
 
-// changedSince says what the definition is compared with.
+// changedSince describes what the definition is compared with.
 func (p ToolProps) changedSince() string {
 	if p.Approvable {
 		return "Beside the definition that was approved, or the first one seen."

@@ -8,7 +8,7 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ToolState is whether clients see a tool, and why not.
+// ToolState is the label and tone of a tool's visibility to clients.
 type ToolState struct {
 	Kind       string // one of ToolStates
 	Tone       ui.Tone
@@ -50,7 +50,7 @@ const (
 	tooLongName = 128
 )
 
-// LongNameWords says what is wrong with the length of a tool's name, or "".
+// LongNameWords describes the problem with the length of a tool's name, or returns "".
 func LongNameWords(name string) string {
 	switch n := len(name); {
 	case n > tooLongName:

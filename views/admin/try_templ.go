@@ -25,7 +25,7 @@ type TryProps struct {
 	Result  *TryResult // nil before the first call
 }
 
-// TryResult is how a call ended.
+// TryResult is the outcome of a call.
 type TryResult struct {
 	OK         bool
 	Word       string // "OK", "Tool error" or "Failed"
@@ -52,7 +52,7 @@ type TryBlock struct {
 	Text  string
 	Image string // as a data URL
 	Note  string // type, size, address; may be empty
-	Cut   bool   // the text goes on
+	Cut   bool   // the text is truncated
 }
 
 // try is the Playground.
@@ -688,7 +688,7 @@ func argumentRows(fields []ArgField) templ.Component {
 	})
 }
 
-// TryStep is a step of a call that goes on.
+// TryStep renders a step of a call in progress.
 func TryStep(step TryProgress) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -718,7 +718,7 @@ func TryStep(step TryProgress) templ.Component {
 	})
 }
 
-// TryOutcome is how a call ended.
+// TryOutcome renders the outcome of a call.
 func TryOutcome(r TryResult) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -1,4 +1,4 @@
 // Package install writes what a person pastes into an MCP client to use a
 // server: one snippet per client, with links that open an editor where it has
-// them. A secret never stands in a link; snippets name it by a placeholder.
+// them. Links never contain a secret; snippets use a placeholder.
 package install

@@ -46,7 +46,7 @@ func (l Local) command() []string {
 	case "oci":
 		command := []string{"docker", "run", "-i", "--rm"}
 		for _, name := range l.Secrets {
-			// Without a value, docker hands on what the environment holds.
+			// Without a value, docker copies the variable from its environment.
 			command = append(command, "-e", name)
 		}
 		return append(command, l.Package)

@@ -15,7 +15,7 @@ type Remote struct {
 	SSE   bool   // it speaks the older HTTP+SSE only
 	Key   string // what the client sends to be let in, such as "Bearer API_KEY"; empty: nothing
 	In    string // the header that carries the key; Authorization unless it is set
-	OAuth bool   // the client signs in by itself
+	OAuth bool   // the client starts the sign-in
 }
 
 // Tabs returns the snippets of the clients for the server, each with where it
@@ -25,7 +25,7 @@ func (r Remote) Tabs() []ui.SnippetTab {
 		{Label: "Claude Code", Text: r.claudeCode(), Note: r.claudeCodeNote()},
 		{Label: "Claude Desktop, claude.ai", Text: r.URL, Note: r.connectorNote()},
 		{Label: "Cursor", Text: servers("mcpServers", r.Name, r.cursor()), Note: "In ~/.cursor/mcp.json." + r.keyNote(), LinkLabel: "Add to Cursor", LinkURL: r.cursorLink()},
-		{Label: "VS Code", Text: r.visualStudioCode(), Note: "In .vscode/mcp.json." + r.askNote(), LinkLabel: "Add to VS Code", LinkURL: r.visualStudioCodeLink()},
+		{Label: "VS Code", Text: r.visualStudioCode(), Note: "In .vscode/mcp.json." + r.inputNote(), LinkLabel: "Add to VS Code", LinkURL: r.visualStudioCodeLink()},
 		{Label: "Windsurf", Text: servers("mcpServers", r.Name, object{{"serverUrl", r.URL}}.with(r.headers())), Note: "In ~/.codeium/windsurf/mcp_config.json." + r.keyNote()},
 		{Label: "Gemini CLI", Text: servers("mcpServers", r.Name, object{{r.pick("url", "httpUrl"), r.URL}}.with(r.headers())), Note: "In ~/.gemini/settings.json." + r.keyNote()},
 		{Label: "Cline", Text: servers("mcpServers", r.Name, object{{"url", r.URL}, {"type", r.pick("sse", "streamableHttp")}}.with(r.headers())), Note: "In cline_mcp_settings.json." + r.keyNote()},
@@ -57,7 +57,7 @@ func (r Remote) headers() object {
 	return object{{"headers", object{{r.header(), r.Key}}}}
 }
 
-// keyNote says what to put in the placeholder's place.
+// keyNote describes the value that replaces the placeholder.
 func (r Remote) keyNote() string {
 	switch {
 	case r.Key != "":
@@ -68,7 +68,7 @@ func (r Remote) keyNote() string {
 	return ""
 }
 
-func (r Remote) askNote() string {
+func (r Remote) inputNote() string {
 	if r.Key != "" {
 		return " The editor asks for the key and keeps it."
 	}
@@ -100,8 +100,8 @@ func (r Remote) connectorNote() string {
 
 func (r Remote) cursor() object { return object{{"url", r.URL}}.with(r.headers()) }
 
-// cursorLink carries the address only: whoever the link is shown to could read
-// a key in it.
+// cursorLink contains only the URL: a key in a link would be visible to
+// everyone who sees the link.
 func (r Remote) cursorLink() string {
 	config := base64.StdEncoding.EncodeToString([]byte(line(object{{"url", r.URL}})))
 	return "cursor://anysphere.cursor-deeplink/mcp/install?name=" + escape(r.Name) + "&config=" + escape(config)
@@ -112,7 +112,7 @@ func (r Remote) visualStudioCode() string {
 	if r.Key == "" {
 		return text(object{{"servers", object{{r.Name, server}}}})
 	}
-	// The editor asks for what stands in ${input:…} and never writes it into the file.
+	// The editor prompts for ${input:…} and does not write the value to the file.
 	asked := object{{"headers", object{{r.header(), strings.Replace(r.Key, "API_KEY", "${input:key}", 1)}}}}
 	return text(object{
 		{"inputs", []any{object{{"type", "promptString"}, {"id", "key"}, {"description", "Key for " + r.Name}, {"password", true}}}},

@@ -14,7 +14,7 @@ type member struct {
 	value any
 }
 
-// with returns the object with further members behind its own.
+// with returns the object with more members appended.
 func (o object) with(more object) object { return append(o[:len(o):len(o)], more...) }
 
 // MarshalJSON writes the members in their order.
@@ -59,8 +59,8 @@ func servers(key, name string, server object) string {
 // quoted returns s as a JSON string, which is a TOML string too.
 func quoted(s string) string { return encoded(s, "") }
 
-// word returns s as one word of a POSIX shell. What a catalog says must not
-// become another command when somebody pastes the line.
+// word returns s as one word of a POSIX shell. Text from a catalog must not
+// become another command when a user pastes the line.
 func word(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@%+,=", r)
@@ -98,8 +98,8 @@ func EnvironmentName(name string) string {
 	}, name) + "_TOKEN"
 }
 
-// Declaration returns the server as it stands in a file that the gateway
-// applies. token is the name of the environment variable with its key.
+// Declaration returns the server in the format of a file for gateway apply.
+// token is the name of the environment variable with its key.
 func (r Remote) Declaration(token string) string {
 	server := object{{"url", r.URL}}
 	if r.SSE {

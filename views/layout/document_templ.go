@@ -8,8 +8,8 @@ package layout
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// htmxConfig keeps htmx within the content security policy and lets the
-// browser itself go back in its history.
+// htmxConfig restricts htmx to the content security policy and leaves history
+// navigation to the browser.
 const htmxConfig = `{"includeIndicatorCSS":false,"history":"reload"}`
 
 // document is the page around a body.
@@ -216,7 +216,7 @@ func skip() templ.Component {
 	})
 }
 
-// content is the page itself: what was done last stands above it.
+// content is the page, after the toast of the last action.
 func content(f Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -397,7 +397,7 @@ func toast(f Frame) templ.Component {
 	})
 }
 
-// Toast says what an action did.
+// Toast reports the result of an action.
 func Toast(tone, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -7,21 +7,21 @@ import (
 	"github.com/a-h/templ"
 )
 
-// Frame is what Shell and Page need of every page. Props of pages embed it.
+// Frame holds what Shell and Page need for every page. Props of pages embed it.
 type Frame struct {
 	Assets       Assets
 	Title        string          // of the window, without the product's name
 	Description  string          // for search engines; may be empty
 	CanonicalURL string          // absolute; may be empty
 	Head         templ.Component // further elements of the head; may be nil
-	Person       *Person         // nil: nobody is signed in
+	Person       *Person         // nil when no user is signed in
 	Section      Section
 	Banners      []Banner
 	Flash        *Flash // the result of the last action; may be nil
 }
 
-// CSRF returns the token for the forms of the page; it is empty when nobody
-// is signed in.
+// CSRF returns the token for the forms of the page; it is empty when no
+// user is signed in.
 func (f Frame) CSRF() string {
 	if f.Person == nil {
 		return ""
@@ -40,7 +40,7 @@ const (
 	RoleMember = "member"
 )
 
-// Person is who is signed in.
+// Person is the signed-in user.
 type Person struct {
 	Name  string // may be empty
 	Email string

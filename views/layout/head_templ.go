@@ -78,9 +78,9 @@ func OpenGraph(title, description, url string) templ.Component {
 	})
 }
 
-// JSONLD is data for search engines. It is no script: browsers do not run it,
-// and the content security policy lets it be. The value is encoded as JSON in
-// which no character can end the element.
+// JSONLD is data for search engines. Browsers do not run it, and the content
+// security policy allows it. The value is encoded as JSON in which no character
+// can end the element.
 func JSONLD(value any) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -8,8 +8,8 @@ package layout
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// Icon draws a symbol of the sprite, as tall as the text. It is decoration:
-// the name of what it stands for is in the text or the label beside it.
+// Icon draws a symbol of the sprite, as tall as the text. It is decorative:
+// the adjacent text or label has the meaning.
 func Icon(name string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -57,7 +57,7 @@ func TestDataForSearchEnginesCannotEndItsElement(t *testing.T) {
 	}
 }
 
-func TestTheFrameKnowsWhoIsSignedIn(t *testing.T) {
+func TestFrameShowsSignedInUser(t *testing.T) {
 	for _, tc := range []struct {
 		person         *layout.Person
 		csrf           string

@@ -13,7 +13,7 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ConsentProps are what the person is asked.
+// ConsentProps describe the request for consent.
 type ConsentProps struct {
 	layout.Frame
 	ClientName   string // as the client calls itself; may be empty
@@ -34,7 +34,7 @@ type ProjectChoice struct {
 	Tools          int
 }
 
-// Consent asks a person whether a client may use a project in their name.
+// Consent renders the request of a client to use a project on behalf of the user.
 func Consent(p ConsentProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -360,7 +360,7 @@ func (c ProjectChoice) title() string {
 	return c.Name
 }
 
-// words says what a scope means.
+// words describes a scope.
 func words(scope string) string {
 	switch scope {
 	case "mcp:read":

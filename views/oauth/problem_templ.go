@@ -13,15 +13,15 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// ProblemProps say why a client cannot be let in.
+// ProblemProps describe why a client is rejected.
 type ProblemProps struct {
 	layout.Frame
 	Message   string
 	RequestID string
 }
 
-// Problem says what is wrong with a client's request, to the person whose
-// browser brought it.
+// Problem renders the error in a client's authorization request for the user
+// whose browser sent it.
 func Problem(p ProblemProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "mcpgateway/views/layout"
 
-// HeadProps are what a page tells search engines and other sites.
+// HeadProps are the metadata of a page for search engines and other sites.
 type HeadProps struct {
 	Title       string
 	Description string

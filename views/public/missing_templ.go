@@ -13,7 +13,7 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// MissingProps are what stands where an entry of the catalog is not.
+// MissingProps describe a catalog entry that does not exist.
 type MissingProps struct {
 	layout.Frame
 	What      string    // that was asked for
@@ -23,7 +23,7 @@ type MissingProps struct {
 	RequestID string
 }
 
-// Missing says that an entry is not there and names those that are like it.
+// Missing reports that an entry does not exist and lists similar ones.
 func Missing(p MissingProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

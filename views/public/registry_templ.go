@@ -22,7 +22,7 @@ type RegistryProps struct {
 	Count   string // what is shown of how much, such as "1–24 of 495"
 	Notices []Notice
 	Pager   ui.PagerProps
-	Failed  bool // the query cannot be read
+	Failed  bool // the query is invalid
 }
 
 // Notice is a sentence about the list.

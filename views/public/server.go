@@ -21,12 +21,12 @@ func Servers(entries []*models.CatalogEntry) []Server {
 	return list
 }
 
-// Path is where the server's page is.
+// Path returns the path of the server's page.
 func (s Server) Path() string {
 	return "/registry/" + url.PathEscape(s.PublisherName) + "/" + url.PathEscape(s.ServerName)
 }
 
-// Title is what people call the server.
+// Title returns the display name of the server.
 func (s Server) Title() string {
 	if title := strings.TrimSpace(ui.Clean(s.ServerTitle)); title != "" {
 		return title
@@ -34,7 +34,7 @@ func (s Server) Title() string {
 	return s.ServerName
 }
 
-// Publisher is what people call who publishes it.
+// Publisher returns the display name of the publisher.
 func (s Server) Publisher() string {
 	if title := strings.TrimSpace(ui.Clean(s.PublisherTitle)); title != "" {
 		return title

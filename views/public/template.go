@@ -21,7 +21,7 @@ func Templates(rows []*models.CatalogTemplate) []Template {
 	return list
 }
 
-// Path is where the template's page is.
+// Path returns the path of the template's page.
 func (t Template) Path() string { return "/templates/" + url.PathEscape(t.Slug) }
 
 func (t Template) title() string { return ui.Clean(t.Title) }

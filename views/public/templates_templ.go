@@ -21,7 +21,7 @@ type TemplatesProps struct {
 	Count     string
 	Notices   []Notice
 	Pager     ui.PagerProps
-	Failed    bool // the query cannot be read
+	Failed    bool // the query is invalid
 }
 
 // TemplateList lists the templates that a query finds.

@@ -250,7 +250,7 @@ type LinkProps struct {
 	Kind     Kind
 	Small    bool
 	IconOnly bool
-	External bool // leads away from the gateway: opens without telling where it came from
+	External bool // leads away from the gateway: opens without a referrer
 	Attrs    templ.Attributes
 }
 

@@ -23,11 +23,11 @@ type Point struct {
 // SparkProps describe a small line without axes.
 type SparkProps struct {
 	Title  string
-	Unit   string // behind each value; may be empty
+	Unit   string // after each value; may be empty
 	Points []Point
 }
 
-// Spark is a small line that shows how a number moved; the values stand in a
+// Spark is a small line that shows how a number moved; the values are in a
 // table below it that unfolds.
 func Spark(p SparkProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -115,7 +115,7 @@ type Line struct {
 type ChartProps struct {
 	Title  string
 	ID     string // unique on the page
-	Unit   string // behind each value; may be empty
+	Unit   string // after each value; may be empty
 	Labels []string
 	Lines  []Line
 }
@@ -529,7 +529,7 @@ func labels(points []Point) []string {
 	return list
 }
 
-// colors is how many lines of a chart can be told apart.
+// colors is the number of distinguishable lines in a chart.
 const colors = 4
 
 func color(i int) string { return "c" + strconv.Itoa(i%colors) }

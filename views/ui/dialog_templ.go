@@ -14,7 +14,7 @@ import "regexp"
 type DialogProps struct {
 	ID    string // unique on the page
 	Label string // of the button
-	Title string // of what opens
+	Title string // of the dialog
 	Icon  string // of the button; may be empty
 	Kind  Kind
 	Small bool
@@ -180,7 +180,7 @@ type ConfirmProps struct {
 	Careful  bool   // it changes secrets: the script asks first for a confirmation that is due
 }
 
-// Confirm asks before something is destroyed and says what stops working. Its
+// Confirm requires a confirmation before something is destroyed and lists what stops working. Its
 // children are further fields of the form.
 func Confirm(p ConfirmProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

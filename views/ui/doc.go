@@ -1,3 +1,3 @@
 // Package ui holds the parts that pages are made of. Strings are escaped,
-// addresses are checked, and nothing needs scripts or styles of its own.
+// addresses are checked, and no part needs extra scripts or styles.
 package ui

@@ -133,8 +133,8 @@ func ErrorPage(frame layout.Frame, status int, message, requestID string) templ.
 	})
 }
 
-// toneOf returns the colour of a status: what the visitor can mend is a
-// warning, what only the operator can mend is bad.
+// toneOf returns the colour of a status: what the visitor can fix is a
+// warning, what only the operator can fix is bad.
 func toneOf(status int) Tone {
 	if status >= http.StatusInternalServerError {
 		return Bad

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "strconv"
 
-// FieldKind says what a field takes.
+// FieldKind is the kind of control of a field.
 type FieldKind string
 
 // The kinds of fields.
@@ -37,7 +37,7 @@ type FieldProps struct {
 	ID           string // "f-" and the name unless it is set
 	Label        string
 	Value        string // of a switch or a box: what is sent when it is on, "on" unless it is set
-	Hint         string // stands below the label; may be empty
+	Hint         string // shown below the label; may be empty
 	Error        string // why the value was refused; may be empty
 	Placeholder  string
 	Autocomplete string // the browser's name for what is asked; "off" unless it is set
@@ -466,7 +466,7 @@ func control(p FieldProps) templ.Component {
 	})
 }
 
-// box is a switch or a check box: the label stands beside it.
+// box is a switch or a check box, followed by its label.
 func box(p FieldProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -14,7 +14,7 @@ type PageHeadProps struct {
 	Lead      string // a sentence below it; may be empty
 	BackLabel string // with BackURL, where the page belongs; may be empty
 	BackURL   string
-	Badges    templ.Component // beside the title; may be nil
+	Badges    templ.Component // next to the title; may be nil
 }
 
 // PageHead is the heading of a page, its only h1. Its children are the buttons
@@ -151,7 +151,7 @@ type CardProps struct {
 	Actions templ.Component // buttons at the end of the title; may be nil
 }
 
-// Card is a part of a page under a heading of its own.
+// Card is a part of a page with its own heading.
 func Card(p CardProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -409,7 +409,7 @@ func Notice(tone Tone, title string) templ.Component {
 	})
 }
 
-// EmptyProps describe what stands where nothing is yet.
+// EmptyProps describe an empty state.
 type EmptyProps struct {
 	Icon        string // may be empty
 	Title       string
@@ -418,8 +418,8 @@ type EmptyProps struct {
 	ActionURL   string
 }
 
-// Empty says that nothing is there and what to do next. Its children stand
-// below the next step.
+// Empty reports that there is nothing yet and names the next step. Its
+// children follow the next step.
 func Empty(p EmptyProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -505,8 +505,8 @@ func Empty(p EmptyProps) templ.Component {
 	})
 }
 
-// ErrorState stands where a part of a page could not be loaded: what went
-// wrong, the id under which the log knows it, and another try.
+// ErrorState replaces a part of a page that failed to load: the error, the id
+// of its log line, and a link to retry.
 func ErrorState(message, requestID, retryURL string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -594,7 +594,7 @@ func ErrorState(message, requestID, retryURL string) templ.Component {
 	})
 }
 
-// Skeleton stands for lines of text that are on their way.
+// Skeleton is the placeholder of text that is loading.
 func Skeleton(lines int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -634,7 +634,7 @@ func Skeleton(lines int) templ.Component {
 	})
 }
 
-// Steps says how far a task of several pages is; current counts from 1.
+// Steps shows the progress of a task of several pages; current counts from 1.
 func Steps(current int, labels ...string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

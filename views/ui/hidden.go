@@ -9,7 +9,7 @@ import (
 // Clean returns s as a page shows it: without control characters, without the
 // characters that turn the direction of text or have no width, and without tag
 // characters, which people cannot see and models can. Tabs and line feeds
-// stay. Bytes that are no UTF-8 become U+FFFD.
+// stay. Bytes that are not UTF-8 become U+FFFD.
 func Clean(s string) string {
 	s = strings.ToValidUTF8(s, "\ufffd")
 	if !Hidden(s) {
@@ -85,7 +85,7 @@ type part struct {
 	hidden bool
 }
 
-// maxReveal is how many code points of a text Raw takes apart.
+// maxReveal is the maximum number of code points that Raw splits.
 const maxReveal = 20_000
 
 // reveal splits s where characters are hidden and names them.

@@ -10,8 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "mcpgateway/views/layout"
 
-// Icon draws a symbol of static/icons.svg, as tall as the text beside it. It is
-// decoration; an unknown name draws nothing.
+// Icon draws a symbol of static/icons.svg, as tall as the adjacent text. It is
+// decorative; an unknown name draws nothing.
 func Icon(name string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

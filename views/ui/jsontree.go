@@ -11,7 +11,7 @@ const leftOut = "More is left out here"
 
 // ValueNodes returns a JSON value, such as the result of a tool, as the
 // branches of a Tree: names, values in the order they came in, and how many
-// items an array has. It returns nil for what is no JSON, is nested deeper
+// items an array has. It returns nil for text that is not JSON, is nested deeper
 // than 32 levels or larger than 1 MiB; of more than 2,000 values the rest is
 // left out.
 func ValueNodes(raw []byte) []Node {
@@ -56,8 +56,8 @@ func valueChildren(v jsonValue, level int) []Node {
 
 // SchemaNodes returns the properties of a JSON schema as the branches of a
 // Tree: type, limits, choices and default, nested where a property has
-// properties of its own. It returns nil for what is no JSON object, is nested
-// deeper than 32 levels or larger than 1 MiB.
+// properties. It returns nil for text that is not a JSON object, is nested deeper
+// than 32 levels or larger than 1 MiB.
 func SchemaNodes(raw []byte) []Node {
 	v, err := readJSON(raw)
 	if err != nil || v.kind != "object" {
@@ -133,8 +133,8 @@ func schemaType(v jsonValue) string {
 	return ""
 }
 
-// shownLimits are the keywords whose values stand behind the type, with the
-// words for them.
+// shownLimits are the keywords whose values are shown after the type, with
+// their labels.
 func shownLimits() [][2]string {
 	return [][2]string{
 		{"const", "always "}, {"default", "default "}, {"format", ""}, {"pattern", "pattern "},

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// What is read of a JSON text for a tree. More would help nobody who reads it.
+// Limits of a JSON text in a tree. More would not be readable.
 const (
 	maxTreeBytes = 1 << 20
 	maxTreeDepth = 32
@@ -50,7 +50,7 @@ func (v jsonValue) str(name string) string {
 	return ""
 }
 
-// inline returns the value as it stands in a line of text.
+// inline returns the value in one line of text.
 func (v jsonValue) inline() string {
 	switch v.kind {
 	case "string":

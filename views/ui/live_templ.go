@@ -10,18 +10,17 @@ import templruntime "github.com/a-h/templ/runtime"
 
 // LiveFormProps describe a form whose work takes a while.
 type LiveFormProps struct {
-	Part  string // the id of the part of the page that its answer replaces or adds to
-	Steps string // names the list of what happens meanwhile
+	Part  string // the id of the part of the page that the response replaces or extends
+	Steps string // the label of the list of steps
 	Stop  string // the words of the button that ends the work early
 }
 
-// LiveForm holds a form that is answered, where scripts run, by a stream of
-// what happens: events named step hold a LiveStep, the one named done the
-// outcome or the address to go on to. Ending the stream ends the work; where the
-// stream has a Content-Location, that then answers with a link to what is kept
-// of it, or with nothing. Without
-// JavaScript the form is posted as any other, and the page comes with the
-// outcome. What is marked with data-outcome goes when the work begins anew.
+// LiveForm contains a form whose response, with JavaScript, is an event stream:
+// events named step contain a LiveStep, the one named done the outcome or the
+// URL to open next. Closing the stream cancels the work; when the stream has a
+// Content-Location, that URL then returns a link to the stored outcome, or
+// nothing. Without JavaScript the form is posted normally, and the page contains
+// the outcome. Elements with data-outcome are removed when the work restarts.
 func LiveForm(p LiveFormProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -50,7 +49,7 @@ func LiveForm(p LiveFormProps) templ.Component {
 		var templ_7745c5c3_Var2 string
 		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(p.Part)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/live.templ`, Line: 18, Col: 44}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/live.templ`, Line: 17, Col: 44}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {
@@ -117,7 +116,7 @@ func LiveSteps(label string) templ.Component {
 		var templ_7745c5c3_Var4 string
 		templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(label)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/live.templ`, Line: 33, Col: 71}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/live.templ`, Line: 32, Col: 71}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 		if templ_7745c5c3_Err != nil {
@@ -139,7 +138,7 @@ func LiveSteps(label string) templ.Component {
 	})
 }
 
-// LiveStepProps describe one line of what happens.
+// LiveStepProps describe one step of the work.
 type LiveStepProps struct {
 	ID   string // a line with the same one is replaced; may be empty
 	Note string // when, or which
@@ -148,7 +147,7 @@ type LiveStepProps struct {
 	Word string // its state; may be empty
 	Tone Tone
 	Took string // may be empty
-	Open bool   // it goes on: where the work is stopped, so is this
+	Open bool   // in progress; stopped together with the work
 }
 
 // LiveStep is one line of a LiveForm.
@@ -185,7 +184,7 @@ func LiveStep(p LiveStepProps) templ.Component {
 			var templ_7745c5c3_Var6 string
 			templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(p.ID)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/live.templ`, Line: 55, Col: 12}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/live.templ`, Line: 54, Col: 12}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 			if templ_7745c5c3_Err != nil {
@@ -209,7 +208,7 @@ func LiveStep(p LiveStepProps) templ.Component {
 		var templ_7745c5c3_Var7 string
 		templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(p.Note)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/live.templ`, Line: 59, Col: 41}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/live.templ`, Line: 58, Col: 41}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 		if templ_7745c5c3_Err != nil {
@@ -244,7 +243,7 @@ func LiveStep(p LiveStepProps) templ.Component {
 		var templ_7745c5c3_Var10 string
 		templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(Clean(p.Text))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/live.templ`, Line: 60, Col: 67}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/live.templ`, Line: 59, Col: 67}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 		if templ_7745c5c3_Err != nil {
@@ -268,7 +267,7 @@ func LiveStep(p LiveStepProps) templ.Component {
 			var templ_7745c5c3_Var11 string
 			templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(p.Took)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/live.templ`, Line: 66, Col: 43}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `ui/live.templ`, Line: 65, Col: 43}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 			if templ_7745c5c3_Err != nil {

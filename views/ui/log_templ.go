@@ -16,7 +16,7 @@ type LogRowProps struct {
 	AtText string // the time as shown
 	Title  string // what was called or done
 	Text   string // further words; may be empty
-	Word   string // how it ended
+	Word   string // the outcome
 	Tone   Tone
 	Note   string // such as how long it took; may be empty
 	URL    string // of its details; may be empty

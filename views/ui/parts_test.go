@@ -12,7 +12,7 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// hostile ends every context of HTML that a text may stand in.
+// hostile ends every HTML context that may contain text.
 const hostile = `"'><script>alert(1)</script><img src=x onerror=alert(1)>{{x}}\`
 
 func TestPartsEscapeEveryText(t *testing.T) {
@@ -245,7 +245,7 @@ func TestAChartEndsAtARoundNumber(t *testing.T) {
 	}
 }
 
-func TestAChartSaysItsValuesInATable(t *testing.T) {
+func TestChartHasTableOfValues(t *testing.T) {
 	html := draw(t, ui.Spark(ui.SparkProps{Title: "Calls", Unit: " ms", Points: []ui.Point{{Label: "06:00", Value: 999.9}, {Label: "07:00", Value: 0.5}}}))
 	for _, want := range []string{"<title>Calls</title>", `<th scope="row">06:00</th><td class="num">1k ms</td>`, `<th scope="row">07:00</th><td class="num">0.5 ms</td>`} {
 		if !strings.Contains(html, want) {

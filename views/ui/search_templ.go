@@ -21,7 +21,7 @@ type SearchProps struct {
 	HelpURL     string // where the query language is explained; may be empty
 	Hidden      []Pair // further parameters that stay
 	Chips       []Chip
-	Error       *QueryError // why the query cannot be read; may be nil
+	Error       *QueryError // why the query is invalid; may be nil
 	Live        bool        // what has the id "results" is replaced while someone types
 }
 
@@ -33,7 +33,7 @@ type Chip struct {
 	Count string // may be empty
 }
 
-// QueryError says why a query cannot be read. Start and End are code points of
+// QueryError describes why a query is invalid. Start and End are code points of
 // the query and enclose the clause that is wrong; they may be equal.
 type QueryError struct {
 	Message  string

@@ -16,7 +16,7 @@ type StatProps struct {
 	Tone  Tone
 }
 
-// Stat is a number with its meaning. Several stand in an element of the class
+// Stat is a number with its meaning. Several are wrapped in an element of the class
 // stats.
 func Stat(p StatProps) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

@@ -324,7 +324,7 @@ type Tab struct {
 	Count   string // may be empty
 }
 
-// Tabs lead to pages that belong together; label says what they are.
+// Tabs link to related pages; label is the accessible name.
 func Tabs(label string, tabs []Tab) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

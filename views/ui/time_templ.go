@@ -10,8 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "time"
 
-// Time is a moment: text says it in words, such as "2 min ago"; the exact time
-// stands in its title, in UTC. The zero time is shown as text, or "–".
+// Time is a moment: text is its description, such as "2 min ago"; the exact time
+// is in its title, in UTC. The zero time is shown as text, or "–".
 func Time(at time.Time, text string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

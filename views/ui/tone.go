@@ -1,9 +1,9 @@
 package ui
 
-// Tone colours what says how something is. Words say it too.
+// Tone is the color of a state. A word always accompanies it.
 type Tone string
 
-// The tones. Neutral says nothing.
+// The tones. Neutral carries no judgment.
 const (
 	Neutral Tone = ""
 	OK      Tone = "ok"

@@ -372,8 +372,8 @@ func Diff(title string, lines []DiffLine) templ.Component {
 	})
 }
 
-// Raw shows a text as it came; characters that nobody would see stand in it by
-// their names.
+// Raw shows a text unchanged, with invisible characters replaced by their
+// names.
 func Raw(s string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -43,7 +43,7 @@ const (
 	maxIconData = 10 << 20
 )
 
-// SafeIconURL returns s when it may stand in a src: an https address without
+// SafeIconURL returns s when it is safe in a src: an https address without
 // credentials and fragment, or a base64 data image of the types png, jpeg, gif
 // and webp. It is "" otherwise. SVG is refused: it can hold scripts. The
 // content security policy of the pages loads data images only.
@@ -61,7 +61,7 @@ func SafeIconURL(s string) string {
 	return s
 }
 
-// safeIconURL is what every dynamic src of this package goes through.
+// safeIconURL checks every dynamic src of this package.
 func safeIconURL(s string) string { return SafeIconURL(s) }
 
 // safeData reports whether s is a data image that may be drawn.
