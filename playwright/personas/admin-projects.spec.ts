@@ -231,7 +231,7 @@ for (const javaScriptEnabled of [true, false]) {
       await page.getByRole("button", { name: "Add member" }).click();
       await expect(page.getByRole("region", { name: "Members" }).getByText("Vera Viewer")).toBeVisible();
       await page.getByRole("button", { name: "Remove" }).click();
-      await expect(page.getByText("Nobody is a member.")).toBeVisible();
+      await expect(page.getByText("No members yet.")).toBeVisible();
 
       await page.locator("summary", { hasText: "Delete project" }).click();
       await expect(page.getByText("every client of it stops working")).toBeVisible();

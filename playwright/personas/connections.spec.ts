@@ -92,7 +92,7 @@ test("a server is connected, keeps working while its tokens end, and is disconne
 
       await page.goto(`/admin/connections/${id}`);
       await page.locator("summary", { hasText: "Disconnect" }).click();
-      await expect(page.getByText("Calls of its 1 tool in Project dev fail until somebody connects it again.")).toBeVisible();
+      await expect(page.getByText("Calls of its 1 tool in Project dev fail until it's connected again.")).toBeVisible();
       await page.getByRole("button", { name: "Disconnect" }).click();
       await expect(page.getByRole("status")).toHaveText("The server is disconnected and its tokens are revoked.");
       const refused = await ask(gateway, "dev", "tools/call", { name: "notes__echo", arguments: { text: "x" } });

@@ -24,7 +24,7 @@ test("a program on this computer is let in, and its token works", async ({ brows
 
   const main = page.getByRole("main");
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Let Notebook in?");
-  for (const said of ["registered itself, nobody vouches for it", request.clientID, new URL(client.redirect).host, "Project notes", "0 tools", "See and search the tools", "Call the tools", ada.email]) {
+  for (const said of ["unverified app (self-registered)", request.clientID, new URL(client.redirect).host, "Project notes", "0 tools", "See and search the tools", "Call the tools", ada.email]) {
     await expect(main).toContainText(said);
   }
   await expect(main).toContainText("Any program that runs on this computer can ask like this.");

@@ -37,7 +37,7 @@ func TestConsentPage(t *testing.T) {
 				t.Errorf("%s: the page lacks %q", redirect, want)
 			}
 		}
-		if warned := strings.Contains(a.body, "Any program that runs on this computer"); warned != !strings.HasPrefix(redirect, "https:") {
+		if warned := strings.Contains(a.body, "Any program on this computer"); warned != !strings.HasPrefix(redirect, "https:") {
 			t.Errorf("%s: the warning about programs of this computer is there: %v", redirect, warned)
 		}
 	}

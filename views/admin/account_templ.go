@@ -178,7 +178,7 @@ func Account(p AccountProps) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Where you are signed in", Lead: "A session ends by itself after twelve hours without use.", Flush: true, Actions: p.everywhere()}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Where you are signed in", Lead: "Sessions end after 12 hours without use.", Flush: true, Actions: p.everywhere()}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -309,7 +309,7 @@ func Account(p AccountProps) templ.Component {
 func (p AccountProps) everywhere() templ.Component {
 	return ui.Confirm(ui.ConfirmProps{
 		ID: "everywhere", Label: "Sign out everywhere", Title: "Sign out everywhere?", Icon: "log-out", Action: "/admin/account/sign-out-everywhere", CSRF: p.CSRF(), Small: true,
-		Stops: []string{"Every browser has to sign in again, this one too.", "Keys and connected apps go on working."},
+		Stops: []string{"You'll need to sign in again in every browser, including this one.", "Keys and connected apps keep working."},
 	})
 }
 

@@ -101,7 +101,7 @@ func activityNoneText(filters bool) string {
 	if filters {
 		return "Nothing of this period is what you search for."
 	}
-	return "Nobody called a tool in this time."
+	return "No calls in this period."
 }
 
 func activityMost(rows []ActivityLatency, one string) string {
@@ -143,7 +143,7 @@ func failureWords(outcome, code string) string {
 	case models.CallOK:
 		return ""
 	case models.CallToolError:
-		return "The tool was called and answered that it could not do what it was asked for. The client was told why."
+		return "The tool ran and returned an error. The client got its message."
 	case models.CallCancelled:
 		return "The client went away before the answer came."
 	}
@@ -161,7 +161,7 @@ func failureWords(outcome, code string) string {
 	case "UPSTREAM_INVALID_RESPONSE":
 		return "The server answered something that is not MCP."
 	case "UPSTREAM_ERROR":
-		return "The server refused the call with an error of its own, which the client got."
+		return "The server rejected the call with an error. The client got its message."
 	case "RATE_LIMITED":
 		return "The caller made too many calls in a short time."
 	case "CODE_MODE_DISABLED":

@@ -151,7 +151,7 @@ func CatalogEdit(p CatalogEditProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Edit", Lead: "An edited entry is not changed by imports any more."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Edit", Lead: "Imports no longer change an edited entry."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -443,7 +443,7 @@ func verification(p CatalogEditProps) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "evidence", Label: "How you know the publisher", Value: p.Evidence, Required: true, MaxLength: 300, Placeholder: "The domain example.com names this server", Hint: "Stands beside the mark for everybody to read.", Error: sentence(p.EvidenceError)}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "evidence", Label: "How you know the publisher", Value: p.Evidence, Required: true, MaxLength: 300, Placeholder: "The domain example.com names this server", Hint: "Shown publicly next to the mark.", Error: sentence(p.EvidenceError)}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

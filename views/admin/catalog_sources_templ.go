@@ -969,7 +969,7 @@ func (s CatalogSource) stops() []string {
 	if s.Permanent {
 		return []string{"Its entries and templates leave the catalog. It can be switched on again."}
 	}
-	return []string{"Its entries and templates leave the catalog, with what was decided about them.", "Servers in projects go on working."}
+	return []string{"Its entries and templates leave the catalog, with what was decided about them.", "Servers in projects keep working."}
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -197,7 +197,7 @@ func codeOutcome(o CodeOutcome) templ.Component {
 					}()
 				}
 				ctx = templ.InitializeContext(ctx)
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<p>It was a dry run: calls that may write are only written down. The code went on with a placeholder for their answers.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<p>Dry run: calls that may write were recorded, not sent. The code continued with placeholder results.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -82,7 +82,7 @@ func runTone(phase string) ui.Tone {
 func phaseWords(phase string) string {
 	switch phase {
 	case "parse":
-		return "The code cannot be read"
+		return "The code is invalid"
 	case "typecheck":
 		return "The types do not fit"
 	case "timeout":

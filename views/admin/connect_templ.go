@@ -138,7 +138,7 @@ func Connect(p ConnectProps) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<p>Nobody is asked who they are, and calls carry the credentials of ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<p>Callers aren't authenticated, and calls carry the credentials of ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -288,7 +288,7 @@ func Connection(p ConnectionProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if p.Admin() && p.More.Registration == "dynamic" {
-					templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{ID: "drop-registration", Label: "Register anew", Title: "Register the gateway anew at the provider?", Action: connectionURL(p.Row.ServerID) + "/drop-registration", CSRF: p.CSRF(), Submit: "Drop the registration", Small: true, Stops: []string{"The next connection to this provider begins with a new registration.", "Connections that work keep the old one."}}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{ID: "drop-registration", Label: "Register again", Title: "Register the gateway with the provider again?", Action: connectionURL(p.Row.ServerID) + "/drop-registration", CSRF: p.CSRF(), Submit: "Drop the registration", Small: true, Stops: []string{"The next connection to this provider starts with a new registration.", "Connections that work keep the old one."}}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -389,7 +389,7 @@ func (p ConnectionProps) clientCard() templ.Component {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<p class=\"muted\">Connect the server once: then the address shows here that the provider has to be told.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 21, "<p class=\"muted\">Connect the server once. The redirect address to register with the provider is then shown here.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -657,9 +657,9 @@ func (p ConnectionProps) noticeTitle() string {
 }
 
 func (p ConnectionProps) stops() []string {
-	stops := []string{"Clients go on seeing what is known of its tools, but every call fails until somebody connects it again."}
+	stops := []string{"Clients still see its tools, but every call fails until it's connected again."}
 	if p.More.Tools > 0 {
-		stops[0] = "Calls of its " + ui.Plural(p.More.Tools, "tool", "tools") + " in " + p.Row.Project + " fail until somebody connects it again."
+		stops[0] = "Calls of its " + ui.Plural(p.More.Tools, "tool", "tools") + " in " + p.Row.Project + " fail until it's connected again."
 	}
 	return append(stops, "The gateway forgets its tokens and has the provider revoke them.")
 }

@@ -71,7 +71,7 @@ func Connections(p ConnectionsProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Connections", Lead: "Servers at which the gateway acts with an account that somebody lent it by OAuth."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Connections", Lead: "Servers the gateway signs in to with OAuth."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

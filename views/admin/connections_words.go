@@ -53,15 +53,15 @@ func (r ConnectionRow) toDo() string {
 	case "not_connected":
 		return "Connect it: you sign in at its provider and let the gateway in."
 	case "authorizing":
-		return "Somebody began to connect it and has not come back yet."
+		return "Authorization was started and isn't finished yet."
 	case "expiring":
 		return "Its access cannot be renewed. Reconnect it before the access ends."
 	case "degraded":
-		return "Its provider does not renew the access at present. The gateway goes on trying."
+		return "The provider currently doesn't renew the access. The gateway keeps retrying."
 	case "issuer_changed":
 		return "The server trusts another provider now. Reconnect it there."
 	case "registration_rejected":
-		return "The provider does not know the gateway. Register it anew, or enter a client that the provider issued."
+		return "The provider doesn't recognize the gateway. Register it again, or enter a client issued by the provider."
 	case "blocked_by_policy":
 		return "GATEWAY_EGRESS_ALLOW forbids the address of its provider."
 	case "needs_reauth":

@@ -22,9 +22,9 @@ func TestPagesShowPausedCalls(t *testing.T) {
 		next time.Time
 		want string
 	}{
-		"silent":  {now.Add(20 * time.Second), "Calls are kept away since 2 min ago; next try in a moment"},
-		"refused": {time.Time{}, "Calls are kept away since 2 min ago; the next call is a try"},
-		"due":     {now, "Calls are kept away since 2 min ago; the next call is a try"},
+		"silent":  {now.Add(20 * time.Second), "Calls are paused since 2 min ago; next try in a moment"},
+		"refused": {time.Time{}, "Calls are paused since 2 min ago; the next call is a try"},
+		"due":     {now, "Calls are paused since 2 min ago; the next call is a try"},
 	} {
 		row := admin.ServerRow{
 			ID: "s", Alias: "jira", Enabled: true, State: admin.StateOf(admin.StateDown), Error: "it is <gone>",

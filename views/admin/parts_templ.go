@@ -81,7 +81,7 @@ func understoodField(id string, checked bool, problem string) templ.Component {
 			templ_7745c5c3_Var3 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.CheckField, Name: "understood", ID: id, Label: "Anyone who can reach this endpoint acts with these credentials", Checked: checked, Hint: "This project asks nobody who they are. Confirm it when you give a server credentials.", Error: problem}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.CheckField, Name: "understood", ID: id, Label: "Anyone who can reach this endpoint acts with these credentials", Checked: checked, Hint: "This project has no authentication. Confirm when you give a server credentials.", Error: problem}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

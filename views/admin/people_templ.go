@@ -109,7 +109,7 @@ func People(p PeopleProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(p.People) == 0 {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "users", Title: "Nobody is called that", Text: "Names and e-mail addresses are searched.", ActionLabel: "Show everybody", ActionURL: "/admin/people"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "users", Title: "No one matches", Text: "Names and e-mail addresses are searched.", ActionLabel: "Show everyone", ActionURL: "/admin/people"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -703,7 +703,7 @@ func Person(p PersonProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "New password", Lead: "For somebody who has forgotten theirs. Their sessions end."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var23), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "New password", Lead: "For a user who forgot theirs. Their sessions end."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var23), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -743,7 +743,7 @@ func Person(p PersonProps) templ.Component {
 					}
 					templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{
 						ID: "delete", Label: "Delete", Title: "Delete " + p.Row.called() + "?", Icon: "trash-2", Action: personURL(p.Row.ID) + "/delete", CSRF: p.CSRF(), TypeName: p.Row.Email, Submit: "Delete person", Careful: true, Error: p.deleteError(),
-						Stops: []string{"They are signed out for good, and so are the MCP clients that they connected.", "The audit log keeps what they did."},
+						Stops: []string{"They are signed out permanently, and so are the MCP clients they connected.", "The audit log keeps what they did."},
 					}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
@@ -798,9 +798,9 @@ func (p PersonProps) facts() []ui.Fact {
 
 func (p PersonNewProps) passwordHint() string {
 	if p.Provider {
-		return "Leave it empty for somebody who signs in with single sign-on. " + passwordHint
+		return "Leave it empty for users of single sign-on. " + passwordHint
 	}
-	return passwordHint + " Tell it to them; they can change it."
+	return passwordHint + " Share it with them; they can change it."
 }
 
 func roleOptions() []ui.Option {

@@ -54,7 +54,7 @@ func ProjectNew(p ProjectNewProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "New project", Lead: "It gets an address of its own. Servers are added in the next step.", BackLabel: "Projects", BackURL: "/admin"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "New project", Lead: "Every project has its own endpoint. Add servers in the next step.", BackLabel: "Projects", BackURL: "/admin"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -166,7 +166,7 @@ func authModeField(id, value, problem string) templ.Component {
 		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.RadioField, Name: "authMode", ID: id, Label: "Who may connect", Value: value, Error: problem, Options: []ui.Option{
 			{Value: "api_key", Label: "Clients with a key", Hint: "You create keys and hand them out. Works with every client."},
 			{Value: "oauth", Label: "People who sign in", Hint: "Clients open the sign-in page of this gateway in the browser."},
-			{Value: "none", Label: "Anyone", Hint: "Nobody is asked for anything. For trials, or for networks that you trust."},
+			{Value: "none", Label: "Anyone", Hint: "No authentication. Only for testing or trusted networks."},
 		}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

@@ -330,7 +330,7 @@ func settingsForm(p ProjectSettingsProps) templ.Component {
 			}
 		}
 		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.RadioField, Name: "oauthAccess", Label: "Of the people who sign in", Value: p.Form.OAuthAccess, Error: sentence(p.Errors["oauthAccess"]), Options: []ui.Option{
-			{Value: "anyone", Label: "Everybody may use it", Hint: "Everybody with an account here."},
+			{Value: "anyone", Label: "Everyone can use it", Hint: "Everyone with an account here."},
 			{Value: "members", Label: "Only members may use it", Hint: "And administrators."},
 		}}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
@@ -347,7 +347,7 @@ func settingsForm(p ProjectSettingsProps) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "rateLimit.perSecond", ID: "f-rateLimit.perSecond", Label: "Calls per key and second", Value: p.Form.PerSecond, Required: true, Min: "0", Max: "1000000", Step: "any", Hint: "0 is no limit.", Error: sentence(p.Errors["rateLimit.perSecond"])}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "rateLimit.perSecond", ID: "f-rateLimit.perSecond", Label: "Calls per key and second", Value: p.Form.PerSecond, Required: true, Min: "0", Max: "1000000", Step: "any", Hint: "0 means no limit.", Error: sentence(p.Errors["rateLimit.perSecond"])}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -359,7 +359,7 @@ func settingsForm(p ProjectSettingsProps) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "toolNameLimit", Label: "Longest tool name", Value: p.Form.ToolNameLimit, Required: true, Min: "0", Max: "256", Hint: "Some clients refuse names above 64 characters; longer ones are then shortened. 0 is no limit.", Error: sentence(p.Errors["toolNameLimit"])}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.NumberField, Name: "toolNameLimit", Label: "Longest tool name", Value: p.Form.ToolNameLimit, Required: true, Min: "0", Max: "256", Hint: "Some clients refuse names above 64 characters; longer ones are then shortened. 0 means no limit.", Error: sentence(p.Errors["toolNameLimit"])}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -419,7 +419,7 @@ func members(p ProjectSettingsProps) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if len(p.Members) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<p class=\"muted\">Nobody is a member.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<p class=\"muted\">No members yet.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -152,7 +152,7 @@ func ServerEdit(p ServerEditProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "alias", Label: "Alias", Value: p.Alias, Required: true, Mono: true, MaxLength: 64, Hint: "Stands before the names of its tools. A new alias renames them for every client.", Error: sentence(p.Errors["alias"])}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: "alias", Label: "Alias", Value: p.Alias, Required: true, Mono: true, MaxLength: 64, Hint: "Prefix of its tool names. A new alias renames them for every client.", Error: sentence(p.Errors["alias"])}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

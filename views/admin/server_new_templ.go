@@ -1038,7 +1038,7 @@ func draft(p ServerConnectProps, d ServerDraft, n string) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: n + ".alias", ID: "s" + n + "-alias", Label: "Alias", Value: d.Alias, Required: true, Mono: true, MaxLength: 64, Hint: "Stands before the names of its tools.", Error: sentence(d.Problems["alias"])}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Name: n + ".alias", ID: "s" + n + "-alias", Label: "Alias", Value: d.Alias, Required: true, Mono: true, MaxLength: 64, Hint: "Prefix of its tool names.", Error: sentence(d.Problems["alias"])}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -174,7 +174,7 @@ func Server(p ServerProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Notice(ui.Bad, "Calls are kept away from this server").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Notice(ui.Bad, "Calls paused").Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -209,7 +209,7 @@ func Server(p ServerProps) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if p.Server.Known > 0 {
-						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<p>Clients go on seeing the tools of the sync before.</p>")
+						templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<p>Clients still see the tools from the last successful sync.</p>")
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -468,7 +468,7 @@ func Server(p ServerProps) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Instructions for models", Lead: "What the server tells the models that use it."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Card(ui.CardProps{Title: "Instructions for models", Lead: "The server's instructions for models that use it."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var17), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -655,7 +655,7 @@ func patternWords(patterns []string, none string) string {
 }
 
 func transportWords(transport, used string) string {
-	words := map[string]string{"auto": "Found out by itself", "streamable-http": "Streamable HTTP", "sse": "HTTP+SSE"}
+	words := map[string]string{"auto": "Detected automatically", "streamable-http": "Streamable HTTP", "sse": "HTTP+SSE"}
 	text := words[transport]
 	if transport == "auto" && words[used] != "" && used != "auto" {
 		text += ": " + words[used]

@@ -405,7 +405,7 @@ func outageTimes(now time.Time, o *Outage) templ.Component {
 			templ_7745c5c3_Var13 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "Calls are kept away since ")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "Calls are paused since ")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

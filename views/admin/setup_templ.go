@@ -109,7 +109,7 @@ func Setup(p SetupProps) templ.Component {
 			}
 			if p.OffersDemo {
 				templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.CheckField, Name: "demo", Value: "1", Label: "Load the demo project", Checked: p.Demo,
-					Hint: "Two small MCP servers inside this gateway, to try everything with. Whoever works on this machine may call them without a key. The project can be deleted at any time."}).Render(ctx, templ_7745c5c3_Buffer)
+					Hint: "Two small MCP servers inside this gateway, to try everything with. Anyone on this machine can call them without a key. The project can be deleted at any time."}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -306,9 +306,9 @@ func Tool(p ToolProps) templ.Component {
 // changedSince describes what the definition is compared with.
 func (p ToolProps) changedSince() string {
 	if p.Approvable {
-		return "Beside the definition that was approved, or the first one seen."
+		return "Compared with the approved definition, or the first one seen."
 	}
-	return "Beside the definition before its last change."
+	return "Compared with the definition before its last change."
 }
 
 func toolNotices(p ToolProps) templ.Component {
@@ -488,7 +488,7 @@ func toolNotices(p ToolProps) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.Notice(ui.Neutral, "Its definition was mended for clients").Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice(ui.Neutral, "Its definition was repaired for clients").Render(templ.WithChildren(ctx, templ_7745c5c3_Var16), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

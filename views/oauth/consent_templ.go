@@ -135,7 +135,7 @@ func Consent(p ConsentProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "in your name. Nobody checked what it calls itself: go on only if you have just connected this client.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "in your name. Its name is not verified. Continue only if you just connected this client.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -156,7 +156,7 @@ func Consent(p ConsentProps) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<p>Any program that runs on this computer can ask like this. Go on only if you started the connection yourself.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<p>Any program on this computer can send this request. Continue only if you started the connection yourself.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -325,7 +325,7 @@ func (p ConsentProps) who() string {
 
 // facts returns what is known of the client for certain.
 func (p ConsentProps) facts() []ui.Fact {
-	from := "registered itself, nobody vouches for it"
+	from := "unverified app (self-registered)"
 	if p.ClientHost != "" {
 		from = p.ClientHost
 	}

@@ -70,7 +70,7 @@ func Grants(p GrantsProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Clients with access", Lead: "MCP clients that you let use a project in your name. Access ends by itself when a client is not used for 30 days, and after 90 days in any case."}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Clients with access", Lead: "MCP clients that you allowed to use a project on your behalf. Access expires after 30 days without use, and after 90 days in any case."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

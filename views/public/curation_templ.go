@@ -97,7 +97,7 @@ func curation(p RegistryItemProps) templ.Component {
 			templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{
 				ID: "hide", Label: "Hide", Icon: "eye-off", Title: "Hide " + p.Server.Title() + "?", Action: p.Server.curate("hide"), CSRF: p.Frame.CSRF(), Submit: "Hide it",
 				Hidden: []ui.Pair{{Name: "hidden", Value: "true"}},
-				Stops:  []string{"It leaves the registry, its search and its API.", "This page answers as if it were not there.", "Projects that use the server go on."},
+				Stops:  []string{"It leaves the registry, its search and its API.", "Its page is not found.", "Projects that use the server keep working."},
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -57,7 +57,7 @@ func Home(p HomeProps) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"lead\"><h1>One endpoint for many MCP servers</h1><p>This gateway puts the tools of several MCP servers behind one address per project. Each tool is listed and called as <code>alias__tool</code>, so that names never clash.</p></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"lead\"><h1>One endpoint for many MCP servers</h1><p>This gateway serves the tools of several MCP servers at one address per project. Each tool is listed and called as <code>alias__tool</code>, so that names never clash.</p></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -85,7 +85,7 @@ func Registry(p RegistryProps) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Registry", Lead: "MCP servers to put behind a project endpoint, or to use by themselves."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: "Registry", Lead: "MCP servers to add to a project, or to use directly."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -173,7 +173,7 @@ func Registry(p RegistryProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "circle-alert", Title: "This search cannot be read", Text: "What is wrong stands above, with what to write instead.", ActionLabel: "Show every server", ActionURL: "/registry"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "circle-alert", Title: "This search is invalid", Text: "The error and a suggestion are shown above.", ActionLabel: "Show every server", ActionURL: "/registry"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -310,7 +310,7 @@ type example struct{ query, finds string }
 func registryExamples() []example {
 	return []example{
 		{"github issues", "servers with both words in their title, publisher, tags or description"},
-		{`"pull request"`, "the two words beside each other"},
+		{`"pull request"`, "the two words next to each other"},
 		{"-beta", "servers without the word; a - works before everything here"},
 		{"tag:search", "servers with the tag; several tags are alternatives"},
 		{"publisher:cloudflare", "servers of the publisher"},
@@ -322,7 +322,7 @@ func registryExamples() []example {
 func templateExamples() []example {
 	return []example{
 		{"release notes", "templates with both words"},
-		{`"pull request"`, "the two words beside each other"},
+		{`"pull request"`, "the two words next to each other"},
 		{"-cloud", "templates without the word; a - works before everything here"},
 		{"category:engineering", "templates of the category"},
 		{"tag:payments", "templates with the tag; several tags are alternatives"},

@@ -86,7 +86,7 @@ func (s Server) auth() string {
 func (s Server) authSentence() string {
 	switch {
 	case s.AuthType == "oauth" && s.DynamicRegistration != nil && *s.DynamicRegistration:
-		return "Sign-in with OAuth; clients register by themselves"
+		return "Sign-in with OAuth; clients register automatically"
 	case s.AuthType == "oauth" && s.DynamicRegistration != nil:
 		return "Sign-in with OAuth; a client has to be registered with the publisher first"
 	case s.AuthType == "oauth":

@@ -114,7 +114,7 @@ func TemplateList(p TemplatesProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "circle-alert", Title: "This search cannot be read", Text: "What is wrong stands above, with what to write instead.", ActionLabel: "Show every template", ActionURL: "/templates"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "circle-alert", Title: "This search is invalid", Text: "The error and a suggestion are shown above.", ActionLabel: "Show every template", ActionURL: "/templates"}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
