@@ -120,6 +120,7 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 	s.Metrics.Streams("activity", activity.OpenStreams)
 	publicPages := public.NewPages(frames, s.Config.PublicURL)
 	home, feeds := public.NewHome(publicPages, s.Catalog), public.NewFeeds(publicPages, s.Catalog)
+	docs := public.NewDocs(publicPages)
 	registryPages, templatePages := public.NewRegistry(publicPages, s.Catalog, s.Directory), public.NewTemplates(publicPages, s.Catalog)
 	sso, ssoName := singleSignOn(s)
 	resume := adminpages.NewResume(guards, s.KeptForms)
@@ -214,6 +215,11 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 		{get, "/registry/:publisher/:server", registryPages.Page, browse},
 		{get, "/templates", templatePages.List, browse},
 		{get, "/templates/:slug", templatePages.Page, browse},
+		{get, "/docs", docs.Index, browse},
+		{get, "/docs/search", docs.Search, browse},
+		{get, "/docs/:name", docs.Page, browse},
+		{get, "/llms.txt", docs.List, browse},
+		{get, "/llms-full.txt", docs.Full, browse},
 		{get, "/sitemap.xml", feeds.Sitemap, browse},
 		{get, "/sitemap/:part.xml", feeds.SitemapPart, browse},
 		{get, "/feed.atom", feeds.Atom, browse},

@@ -70,6 +70,7 @@ const (
 	SectionSettings    Section = "settings"
 	SectionRegistry    Section = "registry"
 	SectionTemplates   Section = "templates"
+	SectionDocs        Section = "docs"
 	SectionAccount     Section = "account"
 )
 

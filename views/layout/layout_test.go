@@ -97,7 +97,7 @@ func TestTheNavigationMarksWhereThePageIs(t *testing.T) {
 	for section, url := range map[layout.Section]string{
 		layout.SectionProjects: "/admin", layout.SectionConnections: "/admin/connections", layout.SectionCatalog: "/admin/catalog",
 		layout.SectionAudit: "/admin/audit", layout.SectionPeople: "/admin/people", layout.SectionSettings: "/admin/settings",
-		layout.SectionRegistry: "/registry", layout.SectionTemplates: "/templates", layout.SectionNone: "", layout.SectionAccount: "",
+		layout.SectionRegistry: "/registry", layout.SectionTemplates: "/templates", layout.SectionDocs: "/docs", layout.SectionNone: "", layout.SectionAccount: "",
 	} {
 		f := frame()
 		f.Section = section

@@ -112,7 +112,7 @@ func code(label, text string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = copyButton(label).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = CopyButton(label).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -124,8 +124,8 @@ func code(label, text string) templ.Component {
 	})
 }
 
-// copyButton copies the enclosing copy-text. Without JavaScript it is absent.
-func copyButton(what string) templ.Component {
+// CopyButton copies the enclosing copy-text. Without JavaScript it is absent.
+func CopyButton(what string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -231,7 +231,7 @@ func Copy(label, text string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = copyButton(label).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = CopyButton(label).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -1,0 +1,126 @@
+package public
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/docsearch"
+	"mcpgateway/services/fault"
+	"mcpgateway/views/docs"
+	"mcpgateway/views/layout"
+	"mcpgateway/web"
+)
+
+const (
+	docsPath  = "/docs"
+	docsCache = "public, max-age=300"
+	docsFound = 20 // results of a search
+)
+
+// Docs serves the documentation. It is rendered at the first request.
+type Docs struct {
+	pages *Pages
+	load  func() (*library, error)
+}
+
+// library is the documentation with the index of its sections.
+type library struct {
+	*docs.Site
+	index *docsearch.Index
+}
+
+// NewDocs returns the handlers.
+func NewDocs(pages *Pages) *Docs { return &Docs{pages: pages, load: sync.OnceValues(loadLibrary)} }
+
+func loadLibrary() (*library, error) {
+	site, err := docs.Load()
+	if err != nil {
+		return nil, err
+	}
+	var sections []docsearch.Section
+	for _, p := range site.Pages {
+		for _, part := range p.Parts {
+			url := p.URL()
+			if part.ID != "" {
+				url += "#" + part.ID
+			}
+			sections = append(sections, docsearch.Section{URL: url, Page: p.Title, Heading: part.Title, Text: part.Text})
+		}
+	}
+	return &library{site, docsearch.New(sections)}, nil
+}
+
+// Index serves GET /docs.
+func (d *Docs) Index(c *fiber.Ctx) error {
+	site, err := d.load()
+	if err != nil {
+		return err
+	}
+	f := d.pages.frame(c, about{
+		title: "Documentation", description: "How to run Gateway, add MCP servers and connect clients.", path: docsPath, section: layout.SectionDocs,
+	})
+	return answer(c, f, docs.Index(docs.IndexProps{Frame: f, Site: site.Site}))
+}
+
+// Page serves GET /docs/:name, and GET /docs/:name.md as Markdown.
+func (d *Docs) Page(c *fiber.Ctx) error {
+	site, err := d.load()
+	if err != nil {
+		return err
+	}
+	name, raw := strings.CutSuffix(c.Params("name"), ".md")
+	page := site.Find(name)
+	if page == nil {
+		return fault.NotFound("page", clipped(name))
+	}
+	if raw {
+		c.Set(fiber.HeaderContentType, "text/markdown; charset=utf-8")
+		return d.text(c, page.Markdown)
+	}
+	f := d.pages.frame(c, about{title: page.Title, description: page.Lead, path: page.URL(), section: layout.SectionDocs})
+	return answer(c, f, docs.Article(docs.ArticleProps{Frame: f, Site: site.Site, Page: page}))
+}
+
+// Search serves GET /docs/search.
+func (d *Docs) Search(c *fiber.Ctx) error {
+	site, err := d.load()
+	if err != nil {
+		return err
+	}
+	query := clipped(c.Query("q"))
+	f := d.pages.frame(c, about{title: "Search the documentation", path: docsPath + "/search", section: layout.SectionDocs, noIndex: true})
+	props := docs.SearchProps{Frame: f, Query: query}
+	for _, r := range site.index.Find(query, docsFound) {
+		props.Found = append(props.Found, docs.Found{URL: r.URL, Page: r.Page, Heading: r.Heading, Excerpt: r.Excerpt})
+	}
+	return answer(c, f, docs.Search(props))
+}
+
+// List serves GET /llms.txt (https://llmstxt.org).
+func (d *Docs) List(c *fiber.Ctx) error {
+	site, err := d.load()
+	if err != nil {
+		return err
+	}
+	c.Set(fiber.HeaderContentType, fiber.MIMETextPlainCharsetUTF8)
+	return d.text(c, site.List(d.pages.publicURL.String()))
+}
+
+// Full serves GET /llms-full.txt.
+func (d *Docs) Full(c *fiber.Ctx) error {
+	site, err := d.load()
+	if err != nil {
+		return err
+	}
+	c.Set(fiber.HeaderContentType, fiber.MIMETextPlainCharsetUTF8)
+	return d.text(c, site.Full())
+}
+
+func (d *Docs) text(c *fiber.Ctx, body string) error {
+	if web.Unchanged(c, web.ETag(body), docsCache) {
+		return nil
+	}
+	return c.SendString(body)
+}
