@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"mcpgateway/services/fault"
 	"mcpgateway/services/toolset"
@@ -223,11 +222,6 @@ func (w *typeWriter) rootText(schema *schemaNode, t tsType, unknown string) stri
 	return t.String()
 }
 
-func (n *schemaNode) admitsObject() bool {
-	types := n.types()
-	return len(types) == 0 || containsType(types, "object")
-}
-
 // admitsEmpty reports whether an object without members may satisfy a schema.
 func (w *typeWriter) admitsEmpty(n *schemaNode, depth int) bool {
 	if w.looks--; !n.is('{') || depth > MaxSchemaDepth || w.looks < 0 {
@@ -276,18 +270,6 @@ func takeName(taken map[string]int, name string) string {
 			return free
 		}
 	}
-}
-
-// clipBytes returns the beginning of s, at most n bytes, of whole characters.
-func clipBytes(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	s = s[:n]
-	for !utf8.ValidString(s) {
-		s = s[:len(s)-1]
-	}
-	return s
 }
 
 // bytesPerToken is how many bytes of declarations make about one token of a

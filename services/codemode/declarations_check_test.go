@@ -8,8 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -61,7 +59,7 @@ func (o outcome) String() string {
 
 func TestEval(t *testing.T) {
 	if *evalFolder == "" {
-		t.Skip("checks the declarations of real tools when it is given their schemas: go test ./services/codemode -run TestEval -v -eval FOLDER, where FOLDER is an absolute path")
+		t.Skip("checks the declarations of real tools when it is given their schemas: go test ./services/typescript -run TestEval -v -eval FOLDER, where FOLDER is an absolute path")
 	}
 	for _, set := range []string{"edge.json", "schemas.json"} {
 		raw, err := os.ReadFile(filepath.Join(*evalFolder, set))
@@ -179,63 +177,6 @@ func checkCalls(t *testing.T, tools []checkedTool) outcome {
 	return o
 }
 
-// typeError is one complaint of the compiler.
-type typeError struct {
-	file string
-	line int
-	text string
-}
-
-var typeErrorLine = regexp.MustCompile(`^(.*)\((\d+),\d+\): error (.*)$`)
-
-// compileTimeout bounds one run of the compiler.
-const compileTimeout = time.Minute
-
-// compileTypes returns what the compiler finds wrong in the files of a folder
-// under its strictest rules, with the libraries of the language alone unless
-// others are named.
-func compileTypes(t testing.TB, dir string, files ...string) []typeError {
-	t.Helper()
-	return compileTypesWith(t, dir, "es2023", files...)
-}
-
-func compileTypesWith(t testing.TB, dir, lib string, files ...string) []typeError {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), compileTimeout)
-	defer cancel()
-	command := exec.CommandContext(ctx, compiler(t), append([]string{"--strict", "--noEmit", "--pretty", "false", "--ignoreConfig", "--target", "es2022", "--module", "esnext", "--lib", lib, "--types", ""}, files...)...)
-	command.Dir = dir
-	command.Env = append(os.Environ(), "GOMEMLIMIT=1GiB")
-	codemode.Tame(command) // a compiler that goes on takes gigabytes
-	out, err := command.CombinedOutput()
-	if ctx.Err() != nil {
-		t.Fatalf("the compiler did not end within %s", compileTimeout)
-	}
-	if err == nil {
-		return nil
-	}
-	var errors []typeError
-	for line := range strings.SplitSeq(string(out), "\n") {
-		m := typeErrorLine.FindStringSubmatch(line)
-		if m == nil {
-			continue
-		}
-		n, _ := strconv.Atoi(m[2])
-		errors = append(errors, typeError{m[1], n, m[3]})
-	}
-	if len(errors) == 0 {
-		t.Fatalf("tsc: %v\n%s", err, out)
-	}
-	return errors
-}
-
-func writeTestFile(t testing.TB, path, text string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // toolsOf returns tools as a snapshot holds them.
 func toolsOf(checked []checkedTool) []*toolset.Tool {
 	servers := map[string]*toolset.Server{}
@@ -249,13 +190,4 @@ func toolsOf(checked []checkedTool) []*toolset.Tool {
 		tools[i] = &toolset.Tool{Name: full, FullName: full, Upstream: c.Name, Server: servers[c.Server], Definition: definition}
 	}
 	return tools
-}
-
-func declare(t testing.TB, tools []*toolset.Tool, settings codemode.Settings) *codemode.Declared {
-	t.Helper()
-	declared, err := codemode.Declare(t.Context(), tools, settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return declared
 }

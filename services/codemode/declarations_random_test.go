@@ -94,10 +94,7 @@ func (m schemaMaker) definition(name string) []byte {
 // The seeds are among those whose schemas once made types that refer to
 // themselves in ways that the compiler refuses or never finishes.
 func TestDeclarationsOfRandomSchemasTypeCheck(t *testing.T) {
-	cases := 400
-	if raceEnabled {
-		cases = 100 // the detector sees nothing more in more of them
-	}
+	const cases = 400
 	var tools []*toolset.Tool
 	for _, seed := range []uint64{10, 16, 25} {
 		maker := schemaMaker{rand.New(rand.NewPCG(seed, 1))}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mcpgateway/models"
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/toolset"
 )
@@ -130,16 +129,6 @@ void main;
 	}
 }
 
-func toolWith(name, description, schema string) *toolset.Tool {
-	definition, _ := json.Marshal(map[string]any{"name": name, "description": description, "inputSchema": json.RawMessage(schema)})
-	return rawTool("hostile", name, definition)
-}
-
-func rawTool(alias, name string, definition []byte) *toolset.Tool {
-	full := toolset.JoinName(alias, name)
-	return &toolset.Tool{Name: full, FullName: full, Upstream: name, Definition: definition, Server: &toolset.Server{Config: models.Server{Alias: alias, Enabled: true}}}
-}
-
 // hostileTools have texts and schemas that try to break out or to cost much.
 func hostileTools() []*toolset.Tool {
 	var doubling, wide strings.Builder
@@ -165,8 +154,8 @@ func hostileTools() []*toolset.Tool {
 		`{"properties":{"x":{"$ref":"#/properties/x/properties/y"}}}`, `{"$ref":"file:///etc/passwd"}`, `{"properties":{"x":{"$ref":"http://169.254.169.254/"}}}`,
 		`{"$defs":{"A":{"type":"object","properties":{"x":{"$ref":"#/$defs/B"}},"oneOf":[{"$ref":"#/$defs/B"},{"type":"null"}]},"B":{"anyOf":[{"$ref":"#/$defs/A"},{"type":"null"}]}},"properties":{"a":{"$ref":"#/$defs/A"},"b":{"$ref":"#/$defs/B"}}}`,
 		`{"patternProperties":{"(":{"type":"string"}},"additionalProperties":{"$ref":"#"}}`,
-		`{"properties":{` + strings.TrimSuffix(numbered(6_000, `"p%d":{"type":"string"}`), ",") + `}}`,
-		`{"properties":{"a":{"enum":[` + strings.TrimSuffix(numbered(3_000, `"value%d"`), ",") + `]}}}`,
+		`{"properties":{` + numbered(6_000, `"p%d":{"type":"string"}`) + `}}`,
+		`{"properties":{"a":{"enum":[` + numbered(3_000, `"value%d"`) + `]}}}`,
 	}
 	var tools []*toolset.Tool
 	for i, text := range texts {

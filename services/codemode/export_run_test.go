@@ -79,3 +79,13 @@ func KillWarm(r *Runner) {
 		<-c.gone
 	}
 }
+
+// LimitKept sets how many bytes of declarations are kept.
+func LimitKept(d *Declarations, bytes int) { d.limit = bytes }
+
+// Kept returns how many bytes of declarations are kept, of how many projects.
+func Kept(d *Declarations) (bytes, projects int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.size, len(d.kept)
+}

@@ -47,18 +47,3 @@ func escapeIdentifier(s string) string {
 	}
 	return b.String()
 }
-
-// isPlainIdentifier reports whether s is an ASCII identifier without a dollar
-// sign; it may be a reserved word.
-func isPlainIdentifier(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c != '_' && !isLetter(c) && (i == 0 || !isDigit(c)) {
-			return false
-		}
-	}
-	return s != ""
-}
-
-func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }

@@ -29,9 +29,9 @@ type Dispatcher interface {
 
 // Validator checks the arguments of a call before it is made.
 type Validator interface {
-	// ValidateArguments returns an error that names the path and what would
-	// be right when the raw arguments do not fit the tool's inputSchema.
-	ValidateArguments(tool Tool, arguments []byte) error
+	// Check returns an error that names the path and the accepted values when
+	// the raw arguments do not fit the inputSchema of the raw tool definition.
+	Check(definition, arguments []byte) error
 }
 
 // Effect is what a call does to the world, as far as is known.
@@ -215,9 +215,9 @@ func (r *Runner) Run(ctx context.Context, q Request, d Dispatcher) (Outcome, err
 // checkConfined warns once where the kernel cannot keep a child from files and
 // networks, so that the engine and the limits are all that holds the code.
 func (r *Runner) checkConfined(c *child) {
-	if !slices.Contains(c.ready.Confined, "seccomp") && !slices.Contains(c.ready.Confined, "landlock") {
+	if confined := c.Confined(); !slices.Contains(confined, "seccomp") && !slices.Contains(confined, "landlock") {
 		r.warned.Do(func() {
-			r.log.Warn("this system has neither seccomp nor Landlock: code runs with fewer walls around it", "granted", c.ready.Confined)
+			r.log.Warn("this system has neither seccomp nor Landlock: code runs with fewer walls around it", "granted", confined)
 		})
 	}
 }

@@ -124,9 +124,9 @@ func (r *run) perform(c *openCall) {
 		out.data, _ = encode(out.failure)
 	}
 	// Past its end a run hears no more: its error is the end and not that of
-	// a call. A child that has ended needs no answer, either.
+	// a call.
 	if r.ctx.Err() == nil {
-		_ = r.child.send(frameAnswer, answerFrame(c.id, out.status, out.data))
+		r.child.Answer(c.id, out.status, out.data)
 	}
 	r.mu.Lock()
 	r.held -= held
@@ -227,7 +227,7 @@ func (r *run) performTool(c *openCall) reply {
 		return failed("invalid", "the arguments must be one object")
 	}
 	if tool := r.tools[c.name]; tool != nil && r.runner.options.Validate != nil {
-		if err := r.runner.options.Validate.ValidateArguments(*tool, c.arguments); err != nil {
+		if err := r.runner.options.Validate.Check(tool.Definition, c.arguments); err != nil {
 			return failed("invalid", "%s", messageOf(err))
 		}
 	}

@@ -336,17 +336,17 @@ func (f dispatch) Call(ctx context.Context, name string, arguments []byte) ([]by
 	return f(ctx, name, arguments)
 }
 
-type refuseAll struct{}
+type refuseWrite struct{}
 
-func (refuseAll) ValidateArguments(tool codemode.Tool, _ []byte) error {
-	if tool.Name != "text__write" {
+func (refuseWrite) Check(definition, _ []byte) error {
+	if string(definition) != `{"name":"write"}` {
 		return nil
 	}
 	return errors.New(`{"message":"unknown 'repoName', did you mean 'repo'?"}`)
 }
 
 func TestArgumentsAreCheckedBeforeACallIsMade(t *testing.T) {
-	r := runner(t, codemode.Options{Validate: refuseAll{}})
+	r := runner(t, codemode.Options{Validate: refuseWrite{}})
 	d := newTools()
 	out := run(t, r, request("await text.plain(); await text.write({repoName: 1})"), d)
 	if out.Error == nil || !strings.Contains(out.Error.Message, "did you mean") || len(d.made()) != 1 {

@@ -69,12 +69,9 @@ func (r *run) execute() (Outcome, error) {
 	r.runner.checkConfined(child)
 	defer r.runner.pool.refill()
 	defer r.runner.pool.discard(child)
-	start, err := encode(r.request.start(time.Until(r.deadline)))
-	if err != nil {
+	if err := child.Start(r.request.start(time.Until(r.deadline))); err != nil {
 		return Outcome{}, err
 	}
-	// A child that died while it waited shows as the end of its frames.
-	_ = child.send(frameStart, start)
 	end := r.listen()
 	r.runner.pool.discard(child)
 	r.settle(end)
@@ -87,7 +84,7 @@ func (r *run) listen() *finishMessage {
 	defer limit.Stop()
 	for {
 		select {
-		case f, open := <-r.child.frames:
+		case f, open := <-r.child.Frames():
 			if !open {
 				if r.client.Err() != nil {
 					return &finishMessage{Error: cancelled()}
@@ -241,16 +238,13 @@ func (r *run) outcome(end *finishMessage) Outcome {
 		out.Truncated = &Truncated{Result: max(0, end.ResultBytes), Logs: lost}
 	}
 	if out.Error != nil {
-		out.Error.advise(out.Calls)
+		advise(out.Error, out.Calls)
 	}
 	out.Usage = Usage{MS: time.Since(r.begin).Milliseconds(), CPUMillis: end.CPUMillis, MemoryBytes: end.Memory, ToolCalls: r.calls}
 	if !end.Measured && r.child != nil {
 		// It could not say itself. How much memory it had, nobody knows then.
-		select {
-		case <-r.child.gone:
-			cpu := r.child.state.SystemTime() + r.child.state.UserTime()
-			out.Usage.CPUMillis = max(0, cpu.Milliseconds()-r.child.ready.CPUMillis)
-		case <-time.After(settleGrace):
+		if ms, known := r.child.CPUMillis(settleGrace); known {
+			out.Usage.CPUMillis = ms
 		}
 	}
 	return out

@@ -9,20 +9,6 @@ import (
 	"time"
 )
 
-// Phase says where a run failed.
-type Phase string
-
-// The phases of a failure.
-const (
-	PhaseParse     Phase = "parse"     // the code is not TypeScript
-	PhaseTypecheck Phase = "typecheck" // the compiler refused it; nothing ran
-	PhaseRuntime   Phase = "runtime"   // it threw
-	PhaseTimeout   Phase = "timeout"   // it did not end within its wall or processor time
-	PhaseMemory    Phase = "memory"    // it needed more memory or stack than it may
-	PhaseLimit     Phase = "limit"     // it reached a number of calls, or no place was free
-	PhaseCancelled Phase = "cancelled" // the client went away
-)
-
 // Outcome is how a run ended: the structuredContent of gateway_executeTool.
 type Outcome struct {
 	OK        bool            `json:"ok"`
@@ -67,22 +53,6 @@ type PlannedCall struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// RunError is why a run failed. Line and column count from 1 in the submitted
-// code; 0 is unknown. Stack holds the frames of that code only.
-type RunError struct {
-	Phase        Phase    `json:"phase"`
-	Name         string   `json:"name"`
-	Message      string   `json:"message"`
-	Line         int      `json:"line,omitempty"`
-	Column       int      `json:"column,omitempty"`
-	Stack        []string `json:"stack,omitempty"`
-	Tool         string   `json:"tool,omitempty"`
-	CallSeq      int      `json:"callSeq,omitempty"`
-	StartedCalls int      `json:"startedCalls"`
-	Hint         string   `json:"hint,omitempty"`
-	RetryAfterMS int64    `json:"retryAfterMs,omitempty"`
-}
-
 // Truncated says what was cut.
 type Truncated struct {
 	Result int `json:"result,omitempty"` // bytes of the whole result
@@ -123,7 +93,7 @@ func cancelled() *RunError {
 }
 
 // advise tells the reader of a failure what already happened.
-func (e *RunError) advise(calls []CallRecord) {
+func advise(e *RunError, calls []CallRecord) {
 	e.StartedCalls = len(calls)
 	if e.Hint == "" && strings.Contains(e.Message, "require") && strings.Contains(e.Message, "not defined") {
 		e.Hint = noModules

@@ -81,7 +81,7 @@ func (d *tools) made() []string {
 }
 
 func tool(alias, name string, effect codemode.Effect) codemode.Tool {
-	return codemode.Tool{Name: alias + "__" + name, Alias: alias, ToolName: name, Effect: effect}
+	return codemode.Tool{Name: alias + "__" + name, Alias: alias, ToolName: name, Effect: effect, Definition: []byte(`{"name":"` + name + `"}`)}
 }
 
 func catalog() []codemode.Tool {

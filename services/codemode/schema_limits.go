@@ -1,32 +1,11 @@
 package codemode
 
-// Bounds of what is read from one schema and written for one tool. Beyond
-// them a declaration gets wider, never wrong.
+// Bounds of a JSON value that is read.
 const (
-	MaxSchemaBytes      = 256 << 10 // of a definition that is read at all
-	MaxSchemaDepth      = 14        // levels of nested types that are declared
-	MaxToolDeclaration  = 32 << 10  // bytes of one tool's declaration with its types
-	MaxFullDeclarations = 8 << 20   // bytes of the declarations of a whole project
-
-	// maxKeptDeclarations bounds the declarations of whole projects that are
-	// kept for the next call, in bytes.
-	maxKeptDeclarations = 64 << 20
-
-	maxNesting      = 128   // levels of JSON in a schema that is read at all
-	maxSchemaNodes  = 5_000 // subschemas that are visited for one tool
-	maxNamedTypes   = 256   // types that one tool refers to by name
-	maxTypeName     = 80    // bytes of each part of a type's name
-	maxUnionWidth   = 1_000 // variants that an intersection may multiply to
-	maxVariants     = 64    // properties that are repeated for variants of an object
-	maxListedNames  = 100   // property names that are written out for propertyNames
-	maxInlineObject = 72    // bytes of an object that is written on one line
-)
-
-// Bounds of texts in comments, in bytes.
-const (
-	maxToolText     = 4_000
-	maxPropertyText = 2_000
-	maxTagText      = 200
+	MaxSchemaBytes = 256 << 10 // of a definition that is read at all
+	MaxNesting     = 128       // levels of JSON
+	MaxNodes       = 5_000     // subschemas that are visited for one tool
+	MaxTagText     = 200       // bytes of a value or pattern in a message or comment
 )
 
 // Bounds of checking arguments against a schema.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -48,7 +50,7 @@ func parseValue(raw []byte, limit int) (*schemaNode, error) {
 }
 
 func readNode(d *jsontext.Decoder, depth int) (*schemaNode, error) {
-	if depth > maxNesting {
+	if depth > MaxNesting {
 		return nil, errSchemaTooDeep
 	}
 	begin := d.InputOffset()
@@ -184,3 +186,128 @@ func (n *schemaNode) types() []string {
 
 // isSchema reports whether the node can be a schema at all.
 func (n *schemaNode) isSchema() bool { return n.is('{') || n.is('t') || n.is('f') }
+
+func containsType(types []string, name string) bool {
+	for _, t := range types {
+		if t == name {
+			return true
+		}
+	}
+	return false
+}
+
+// all returns the members of a node, none for nil.
+func (n *schemaNode) all() []schemaMember {
+	if n == nil {
+		return nil
+	}
+	return n.members
+}
+
+// count returns the member called name as a number of things.
+func (n *schemaNode) count(name string) (int, bool) {
+	m := n.get(name)
+	if !m.is('0') {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(m.text, 64)
+	if err != nil || f < 0 || f > 1e9 {
+		return 0, false
+	}
+	return int(f), true
+}
+
+// bound returns the member called name as a number of things, or nil.
+func (n *schemaNode) bound(name string) *int {
+	if count, ok := n.count(name); ok {
+		return &count
+	}
+	return nil
+}
+
+// number returns the member called name as a number, or nil.
+func (n *schemaNode) number(name string) *float64 {
+	m := n.get(name)
+	if !m.is('0') {
+		return nil
+	}
+	f, err := strconv.ParseFloat(m.text, 64)
+	if err != nil {
+		return nil
+	}
+	return &f
+}
+
+// float returns the value of a number.
+func (n *schemaNode) float() float64 {
+	f, _ := strconv.ParseFloat(n.text, 64)
+	return f
+}
+
+// plain returns the value as the library reads it.
+func (n *schemaNode) plain() any {
+	switch n.kind {
+	case '"':
+		return n.text
+	case '0':
+		f, err := strconv.ParseFloat(n.text, 64)
+		if err != nil { // beyond what a double holds
+			return n.text
+		}
+		return f
+	case 't':
+		return true
+	case 'f':
+		return false
+	case '[':
+		out := make([]any, len(n.items))
+		for i, item := range n.items {
+			out[i] = item.plain()
+		}
+		return out
+	case '{':
+		out := make(map[string]any, len(n.members))
+		for _, m := range n.members {
+			out[m.name] = m.value.plain()
+		}
+		return out
+	}
+	return nil
+}
+
+func (n *schemaNode) admitsObject() bool {
+	types := n.types()
+	return len(types) == 0 || containsType(types, "object")
+}
+
+// literalsOf returns the values that enum or const admit.
+func literalsOf(n *schemaNode) (values []*schemaNode, ok bool) {
+	if value := n.get("const"); value != nil {
+		return []*schemaNode{value}, true
+	}
+	if enum := n.get("enum"); enum.is('[') {
+		return enum.items, true
+	}
+	return nil, false
+}
+
+// admits reports whether a value has one of the types.
+func admits(types []string, v *schemaNode) bool {
+	return slices.ContainsFunc(types, func(name string) bool {
+		switch name {
+		case "string":
+			return v.is('"')
+		case "number", "integer":
+			return v.is('0')
+		case "boolean":
+			return v.is('t') || v.is('f')
+		case "null":
+			return v.is('n')
+		case "array":
+			return v.is('[')
+		case "object":
+			return v.is('{')
+		}
+		return true
+	})
+}

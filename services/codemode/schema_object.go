@@ -2,7 +2,6 @@ package codemode
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -334,25 +333,4 @@ func writeObject(fields []objectField, indent string) string {
 	}
 	b.WriteString(indent + "}")
 	return b.String()
-}
-
-// all returns the members of a node, none for nil.
-func (n *schemaNode) all() []schemaMember {
-	if n == nil {
-		return nil
-	}
-	return n.members
-}
-
-// count returns the member called name as a number of things.
-func (n *schemaNode) count(name string) (int, bool) {
-	m := n.get(name)
-	if !m.is('0') {
-		return 0, false
-	}
-	f, err := strconv.ParseFloat(m.text, 64)
-	if err != nil || f < 0 || f > 1e9 {
-		return 0, false
-	}
-	return int(f), true
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 )
 
 // tsType is a TypeScript type: a union of alternatives. Without any it is
@@ -239,31 +238,4 @@ func propertyName(name string) string {
 		return name
 	}
 	return quoteText(name)
-}
-
-// quoteText returns a string literal in ASCII and printable letters. Nothing
-// that ends a line, changes the direction of text or cannot be seen stands in
-// it as it is.
-func quoteText(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r == '\r':
-			b.WriteString(`\r`)
-		case r < ' ' || r != ' ' && !unicode.IsPrint(r):
-			b.WriteString(`\u{` + strconv.FormatInt(int64(r), 16) + "}")
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
 }

@@ -67,7 +67,7 @@ func (p place) inElement(optional bool) place {
 }
 
 func newTypeWriter(prefix string, taken map[string]int) *typeWriter {
-	return &typeWriter{prefix: prefix, taken: taken, nodes: maxSchemaNodes, looks: maxSchemaNodes, simplified: map[string]bool{}}
+	return &typeWriter{prefix: prefix, taken: taken, nodes: MaxNodes, looks: MaxNodes, simplified: map[string]bool{}}
 }
 
 // begin makes root the schema that references are resolved in.
@@ -292,38 +292,6 @@ func (w *typeWriter) basic(n *schemaNode, shape *objectShape, at place) tsType {
 		}
 	}
 	return unionOf(all...)
-}
-
-// literalsOf returns the values that enum or const admit.
-func literalsOf(n *schemaNode) (values []*schemaNode, ok bool) {
-	if value := n.get("const"); value != nil {
-		return []*schemaNode{value}, true
-	}
-	if enum := n.get("enum"); enum.is('[') {
-		return enum.items, true
-	}
-	return nil, false
-}
-
-// admits reports whether a value has one of the types.
-func admits(types []string, v *schemaNode) bool {
-	return slices.ContainsFunc(types, func(name string) bool {
-		switch name {
-		case "string":
-			return v.is('"')
-		case "number", "integer":
-			return v.is('0')
-		case "boolean":
-			return v.is('t') || v.is('f')
-		case "null":
-			return v.is('n')
-		case "array":
-			return v.is('[')
-		case "object":
-			return v.is('{')
-		}
-		return true
-	})
 }
 
 // array returns the type of the arrays that a schema admits.

@@ -84,6 +84,16 @@ func unfence(code string) string {
 	return strings.Repeat("\n", strings.Count(open, "\n")) + trimmed[len(open):len(trimmed)-3]
 }
 
+// asModule returns submitted code as a TypeScript module for the compiler, and
+// how many lines it puts before those of the code.
+func asModule(code string) (module string, before int) {
+	code = unfence(strings.TrimPrefix(code, "\ufeff"))
+	if moduleLine.MatchString(code) {
+		return code, 0
+	}
+	return "export {};" + opening + code + "\n}\n", 1
+}
+
 // transform strips the types. Its output has every statement on a line of its
 // own, indented by its depth, and no line break within a string or a template.
 func transform(code string) (lines []string, back *sourceMap, m *mistake) {

@@ -3,28 +3,12 @@ package codemode_test
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"mcpgateway/services/codemode"
 )
-
-// compiler returns the path of the native TypeScript compiler of the node
-// modules, which the tests of this repository install.
-func compiler(t testing.TB) string {
-	t.Helper()
-	found, err := filepath.Glob(filepath.Join("..", "..", "node_modules", "@typescript", "typescript-"+runtime.GOOS+"-*", "lib", "tsc"))
-	if err != nil || len(found) == 0 {
-		t.Fatalf("there is no TypeScript compiler in node_modules: run `npm ci` (%v)", err)
-	}
-	path, err := filepath.Abs(found[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 func TestTheCompilerFindsMistakesBeforeAnythingRuns(t *testing.T) {
 	const declarations = "declare const math: { \"add\"(args: { a: number; b: number }): Promise<{ sum: number }>; };\ndeclare const console: { log(...a: any[]): void };\n"

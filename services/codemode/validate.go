@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -134,7 +133,7 @@ func compileSchema(definition []byte) *compiledSchema {
 	}
 	resolved, err := resolve(normal)
 	if err != nil {
-		c.why = "its schema cannot be used: " + oneLine(err.Error(), maxTagText)
+		c.why = "its schema cannot be used: " + oneLine(err.Error(), MaxTagText)
 		return c
 	}
 	c.document, c.resolved = document, resolved
@@ -164,35 +163,4 @@ func validate(r *jsonschema.Resolved, value any) (err error) {
 		}
 	}()
 	return r.Validate(value)
-}
-
-// plain returns the value as the library reads it.
-func (n *schemaNode) plain() any {
-	switch n.kind {
-	case '"':
-		return n.text
-	case '0':
-		f, err := strconv.ParseFloat(n.text, 64)
-		if err != nil { // beyond what a double holds
-			return n.text
-		}
-		return f
-	case 't':
-		return true
-	case 'f':
-		return false
-	case '[':
-		out := make([]any, len(n.items))
-		for i, item := range n.items {
-			out[i] = item.plain()
-		}
-		return out
-	case '{':
-		out := make(map[string]any, len(n.members))
-		for _, m := range n.members {
-			out[m.name] = m.value.plain()
-		}
-		return out
-	}
-	return nil
 }

@@ -31,7 +31,7 @@ type explainer struct {
 // explain returns what is wrong with a value at a path, or an empty text when
 // it sees nothing.
 func (e *explainer) explain(n, value *schemaNode, path string, depth int) string {
-	if e.left--; e.left < 0 || depth > maxNesting {
+	if e.left--; e.left < 0 || depth > MaxNesting {
 		return ""
 	}
 	if n.is('f') {
@@ -104,7 +104,7 @@ func (e *explainer) ownKeywords(n, value *schemaNode, path string) string {
 		}
 		if pattern := n.string("pattern"); isPortable(pattern) {
 			if re, err := regexp.Compile(pattern); err == nil && !re.MatchString(value.text) {
-				return at(path, "must match the pattern "+oneLine(pattern, maxTagText))
+				return at(path, "must match the pattern "+oneLine(pattern, MaxTagText))
 			}
 		}
 	}
@@ -305,12 +305,6 @@ func kindOf(v *schemaNode) string {
 	return "null"
 }
 
-// float returns the value of a number.
-func (n *schemaNode) float() float64 {
-	f, _ := strconv.ParseFloat(n.text, 64)
-	return f
-}
-
 func isWhole(n *schemaNode) bool {
 	f := n.float()
 	return f == float64(int64(f)) || f > 1<<62 || f < -(1<<62)
@@ -320,7 +314,7 @@ func formatNumber(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64)
 
 // sameValue reports whether two JSON values are equal.
 func sameValue(a, b *schemaNode, depth int) bool {
-	if a.kind != b.kind || len(a.items) != len(b.items) || len(a.members) != len(b.members) || depth > maxNesting {
+	if a.kind != b.kind || len(a.items) != len(b.items) || len(a.members) != len(b.members) || depth > MaxNesting {
 		return false
 	}
 	switch a.kind {

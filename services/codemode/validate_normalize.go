@@ -85,7 +85,7 @@ func (z *normalizer) schema(n *schemaNode, depth int) *jsonschema.Schema {
 	out := &jsonschema.Schema{}
 	z.paths += z.path
 	z.depth = max(z.depth, depth)
-	if z.nodes++; z.nodes > 4*maxSchemaNodes || z.paths > maxPathBytes {
+	if z.nodes++; z.nodes > 4*MaxNodes || z.paths > maxPathBytes {
 		z.fail("its schema has too many parts")
 	}
 	switch {
@@ -118,7 +118,7 @@ func (z *normalizer) schema(n *schemaNode, depth int) *jsonschema.Schema {
 func (z *normalizer) reference(ref string) string {
 	target, _ := z.doc.resolve(ref)
 	if target == nil {
-		z.fail("its schema refers to another one, %s, which is not in it", oneLine(ref, maxTagText))
+		z.fail("its schema refers to another one, %s, which is not in it", oneLine(ref, MaxTagText))
 		return ""
 	}
 	name := z.names[target]
@@ -295,25 +295,4 @@ func (z *normalizer) part(n *schemaNode, keyword string, depth int) *jsonschema.
 	}
 	z.branches++
 	return z.below(part, depth, "")
-}
-
-// bound returns the member called name as a number of things, or nil.
-func (n *schemaNode) bound(name string) *int {
-	if count, ok := n.count(name); ok {
-		return &count
-	}
-	return nil
-}
-
-// number returns the member called name as a number, or nil.
-func (n *schemaNode) number(name string) *float64 {
-	m := n.get(name)
-	if !m.is('0') {
-		return nil
-	}
-	f, err := strconv.ParseFloat(m.text, 64)
-	if err != nil {
-		return nil
-	}
-	return &f
 }

@@ -27,7 +27,7 @@ func (z *normalizer) usable(pattern string) bool {
 // isPortable reports whether a pattern is short and free of what the two
 // dialects of regular expressions read differently or only one of them knows.
 func isPortable(pattern string) bool {
-	if pattern == "" || len(pattern) > 4*maxTagText {
+	if pattern == "" || len(pattern) > 4*MaxTagText {
 		return false
 	}
 	for _, own := range [...]string{`\A`, `\z`, `\Q`, `\E`, `\C`, `\a`, `\p`, `\P`, `\x{`, `[:`, "(?P", "(?i", "(?s", "(?m", "(?U", "(?-"} {

@@ -14,7 +14,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"modernc.org/quickjs"
 )
@@ -373,15 +372,4 @@ func (e *engine) userFrames(stack string) (line, column int, frames []string) {
 		}
 	}
 	return line, column, frames
-}
-
-// clipText cuts a text to at most n bytes, at the boundary of a character.
-func clipText(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
 }

@@ -161,9 +161,6 @@ func (e *engine) hostFailed(described, while string) {
 	e.outcome = &finishMessage{Error: out}
 }
 
-// maxTimers is how many timers may be set at once.
-const maxTimers = 1000
-
 // resolveURL returns the parts of an absolute URL as JSON text, or nil.
 func resolveURL(input, base string) any {
 	u, err := url.Parse(strings.TrimSpace(input))

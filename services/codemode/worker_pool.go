@@ -157,6 +157,13 @@ func (p *pool) warm() {
 	}
 }
 
+// Warm returns how many children wait for a run.
+func (p *pool) Warm() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.idle)
+}
+
 // drain ends the warm children.
 func (p *pool) drain() {
 	p.mu.Lock()

@@ -131,6 +131,44 @@ func (c *child) awaitReady() error {
 	return fmt.Errorf("the child process that runs code did not start: %s", strings.TrimSpace(c.trouble.String()))
 }
 
+// Frames returns the channel of what the child sends, which is closed when its
+// output ends.
+func (c *child) Frames() <-chan frame { return c.frames }
+
+// Confined returns how the child confined itself.
+func (c *child) Confined() []string { return c.ready.Confined }
+
+// Start begins the run. A child that died while it waited is no error: it shows
+// as the end of its frames.
+func (c *child) Start(m startMessage) error {
+	start, err := encode(m)
+	if err != nil {
+		return err
+	}
+	_ = c.send(frameStart, start)
+	return nil
+}
+
+// Answer sends the answer to a call, which a child that has ended needs no
+// more.
+func (c *child) Answer(id uint32, status byte, data []byte) {
+	_ = c.send(frameAnswer, answerFrame(id, status, data))
+}
+
+// CPUMillis returns the processor time that the run took in a child that has
+// ended. It waits for the end; known is false when that does not come in time.
+func (c *child) CPUMillis(wait time.Duration) (ms int64, known bool) {
+	select {
+	case <-c.gone:
+		return max(0, c.cpu().Milliseconds()-c.ready.CPUMillis), true
+	case <-time.After(wait):
+		return 0, false
+	}
+}
+
+// cpu returns the processor time of a child that is gone.
+func (c *child) cpu() time.Duration { return c.state.SystemTime() + c.state.UserTime() }
+
 // send writes one frame; it blocks while the child is busy and returns an
 // error when it has ended.
 func (c *child) send(kind byte, body []byte) error {
@@ -166,12 +204,11 @@ func (c *child) alive() bool {
 func (c *child) obituary(log *slog.Logger) *RunError {
 	<-c.gone
 	said := c.trouble.String()
-	cpu := c.state.SystemTime() + c.state.UserTime()
 	switch {
 	// The race detector has words of its own for memory that it cannot get.
 	case strings.Contains(said, "out of memory") || strings.Contains(said, "cannot allocate memory") || strings.Contains(said, "stack exceeds"), strings.Contains(said, "ThreadSanitizer"):
 		return &RunError{Phase: PhaseMemory, Name: "MemoryError", Message: "the code needed more memory than it may"}
-	case killed(c.state) && cpu >= MaxCPU:
+	case killed(c.state) && c.cpu() >= MaxCPU:
 		return &RunError{Phase: PhaseTimeout, Name: "TimeoutError", Message: "the code computed for longer than it may"}
 	case killed(c.state):
 		return &RunError{Phase: PhaseMemory, Name: "MemoryError", Message: "the process of the code was killed, most likely for its memory"}

@@ -28,8 +28,7 @@ func killed(state *os.ProcessState) bool {
 
 // limitCompiler bounds the memory and the processor time of the compiler.
 func limitCompiler(pid int) {
-	const memory, seconds = 2 << 30, 20
 	// The compiler's own time-out holds where the limits cannot be set.
-	_ = unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: memory, Max: memory}, nil)
-	_ = unix.Prlimit(pid, unix.RLIMIT_CPU, &unix.Rlimit{Cur: seconds, Max: seconds}, nil)
+	_ = unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: compilerMemory, Max: compilerMemory}, nil)
+	_ = unix.Prlimit(pid, unix.RLIMIT_CPU, &unix.Rlimit{Cur: compilerSeconds, Max: compilerSeconds}, nil)
 }

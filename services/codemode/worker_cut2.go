@@ -3,6 +3,7 @@ package codemode
 import (
 	"bytes"
 	"encoding/json"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -40,7 +41,7 @@ func cutJSON(raw []byte, limit int) []byte {
 		// Nested beyond what is read here: its text as a string.
 		quoted, err := json.Marshal(clipText(string(raw[:min(len(raw), limit/8)]), limit/8))
 		if err != nil {
-			return jsonNull
+			return []byte("null")
 		}
 		return quoted
 	}
@@ -72,4 +73,15 @@ func cutHere(to *jsontext.Encoder, token jsontext.Token, room int) {
 			return
 		}
 	}
+}
+
+// clipText cuts a text to at most n bytes, at the boundary of a character.
+func clipText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
 }
