@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"mcpgateway/services/sandbox"
 )
 
 // diagnostic is one complaint of the compiler, in the submitted code.
@@ -50,7 +52,7 @@ func (r *run) typecheck() (out Outcome, done bool) {
 	}
 	if q.Typecheck == TypecheckWarn {
 		for _, d := range found {
-			r.logs = append(r.logs, LogLine{Level: "warn", Text: clipText("typecheck: "+d.String(), maxErrorText)})
+			r.logs = append(r.logs, LogLine{Level: "warn", Text: sandbox.ClipText("typecheck: "+d.String(), sandbox.MaxErrorText)})
 		}
 		return Outcome{}, false
 	}
@@ -58,8 +60,8 @@ func (r *run) typecheck() (out Outcome, done bool) {
 	for _, d := range found {
 		all = append(all, d.String())
 	}
-	return r.outcome(&finishMessage{Error: &RunError{
-		Phase: PhaseTypecheck, Name: "TypeError", Message: clipText(strings.Join(all, "\n"), maxErrorText), Line: found[0].line, Column: found[0].column,
+	return r.outcome(&sandbox.FinishMessage{Error: &sandbox.RunError{
+		Phase: sandbox.PhaseTypecheck, Name: "TypeError", Message: sandbox.ClipText(strings.Join(all, "\n"), sandbox.MaxErrorText), Line: found[0].line, Column: found[0].column,
 		Hint: "Nothing was run.",
 	}}), true
 }
@@ -76,7 +78,7 @@ func (r *run) complaints() ([]diagnostic, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	code, wrapped := asModule(r.request.Code)
+	code, wrapped := sandbox.AsModule(r.request.Code)
 	for name, content := range map[string]string{"tools.d.ts": declarations + ambientFor(declarations), "code.ts": code} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			return nil, err
@@ -84,7 +86,7 @@ func (r *run) complaints() ([]diagnostic, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.ctx, typecheckTimeout)
 	defer cancel()
-	printed, err := runCompiler(ctx, r.runner.options.TSC, dir,
+	printed, err := sandbox.RunCompiler(ctx, r.runner.options.TSC, dir,
 		"--noEmit", "--strict", "--noImplicitAny", "false", "--pretty", "false", "--target", "es2023", "--lib", "es2023", "--module", "esnext",
 		"--moduleDetection", "force", "--types", "", "--skipLibCheck", "code.ts", "tools.d.ts")
 	if err != nil {

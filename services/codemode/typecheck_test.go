@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"mcpgateway/services/codemode"
+	"mcpgateway/services/sandbox"
+	"mcpgateway/services/typescript/typescripttest"
 )
 
 func TestTheCompilerFindsMistakesBeforeAnythingRuns(t *testing.T) {
@@ -26,7 +28,7 @@ func TestTheCompilerFindsMistakesBeforeAnythingRuns(t *testing.T) {
 		{"fetch is off", "await fetch('x')", 1, "fetch"},
 		{"what the runtime has", "setTimeout(() => {}, 1); new URL('http://x/'); structuredClone(input); atob(btoa('x')); new TextEncoder(); return gatewayless()", 1, "gatewayless"},
 	}
-	r := runner(t, codemode.Options{TSC: compiler(t)})
+	r := runner(t, codemode.Options{TSC: typescripttest.Compiler(t)})
 	if !r.CanTypecheck() {
 		t.Fatal("the runner knows no compiler")
 	}
@@ -43,12 +45,12 @@ func TestTheCompilerFindsMistakesBeforeAnythingRuns(t *testing.T) {
 				}
 				return
 			}
-			if out.Error == nil || out.Error.Phase != codemode.PhaseTypecheck || out.Error.Line != c.line || !strings.Contains(out.Error.Message, c.says) || len(d.made()) > 0 {
+			if out.Error == nil || out.Error.Phase != sandbox.PhaseTypecheck || out.Error.Line != c.line || !strings.Contains(out.Error.Message, c.says) || len(d.made()) > 0 {
 				t.Errorf("error %+v, calls %q", out.Error, d.made())
 			}
 			q.Typecheck = codemode.TypecheckWarn
 			out = run(t, r, q, d)
-			if len(out.Logs) == 0 || out.Logs[0].Level != "warn" || !strings.Contains(out.Logs[0].Text, c.says) || out.Error != nil && out.Error.Phase == codemode.PhaseTypecheck {
+			if len(out.Logs) == 0 || out.Logs[0].Level != "warn" || !strings.Contains(out.Logs[0].Text, c.says) || out.Error != nil && out.Error.Phase == sandbox.PhaseTypecheck {
 				t.Errorf("as a warning: logs %+v, error %+v", out.Logs, out.Error)
 			}
 		})

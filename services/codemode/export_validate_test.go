@@ -1,5 +1,0 @@
-package codemode
-
-// LimitCompiled replaces the bound of what a validator keeps, in bytes, so
-// that a test need not fill it.
-func (v *ArgumentValidator) LimitCompiled(n int) { v.limit = n }
