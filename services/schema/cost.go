@@ -79,10 +79,10 @@ func affordable(doc *Document, value *Node) bool {
 }
 
 func (m *meter) visit(n, value *Node, depth int) {
-	size := value.size + stepBytes/16
+	size := len(value.Raw) + stepBytes/16
 	for _, keyword := range [...]string{"enum", "const", "required"} {
 		if literal := n.Get(keyword); literal != nil {
-			size += literal.size
+			size += len(literal.Raw)
 		}
 	}
 	if m.left -= 1 + size*(depth+1)/stepBytes; m.left < 0 || !n.Is('{') {
@@ -114,7 +114,7 @@ func (m *meter) members(n, value *Node, depth int) {
 			m.visit(p.Value, member.Value, depth)
 		}
 		if names := n.Get("propertyNames"); names != nil {
-			m.visit(names, &Node{Kind: '"', Text: member.Name, size: len(member.Name)}, depth)
+			m.visit(names, &Node{Kind: '"', Text: member.Name, Raw: []byte(member.Name)}, depth)
 		}
 	}
 }

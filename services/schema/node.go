@@ -19,7 +19,7 @@ type Node struct {
 	Text    string // of a string, decoded; of a number, as written
 	Members []Member
 	Items   []*Node
-	size    int // bytes of its JSON
+	Raw     []byte // its JSON
 }
 
 // Member is a member of an object.
@@ -43,8 +43,8 @@ func ParseValue(raw []byte, limit int) (*Node, error) {
 	if len(raw) > limit {
 		return nil, ErrTooLarge
 	}
-	d := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	n, err := readNode(d, 0)
+	d := newDecoder(raw)
+	n, err := readNode(d, raw, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,11 @@ func ParseValue(raw []byte, limit int) (*Node, error) {
 	return n, nil
 }
 
-func readNode(d *jsontext.Decoder, depth int) (*Node, error) {
+func newDecoder(raw []byte) *jsontext.Decoder {
+	return jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+func readNode(d *jsontext.Decoder, raw []byte, depth int) (*Node, error) {
 	if depth > MaxNesting {
 		return nil, ErrTooDeep
 	}
@@ -69,7 +73,7 @@ func readNode(d *jsontext.Decoder, depth int) (*Node, error) {
 		n.Text = token.String()
 	case '[':
 		for d.PeekKind() != ']' {
-			item, err := readNode(d, depth+1)
+			item, err := readNode(d, raw, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -77,13 +81,13 @@ func readNode(d *jsontext.Decoder, depth int) (*Node, error) {
 		}
 		_, err = d.ReadToken()
 	case '{':
-		err = n.readMembers(d, depth)
+		err = n.readMembers(d, raw, depth)
 	}
-	n.size = int(d.InputOffset() - begin)
+	n.Raw = bytes.TrimLeft(raw[begin:d.InputOffset()], " \t\r\n,:") // without what separates it from the value before
 	return n, err
 }
 
-func (n *Node) readMembers(d *jsontext.Decoder, depth int) error {
+func (n *Node) readMembers(d *jsontext.Decoder, raw []byte, depth int) error {
 	var at map[string]int // only kept for objects in which a search would be slow
 	for d.PeekKind() != '}' {
 		name, err := d.ReadToken()
@@ -91,7 +95,7 @@ func (n *Node) readMembers(d *jsontext.Decoder, depth int) error {
 			return err
 		}
 		text := name.String()
-		value, err := readNode(d, depth+1)
+		value, err := readNode(d, raw, depth+1)
 		if err != nil {
 			return err
 		}

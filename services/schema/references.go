@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"net/url"
 	"strconv"
 	"strings"
@@ -102,6 +103,40 @@ func (d *Document) Resolve(ref string) (target *Node, name string) {
 		return nil, ""
 	}
 	return n, name
+}
+
+// Outside returns the first $ref or $dynamicRef within a raw schema, however
+// deep and however often its members are named, that names another document by
+// its address; "" when there is none. The addresses of JSON Schema's own
+// dialects are known to every reader.
+func Outside(raw []byte) string {
+	if !bytes.Contains(raw, []byte(`ef"`)) {
+		return ""
+	}
+	d := newDecoder(raw)
+	for isReference := false; ; {
+		token, err := d.ReadToken()
+		if err != nil {
+			return ""
+		}
+		text := ""
+		if token.Kind() == '"' {
+			text = token.String()
+		}
+		if isReference && leadsOut(text) {
+			return text
+		}
+		container, read := d.StackIndex(d.StackDepth())
+		isReference = container == '{' && read%2 == 1 && (text == "$ref" || text == "$dynamicRef")
+	}
+}
+
+func leadsOut(ref string) bool {
+	scheme, rest, ok := strings.Cut(ref, ":")
+	if !ok || strings.ContainsAny(scheme, "/#?") {
+		return false
+	}
+	return !strings.HasPrefix(rest, "//json-schema.org/")
 }
 
 // child returns the member or element that one part of a JSON Pointer names
