@@ -55,7 +55,7 @@ func ParseValue(raw []byte, limit int) (*Node, error) {
 }
 
 func newDecoder(raw []byte) *jsontext.Decoder {
-	return jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
 func readNode(d *jsontext.Decoder, raw []byte, depth int) (*Node, error) {
