@@ -110,11 +110,12 @@ func (f *argumentsForm) kind(n *schema.Node, depth int) admin.ArgKind {
 	case "boolean":
 		return admin.ArgBoolean
 	case "array":
-		switch f.kind(f.resolved(n.Get("items")), maxArgDepth) {
+		if depth > maxArgDepth { // an element, which may be an array of itself
+			return admin.ArgJSON
+		}
+		switch f.kind(f.resolved(n.Get("items")), maxArgDepth+1) {
 		case admin.ArgText, admin.ArgNumber, admin.ArgInteger, admin.ArgBoolean, admin.ArgChoice:
-			if depth <= maxArgDepth {
-				return admin.ArgList
-			}
+			return admin.ArgList
 		}
 	case "object":
 		if depth < maxArgDepth && len(n.ObjectOf("properties").All()) > 0 && !n.Has("anyOf") && !n.Has("oneOf") && !n.Has("allOf") {
