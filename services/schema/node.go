@@ -256,10 +256,8 @@ func (n *Node) plain() any {
 			return n.Text
 		}
 		return f
-	case 't':
-		return true
-	case 'f':
-		return false
+	case 't', 'f':
+		return n.Kind == 't'
 	case '[':
 		out := make([]any, len(n.Items))
 		for i, item := range n.Items {

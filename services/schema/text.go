@@ -19,14 +19,8 @@ func ShortValue(n *Node, depth int) string {
 			return n.Text
 		}
 		return Quote(n.Text)
-	case '0':
-		return n.Text
-	case 't':
-		return "true"
-	case 'f':
-		return "false"
-	case 'n':
-		return "null"
+	case '0', 't', 'f', 'n':
+		return string(n.Raw)
 	case '[':
 		for i, item := range n.Items {
 			if i > 0 {

@@ -197,10 +197,8 @@ func literalType(n *schema.Node, depth int) tsType {
 		return oneType(schema.Quote(n.Text), "string", false)
 	case '0':
 		return oneType(numberText(n.Text), "number", false)
-	case 't':
-		return oneType("true", "boolean", false)
-	case 'f':
-		return oneType("false", "boolean", false)
+	case 't', 'f':
+		return oneType(string(n.Raw), "boolean", false)
 	case 'n':
 		return bareType("null", "null")
 	case '[':

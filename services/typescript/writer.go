@@ -276,14 +276,10 @@ func (w *typeWriter) basic(n *schema.Node, shape *objectShape, at place) tsType 
 	all := make([]tsType, 0, len(types))
 	for _, name := range types {
 		switch name {
-		case "string":
-			all = append(all, bareType("string", "string"))
-		case "number", "integer":
+		case "string", "number", "boolean", "null":
+			all = append(all, bareType(name, name))
+		case "integer":
 			all = append(all, bareType("number", "number"))
-		case "boolean":
-			all = append(all, bareType("boolean", "boolean"))
-		case "null":
-			all = append(all, bareType("null", "null"))
 		case "array":
 			all = append(all, w.array(n, at))
 		case "object":
