@@ -135,6 +135,8 @@ func IsPlainIdentifier(s string) bool {
 	return s != ""
 }
 
+// IsLetter reports whether c is an ASCII letter.
 func IsLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
+// IsDigit reports whether c is an ASCII digit.
 func IsDigit(c byte) bool { return c >= '0' && c <= '9' }
