@@ -35,6 +35,7 @@ import (
 	"mcpgateway/services/oauthserver"
 	"mcpgateway/services/page"
 	"mcpgateway/services/projects"
+	"mcpgateway/services/schema"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/sessions"
 	"mcpgateway/services/toolsearch"
@@ -83,7 +84,7 @@ type Services struct {
 	Tracer        *tracing.Tracer // nil when no collector is configured
 
 	Declarations *codemode.Declarations
-	Arguments    *codemode.ArgumentValidator
+	Arguments    *schema.Validator
 	Runner       *codemode.Runner
 	CodeRuns     *codemode.Traces
 
@@ -197,7 +198,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.LogLevels = sessions.NewLevels(db, feed, sessions.MaxLevels, now)
 	s.CodeRuns = codemode.NewTraces(db, log)
 	s.Declarations = codemode.NewDeclarations(s.search)
-	s.Arguments = codemode.NewArgumentValidator()
+	s.Arguments = schema.NewValidator()
 	s.Runner = codemode.NewRunner(codemode.Options{
 		TSC: c.TSC, Fetch: s.clients.Fetch(), Validate: s.Arguments, Traces: s.CodeRuns, Log: log, Tasks: s.Background,
 	})

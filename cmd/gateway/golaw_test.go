@@ -16,11 +16,11 @@ import (
 //   - services/background itself, which recovers;
 //   - test kits and the other commands: they aren't the gateway, and a panic
 //     should end them (the cluster of test databases is a test kit's command);
-//   - the child process of code mode: its gateway survives the child's end;
+//   - the child process of services/sandbox: its gateway survives the child's end;
 //   - the log's buffer: a panic below the log can't be logged.
 func mayStartGoroutines(room, name string) bool {
 	command := in("cmd")(room) && room != "cmd/gateway"
-	child := room == "services/codemode" && (name == "worker.go" || name == "worker_engine.go")
+	child := room == "services/sandbox" && (name == "worker.go" || name == "engine.go")
 	logBuffer := room == "cmd/gateway" && name == "logbuffer.go"
 	return room == "services/background" || isTestKit(room) || command || child || logBuffer
 }
@@ -129,8 +129,8 @@ func TestTheLawOfGoroutinesFindsBreaches(t *testing.T) {
 		{"a package named like the starter", "services/backgroundx", "p.go", `go f()`, 1},
 		{"a test kit", "services/upstream/upstreamtest", "p.go", `go f()`, 0},
 		{"the benchmark", "cmd/bench/load", "p.go", `go f()`, 0},
-		{"the child", "services/codemode", "worker.go", `go f()`, 0},
-		{"the child's parent", "services/codemode", "worker_pool.go", `go f()`, 1},
+		{"the child", "services/sandbox", "worker.go", `go f()`, 0},
+		{"the child's parent", "services/sandbox", "pool.go", `go f()`, 1},
 		{"the log's buffer", "cmd/gateway", "logbuffer.go", `time.AfterFunc(d, b.Flush)`, 0},
 		{"a started task", "services/access", "p.go", `tasks.Go("name", f)`, 0},
 		{"a wait group", "services/access", "p.go", `group.Go(f)`, 1},

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"mcpgateway/services/rawjson"
+	"mcpgateway/services/schema"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/ui"
 )
@@ -26,62 +26,55 @@ const argPrefix = "arg:"
 
 // argumentsForm turns the inputSchema of a tool into the fields of a form.
 type argumentsForm struct {
-	root  *rawjson.Object
-	count int
+	document *schema.Document
+	count    int
 }
 
 // argumentFields returns the fields for the raw inputSchema. ok is false when
 // a form cannot hold what the schema describes.
-func argumentFields(schema []byte) (fields []admin.ArgField, ok bool) {
-	root, err := rawjson.ParseObject(schema, rawjson.Lenient)
-	if err != nil {
+func argumentFields(raw []byte) (fields []admin.ArgField, ok bool) {
+	root, err := schema.ParseValue(raw, len(raw))
+	if err != nil || !root.Is('{') {
 		return nil, false
 	}
-	if len(root.Object("properties").Names()) == 0 {
+	if len(root.ObjectOf("properties").All()) == 0 {
 		// Any arguments may be meant, unless the schema rules them out.
-		closed := rawjson.Kind(root.Get("additionalProperties")) == 'f'
-		open := root.Get("additionalProperties") != nil || root.Get("anyOf") != nil || root.Get("oneOf") != nil || root.Get("allOf") != nil || root.Get("$ref") != nil
+		closed := root.Get("additionalProperties").Is('f')
+		open := root.Has("additionalProperties") || root.Has("anyOf") || root.Has("oneOf") || root.Has("allOf") || root.Has("$ref")
 		return nil, closed || !open
 	}
-	f := &argumentsForm{root: root}
+	f := &argumentsForm{document: schema.NewDocument(root)}
 	fields = f.fields(root, argPrefix, 0)
 	return fields, f.count <= maxArgFields
 }
 
-func (f *argumentsForm) fields(schema *rawjson.Object, path string, depth int) []admin.ArgField {
-	required := texts(schema.Get("required"))
-	properties := schema.Object("properties")
+func (f *argumentsForm) fields(n *schema.Node, path string, depth int) []admin.ArgField {
+	required := n.StringsOf("required")
 	var fields []admin.ArgField
-	for _, name := range properties.Names() {
+	for _, m := range n.ObjectOf("properties").All() {
 		if f.count++; f.count > maxArgFields {
 			return fields
 		}
-		field := f.field(properties.Object(name), path+"/"+pointerPart(name), depth)
-		field.Label, field.Required = name, slices.Contains(required, name)
+		field := f.field(m.Value, path+"/"+pointerPart(m.Name), depth)
+		field.Label, field.Required = m.Name, slices.Contains(required, m.Name)
 		fields = append(fields, offered(field))
 	}
 	return fields
 }
 
-// field returns the field of one argument. schema is nil for one that may be
-// anything.
-func (f *argumentsForm) field(schema *rawjson.Object, name string, depth int) admin.ArgField {
-	field := admin.ArgField{Kind: admin.ArgJSON, Name: name}
-	if schema == nil {
-		return field
+// field returns the field of one argument.
+func (f *argumentsForm) field(n *schema.Node, name string, depth int) admin.ArgField {
+	field := admin.ArgField{Kind: admin.ArgJSON, Name: name, Hint: beginning(n.StringOf("description"), maxArgHint)}
+	if d := n.Get("default"); d != nil && !d.Is('n') {
+		field.Default = strings.Trim(string(d.Raw), `"`)
 	}
-	field.Hint, _ = schema.String("description")
-	field.Hint = beginning(field.Hint, maxArgHint)
-	if d := schema.Get("default"); d != nil && rawjson.Kind(d) != 'n' {
-		field.Default = strings.Trim(string(d), `"`)
-	}
-	schema = f.resolved(schema)
-	field.Kind = f.kind(schema, depth)
+	n = f.resolved(n)
+	field.Kind = f.kind(n, depth)
 	switch field.Kind {
 	case admin.ArgChoice:
-		field.Options = choices(schema)
+		field.Options = choices(n)
 	case admin.ArgList:
-		item := f.resolved(schema.Object("items"))
+		item := f.resolved(n.Get("items"))
 		if field.Item = f.kind(item, maxArgDepth); field.Item == admin.ArgChoice {
 			field.Options = choices(item)
 		}
@@ -89,9 +82,9 @@ func (f *argumentsForm) field(schema *rawjson.Object, name string, depth int) ad
 			field.Options = booleans()
 		}
 	case admin.ArgGroup:
-		field.Children = f.fields(schema, name, depth+1)
+		field.Children = f.fields(n, name, depth+1)
 	case admin.ArgText:
-		if isLong(schema, name) {
+		if isLong(n, name) {
 			field.Kind = admin.ArgLines
 		}
 	}
@@ -100,17 +93,14 @@ func (f *argumentsForm) field(schema *rawjson.Object, name string, depth int) ad
 
 // kind returns what a form takes for a schema; what it cannot ask for piece by
 // piece is raw JSON.
-func (f *argumentsForm) kind(schema *rawjson.Object, depth int) admin.ArgKind {
-	if schema == nil {
-		return admin.ArgJSON
-	}
-	if schema.Get("enum") != nil || schema.Get("const") != nil {
-		if len(choices(schema)) > 0 {
+func (f *argumentsForm) kind(n *schema.Node, depth int) admin.ArgKind {
+	if n.Has("enum") || n.Has("const") {
+		if len(choices(n)) > 0 {
 			return admin.ArgChoice
 		}
 		return admin.ArgJSON
 	}
-	switch typeOf(schema) {
+	switch typeOf(n) {
 	case "string":
 		return admin.ArgText
 	case "number":
@@ -120,14 +110,15 @@ func (f *argumentsForm) kind(schema *rawjson.Object, depth int) admin.ArgKind {
 	case "boolean":
 		return admin.ArgBoolean
 	case "array":
-		switch f.kind(f.resolved(schema.Object("items")), maxArgDepth) {
+		if depth > maxArgDepth { // an element, which may be an array of itself
+			return admin.ArgJSON
+		}
+		switch f.kind(f.resolved(n.Get("items")), maxArgDepth+1) {
 		case admin.ArgText, admin.ArgNumber, admin.ArgInteger, admin.ArgBoolean, admin.ArgChoice:
-			if depth <= maxArgDepth && schema.Object("items") != nil {
-				return admin.ArgList
-			}
+			return admin.ArgList
 		}
 	case "object":
-		if depth < maxArgDepth && len(schema.Object("properties").Names()) > 0 && schema.Get("anyOf") == nil && schema.Get("oneOf") == nil && schema.Get("allOf") == nil {
+		if depth < maxArgDepth && len(n.ObjectOf("properties").All()) > 0 && !n.Has("anyOf") && !n.Has("oneOf") && !n.Has("allOf") {
 			return admin.ArgGroup
 		}
 	}
@@ -136,37 +127,32 @@ func (f *argumentsForm) kind(schema *rawjson.Object, depth int) admin.ArgKind {
 
 // resolved follows references within the schema, and steps over alternatives
 // of which all but one are null, as generators write optional arguments.
-func (f *argumentsForm) resolved(schema *rawjson.Object) *rawjson.Object {
+func (f *argumentsForm) resolved(n *schema.Node) *schema.Node {
 	for range maxArgHops {
-		if schema == nil {
-			return nil
-		}
-		next := f.step(schema)
+		next := f.step(n)
 		if next == nil {
-			return schema
+			return n
 		}
-		schema = next
+		n = next
 	}
 	return nil
 }
 
-func (f *argumentsForm) step(schema *rawjson.Object) *rawjson.Object {
-	if ref, ok := schema.String("$ref"); ok {
-		return f.referenced(ref)
+func (f *argumentsForm) step(n *schema.Node) *schema.Node {
+	if ref := n.Get("$ref"); ref.Is('"') {
+		if target, _ := f.document.Resolve(ref.Text); target.Is('{') && strings.HasPrefix(ref.Text, "#/") {
+			return target
+		}
+		return nil
 	}
 	for _, keyword := range []string{"anyOf", "oneOf"} {
-		alternatives, err := rawjson.Elements(schema.Get(keyword), rawjson.Lenient)
-		if err != nil {
-			continue
-		}
-		var left []*rawjson.Object
-		for _, raw := range alternatives {
-			o, err := rawjson.ParseObject(raw, rawjson.Lenient)
-			if err != nil {
+		var left []*schema.Node
+		for _, alternative := range n.ListOf(keyword) {
+			if !alternative.Is('{') {
 				return nil
 			}
-			if typ, _ := o.String("type"); typ != "null" {
-				left = append(left, o)
+			if alternative.StringOf("type") != "null" {
+				left = append(left, alternative)
 			}
 		}
 		if len(left) == 1 {
@@ -174,20 +160,6 @@ func (f *argumentsForm) step(schema *rawjson.Object) *rawjson.Object {
 		}
 	}
 	return nil
-}
-
-// referenced returns the schema at a reference within the same document, or
-// nil.
-func (f *argumentsForm) referenced(ref string) *rawjson.Object {
-	path, ok := strings.CutPrefix(ref, "#/")
-	if !ok {
-		return nil
-	}
-	at := f.root
-	for part := range strings.SplitSeq(path, "/") {
-		at = at.Object(strings.NewReplacer("~1", "/", "~0", "~").Replace(part))
-	}
-	return at
 }
 
 // offered adds to a field the choices of booleans, and the choice to send
@@ -212,62 +184,43 @@ func booleans() []ui.Option {
 
 // choices returns the values of an enumeration; nil when they are not all
 // simple, or too many.
-func choices(schema *rawjson.Object) []ui.Option {
-	values, err := rawjson.Elements(schema.Get("enum"), rawjson.Lenient)
-	if constant := schema.Get("const"); constant != nil {
-		values, err = [][]byte{constant}, nil
-	}
-	if err != nil || len(values) > maxChoices {
+func choices(n *schema.Node) []ui.Option {
+	values, _ := schema.LiteralsOf(n)
+	if len(values) > maxChoices {
 		return nil
 	}
 	var options []ui.Option
 	for _, value := range values {
-		switch rawjson.Kind(value) {
+		switch value.Kind {
 		case '{', '[':
 			return nil
 		case '"':
-			text, _ := rawjson.String(value)
-			options = append(options, ui.Option{Value: string(value), Label: beginning(ui.Clean(text), maxArgHint)})
+			options = append(options, ui.Option{Value: string(value.Raw), Label: beginning(ui.Clean(value.Text), maxArgHint)})
 		default:
-			options = append(options, ui.Option{Value: string(value), Label: string(value)})
+			options = append(options, ui.Option{Value: string(value.Raw), Label: string(value.Raw)})
 		}
 	}
 	return options
 }
 
 // typeOf returns the type of a schema: of several the one beside null.
-func typeOf(schema *rawjson.Object) string {
-	if typ, ok := schema.String("type"); ok {
-		return typ
+func typeOf(n *schema.Node) string {
+	types := n.Types()
+	if types == nil && n.ObjectOf("properties") != nil {
+		return "object"
 	}
-	types := slices.DeleteFunc(texts(schema.Get("type")), func(t string) bool { return t == "null" })
+	if len(types) > 1 {
+		types = slices.DeleteFunc(types, func(t string) bool { return t == "null" })
+	}
 	if len(types) == 1 {
 		return types[0]
-	}
-	if types == nil && schema.Object("properties") != nil {
-		return "object"
 	}
 	return ""
 }
 
-// texts returns the strings of a raw list.
-func texts(raw []byte) []string {
-	elements, err := rawjson.Elements(raw, rawjson.Lenient)
-	if err != nil {
-		return nil
-	}
-	var list []string
-	for _, element := range elements {
-		if s, ok := rawjson.String(element); ok {
-			list = append(list, s)
-		}
-	}
-	return list
-}
-
 // isLong reports whether a text is likely to have several lines.
-func isLong(schema *rawjson.Object, name string) bool {
-	if schema.Get("format") != nil {
+func isLong(n *schema.Node, name string) bool {
+	if n.Has("format") {
 		return false
 	}
 	switch strings.ToLower(name[strings.LastIndexByte(name, '/')+1:]) {

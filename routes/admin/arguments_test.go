@@ -75,6 +75,7 @@ func TestSchemasThatAFormCannotHoldAreTypedAsJSON(t *testing.T) {
 		admin.WideSchema(admin.MaxArgFields):                                          true,
 		admin.WideSchema(admin.MaxArgFields + 1):                                      false,
 		`{"properties":{"a":{"$ref":"#/properties/a"}}}`:                              true, // it leads to itself: raw JSON for this one
+		`{"properties":{"a":{"type":"array","items":{"$ref":"#/properties/a"}}}}`:     true, // an array of itself: raw JSON
 		`{"properties":{"a":{"$ref":"https://elsewhere.example/schema"},"b":true}}`:   true,
 		`{"properties":{"a":{"type":"object"},"b":{"type":"array"},"c":{"type":[]}}}`: true,
 	} {

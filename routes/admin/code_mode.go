@@ -16,6 +16,7 @@ import (
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/typescript"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/ui"
@@ -34,7 +35,7 @@ const (
 // CodeDeclarations declare the tools of a project; codemode.Declarations says
 // how.
 type CodeDeclarations interface {
-	Filtered(ctx context.Context, project *toolset.Snapshot, filter string) (*codemode.Declared, error)
+	Filtered(ctx context.Context, project *toolset.Snapshot, filter string) (*typescript.Declared, error)
 }
 
 // CodeRunner runs code on behalf of a client; gateway.Gateway says how.
@@ -61,7 +62,7 @@ type CodeModeOptions struct {
 	Store        ProjectUpdater
 	Declarations CodeDeclarations
 	// Unchecked says why arguments for a raw definition cannot be checked;
-	// codemode.ArgumentValidator says how.
+	// schema.Validator says how.
 	Unchecked    func(definition []byte) string
 	Runner       CodeRunner
 	CanTypecheck bool
@@ -119,7 +120,7 @@ func (a *CodeMode) preview(ctx context.Context, p *toolset.Snapshot, filter stri
 		return views.CodePreview{}, err
 	}
 	preview := views.CodePreview{
-		Filter: filter, Bytes: len(declared.Text), Tokens: codemode.SizeInTokens(declared.Text), Tools: declared.Tools, All: len(p.Tools),
+		Filter: filter, Bytes: len(declared.Text), Tokens: typescript.SizeInTokens(declared.Text), Tools: declared.Tools, All: len(p.Tools),
 	}
 	preview.Text, preview.Cut = beginningOfLines(declared.Text, maxPreview)
 	preview.Text = ui.Clean(preview.Text)
@@ -128,7 +129,7 @@ func (a *CodeMode) preview(ctx context.Context, p *toolset.Snapshot, filter stri
 	preview.MoreNotes = len(notes) - len(preview.Notes)
 	for _, server := range p.Servers {
 		if server.Config.Enabled && len(preview.Namespaces) < maxNamespaces {
-			preview.Namespaces = append(preview.Namespaces, views.CodeNamespace{Ident: codemode.Identifier(server.Config.Alias), Alias: server.Config.Alias})
+			preview.Namespaces = append(preview.Namespaces, views.CodeNamespace{Ident: typescript.Identifier(server.Config.Alias), Alias: server.Config.Alias})
 		}
 	}
 	return preview, nil
@@ -136,7 +137,7 @@ func (a *CodeMode) preview(ctx context.Context, p *toolset.Snapshot, filter stri
 
 // notes returns what of the schemas is not used, and counts what the same
 // tools take as a list.
-func (a *CodeMode) notes(p *toolset.Snapshot, declared *codemode.Declared, filter string, preview *views.CodePreview) []string {
+func (a *CodeMode) notes(p *toolset.Snapshot, declared *typescript.Declared, filter string, preview *views.CodePreview) []string {
 	var notes []string
 	for _, w := range declared.Warnings {
 		notes = append(notes, w.Message)
@@ -146,7 +147,7 @@ func (a *CodeMode) notes(p *toolset.Snapshot, declared *codemode.Declared, filte
 		if !codemode.Matches(tool, filter) {
 			continue
 		}
-		preview.ListTokens += codemode.SizeInTokens(string(tool.Definition))
+		preview.ListTokens += typescript.SizeInTokens(string(tool.Definition))
 		if looked++; looked > maxNotedTools {
 			continue
 		}

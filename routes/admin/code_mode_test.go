@@ -14,6 +14,7 @@ import (
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/access"
 	"mcpgateway/services/codemode"
+	"mcpgateway/services/sandbox"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/upstream/upstreamtest"
 	"mcpgateway/web"
@@ -118,9 +119,9 @@ func TestCodeOfTheFormIsBounded(t *testing.T) {
 		code, input string
 		status      int
 	}{
-		"code below the limit":  {code(codemode.MaxCode - 1), "", 303},
-		"code at the limit":     {code(codemode.MaxCode), "", 303},
-		"code over the limit":   {code(codemode.MaxCode + 1), "", 422},
+		"code below the limit":  {code(sandbox.MaxCode - 1), "", 303},
+		"code at the limit":     {code(sandbox.MaxCode), "", 303},
+		"code over the limit":   {code(sandbox.MaxCode + 1), "", 422},
 		"no code":               {" \r\n", "", 422},
 		"input below the limit": {"return 1", input(codemode.MaxInput - 1), 303},
 		"input at the limit":    {"return 1", input(codemode.MaxInput), 303},

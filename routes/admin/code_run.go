@@ -13,6 +13,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/sandbox"
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
@@ -153,7 +154,7 @@ func unfit(p views.CodeRunProps) error {
 	switch {
 	case strings.TrimSpace(p.Code) == "":
 		wrong["code"] = "write some code"
-	case len(p.Code) > codemode.MaxCode:
+	case len(p.Code) > sandbox.MaxCode:
 		wrong["code"] = "this is longer than 64 KiB"
 	}
 	switch {

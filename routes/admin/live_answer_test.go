@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"mcpgateway/routes/routestest"
-	"mcpgateway/services/codemode"
+	"mcpgateway/services/sandbox"
 	"mcpgateway/services/upstream/upstreamtest"
 	"mcpgateway/web"
 )
@@ -163,7 +163,7 @@ func TestARunThatIsStoppedEndsItsCallsAndIsKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(kept) == 1 && (kept[0].Phase != string(codemode.PhaseCancelled) || kept[0].Calls != 1) {
+		if len(kept) == 1 && (kept[0].Phase != string(sandbox.PhaseCancelled) || kept[0].Calls != 1) {
 			t.Errorf("kept is %+v", kept[0])
 		}
 		return len(kept) == 1

@@ -4,14 +4,14 @@ import (
 	"os"
 	"testing"
 
-	"mcpgateway/services/codemode"
+	"mcpgateway/services/sandbox"
 )
 
 // TestMain also is the process that runs submitted code: the runner starts
 // this program again.
 func TestMain(m *testing.M) {
-	if codemode.IsWorker(os.Args) {
-		os.Exit(codemode.WorkerMain())
+	if sandbox.IsWorker(os.Args) {
+		os.Exit(sandbox.WorkerMain())
 	}
 	os.Exit(m.Run())
 }

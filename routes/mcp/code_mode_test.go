@@ -11,6 +11,7 @@ import (
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/codemode"
+	"mcpgateway/services/typescript"
 	"mcpgateway/services/upstream/upstreamtest"
 	"mcpgateway/web/webtest"
 )
@@ -80,7 +81,7 @@ func TestCodeModeConversation(t *testing.T) {
 	var names []string
 	for _, tool := range listed.Result.Tools {
 		names = append(names, tool.Name)
-		if tool.Name == "gateway_executeTool" && (!strings.Contains(tool.Description, codemode.Identifier("my-text")) || len(tool.Description) > 1536+300) {
+		if tool.Name == "gateway_executeTool" && (!strings.Contains(tool.Description, typescript.Identifier("my-text")) || len(tool.Description) > 1536+300) {
 			t.Errorf("the description is %q", tool.Description)
 		}
 	}
@@ -100,7 +101,7 @@ func TestCodeModeConversation(t *testing.T) {
 		t.Errorf("the declarations are %s", whole)
 	}
 
-	ns := codemode.Identifier("my-text")
+	ns := typescript.Identifier("my-text")
 	out, answer := runCode(t, app, `
 		const [days, upper] = await Promise.all([
 			clock.days_between({ start: "2026-01-01", end: "2026-03-01" }),
@@ -167,7 +168,7 @@ func TestCodeResultIsStructured(t *testing.T) {
 // TestPolicyParity shows that code reaches nothing that tools/call does not.
 func TestPolicyParity(t *testing.T) {
 	app := codeApp(t, `"disabledTools":["clock__current_time"],`)
-	ns := codemode.Identifier("my-text")
+	ns := typescript.Identifier("my-text")
 	for name, code := range map[string]string{
 		"denied by the filter": `return await ` + ns + `.hash_text({ text: "a" })`,
 		"denied, by its name":  `return await gateway.call("my-text__hash_text", { text: "a" })`,

@@ -5,7 +5,9 @@ import (
 	"weak"
 
 	"mcpgateway/services/fault"
+	"mcpgateway/services/sandbox"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/typescript"
 )
 
 // keptDeclarations are the declarations of a whole project, as long as its
@@ -16,7 +18,7 @@ type keptDeclarations struct {
 	done chan struct{} // closed when they are made, or given up
 
 	// Set before done is closed; nil when they were given up.
-	declared *Declared
+	declared *typescript.Declared
 	listing  *Listing
 
 	size int // bytes
@@ -60,7 +62,7 @@ func (d *Declarations) whole(ctx context.Context, project *toolset.Snapshot) (*k
 // that were not used for the longest time when there is no room.
 func (d *Declarations) build(ctx context.Context, project *toolset.Snapshot, k *keptDeclarations) error {
 	defer close(k.done)
-	declared, err := Declare(ctx, project.Tools, SettingsOf(project))
+	declared, err := typescript.Declare(ctx, project.Tools, typescript.SettingsOf(project))
 	var listing *Listing
 	if err == nil {
 		listing, err = newListing(declared)
@@ -117,8 +119,8 @@ func (d *Declarations) Forget(projectID string) {
 }
 
 // newListing returns the answer that shows declarations without a page.
-func newListing(declared *Declared) (*Listing, error) {
-	raw, err := encode(struct {
+func newListing(declared *typescript.Declared) (*Listing, error) {
+	raw, err := sandbox.Encode(struct {
 		Declarations string          `json:"declarations"`
 		Count        int             `json:"count"`
 		Warnings     []fault.Warning `json:"warnings"`

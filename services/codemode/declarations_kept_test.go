@@ -11,6 +11,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/typescript/typescripttest"
 )
 
 // listAll returns the whole declarations of a project.
@@ -117,7 +118,7 @@ func BenchmarkDeclarations500(b *testing.B) {
 		"required":["owner","repo"],"$defs":{"Parent":{"type":"object","properties":{"id":{"type":"string"},"parent":{"$ref":"#/$defs/Parent"}},"required":["id"]}},"additionalProperties":false}`
 	project := &toolset.Snapshot{Project: models.Project{ID: "p", CodeModeEnabled: true}}
 	for i := range 500 {
-		project.Tools = append(project.Tools, toolWith(fmt.Sprintf("list_issues_%d", i), strings.Repeat("Lists the issues of a repository, newest first. ", 8), schema))
+		project.Tools = append(project.Tools, typescripttest.HostileTool(fmt.Sprintf("list_issues_%d", i), strings.Repeat("Lists the issues of a repository, newest first. ", 8), schema))
 	}
 	d := codemode.NewDeclarations(nil)
 	b.Run("made", func(b *testing.B) {

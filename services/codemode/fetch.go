@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"mcpgateway/services/egress"
+	"mcpgateway/services/sandbox"
 )
 
 // fetchRequest is what the code asks for, besides the URL.
@@ -93,7 +94,7 @@ func (r *run) performFetch(c *openCall) reply {
 	for _, h := range wanted.Headers {
 		name := http.CanonicalHeaderKey(h[0])
 		if slices.Contains(hopHeaders, name) || strings.HasPrefix(name, "Sec-") {
-			return failed("invalid", "fetch cannot set the header %s", clipText(name, 80))
+			return failed("invalid", "fetch cannot set the header %s", sandbox.ClipText(name, 80))
 		}
 		request.Header.Add(name, h[1])
 	}
@@ -148,12 +149,12 @@ func fetched(response *http.Response, body []byte) reply {
 	slices.SortFunc(out.Headers, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
 	if out.Base64 = !utf8.Valid(body); !out.Base64 {
 		out.Body = string(body)
-		if data, _ := encode(out); len(data) <= maxFrame/2 {
-			return reply{status: answerJSON, data: data}
+		if data, _ := sandbox.Encode(out); len(data) <= sandbox.MaxFrame/2 {
+			return reply{status: sandbox.AnswerJSON, data: data}
 		}
 		out.Base64 = true // most of it would be escapes
 	}
 	out.Body = base64.StdEncoding.EncodeToString(body)
-	data, _ := encode(out) // strings and numbers always encode
-	return reply{status: answerJSON, data: data}
+	data, _ := sandbox.Encode(out) // strings and numbers always encode
+	return reply{status: sandbox.AnswerJSON, data: data}
 }

@@ -7,7 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"mcpgateway/services/codemode"
+	"mcpgateway/services/sandbox"
 )
 
 // worker is the command of the children in these tests; nothing is this binary.
@@ -16,14 +16,8 @@ var worker []string
 // TestMain is also the child process of the runs in these tests: the runner
 // starts this binary again, unless worker names another.
 func TestMain(m *testing.M) {
-	if codemode.IsWorker(os.Args) {
-		os.Exit(codemode.WorkerMain())
-	}
-	if len(os.Args) > 1 && os.Args[1] == probeCommand {
-		os.Exit(probe())
-	}
-	if len(os.Args) > 1 && os.Args[1] == callsCommand {
-		os.Exit(probeCalls())
+	if sandbox.IsWorker(os.Args) {
+		os.Exit(sandbox.WorkerMain())
 	}
 	command, remove, err := buildWorker()
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolsearch"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/typescript"
 )
 
 // Finder finds the tools of a project that a query asks for;
@@ -84,7 +85,7 @@ func (d *Declarations) List(ctx context.Context, project *toolset.Snapshot, prin
 
 // Full returns the declarations of every visible tool of a project, which
 // nobody may change. It returns the context's error when that ends before.
-func (d *Declarations) Full(ctx context.Context, project *toolset.Snapshot) (*Declared, error) {
+func (d *Declarations) Full(ctx context.Context, project *toolset.Snapshot) (*typescript.Declared, error) {
 	whole, err := d.whole(ctx, project)
 	if err != nil {
 		return nil, err
@@ -96,7 +97,7 @@ func (d *Declarations) Full(ctx context.Context, project *toolset.Snapshot) (*De
 // their exported name or description, whatever its case; an empty filter is in
 // all of them. Without any there is nothing but the header. It returns the
 // context's error when that ends before.
-func (d *Declarations) Filtered(ctx context.Context, project *toolset.Snapshot, filter string) (*Declared, error) {
+func (d *Declarations) Filtered(ctx context.Context, project *toolset.Snapshot, filter string) (*typescript.Declared, error) {
 	if filter == "" {
 		return d.Full(ctx, project)
 	}
@@ -110,7 +111,7 @@ func (d *Declarations) Filtered(ctx context.Context, project *toolset.Snapshot, 
 			tools = append(tools, tool)
 		}
 	}
-	return Declare(ctx, tools, SettingsOf(project))
+	return typescript.Declare(ctx, tools, typescript.SettingsOf(project))
 }
 
 // Matches reports whether a filter of Filtered finds a tool.
@@ -149,7 +150,7 @@ func (d *Declarations) page(ctx context.Context, project *toolset.Snapshot, q to
 			tools = append(tools, tool)
 		}
 	}
-	declared, err := Declare(ctx, tools, SettingsOf(project))
+	declared, err := typescript.Declare(ctx, tools, typescript.SettingsOf(project))
 	if err != nil {
 		return nil, err
 	}

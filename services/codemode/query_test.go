@@ -19,6 +19,8 @@ import (
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/toolsearch"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/typescript"
+	"mcpgateway/services/typescript/typescripttest"
 	"mcpgateway/services/upstream"
 )
 
@@ -104,7 +106,7 @@ func TestListAnswersTheWholeStringWithoutQuery(t *testing.T) {
 		server("my-git", func(s *models.Server) { s.DenyTools = models.StringList{"delete_*"} }, "list_issues", "get_issue", "delete_repo").
 		server("off", func(s *models.Server) { s.Enabled = false }, "hidden").
 		server("mail", nil, "SEND_mail").snapshot()
-	header := declare(t, nil, codemode.Settings{}).Text
+	header := typescripttest.Declare(t, nil, typescript.Settings{}).Text
 	for _, tc := range []struct{ arguments, want string }{
 		{``, "SEND_mail list_issues get_issue"},
 		{`{}`, "SEND_mail list_issues get_issue"},
@@ -145,8 +147,8 @@ func TestPagesTogetherDeclareEveryToolOnce(t *testing.T) {
 		want = append(want, names...)
 	}
 	project := p.snapshot()
-	whole := declare(t, project.Tools, codemode.Settings{}).Text
-	header := declare(t, nil, codemode.Settings{}).Text
+	whole := typescripttest.Declare(t, project.Tools, typescript.Settings{}).Text
+	header := typescripttest.Declare(t, nil, typescript.Settings{}).Text
 	dir := t.TempDir()
 	var got []string
 	cursor, pages := "", 0
@@ -161,9 +163,9 @@ func TestPagesTogetherDeclareEveryToolOnce(t *testing.T) {
 				t.Errorf("page %d calls a server otherwise than the whole: %s", pages, line)
 			}
 		}
-		writeTestFile(t, filepath.Join(dir, "page.ts"), a.Declarations)
-		for _, e := range compileTypes(t, dir, "page.ts") {
-			t.Errorf("page %d, line %d: %s", pages, e.line, e.text)
+		typescripttest.WriteTestFile(t, filepath.Join(dir, "page.ts"), a.Declarations)
+		for _, e := range typescripttest.CompileTypes(t, dir, "page.ts") {
+			t.Errorf("page %d, line %d: %s", pages, e.Line, e.Text)
 		}
 		if pages++; a.NextCursor == nil {
 			break
@@ -180,7 +182,7 @@ func TestPagesTogetherDeclareEveryToolOnce(t *testing.T) {
 func TestANewAliasChangesNoIdentifier(t *testing.T) {
 	constants := func(p *declaredProject) string {
 		var lines []string
-		for line := range strings.SplitSeq(declare(t, p.snapshot().Tools, codemode.Settings{}).Text, "\n") {
+		for line := range strings.SplitSeq(typescripttest.Declare(t, p.snapshot().Tools, typescript.Settings{}).Text, "\n") {
 			if strings.HasPrefix(line, "declare const ") && strings.HasSuffix(line, "$: {") || strings.HasPrefix(line, "declare const a") {
 				lines = append(lines, line)
 			}

@@ -28,7 +28,7 @@ func buildWorker() (command []string, remove func(), err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
 	defer cancel()
 	worker := filepath.Join(dir, "worker")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-race=false", "-o", worker, "./testdata/worker").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "build", "-race=false", "-o", worker, "../sandbox/testdata/worker").CombinedOutput(); err != nil {
 		remove()
 		return nil, nil, fmt.Errorf("%w: %s", err, out)
 	}

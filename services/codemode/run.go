@@ -1,3 +1,5 @@
+// Package codemode runs code that calls the tools of a project, keeps traces of
+// the runs and lists the tools for it. The code itself runs in services/sandbox.
 package codemode
 
 import (
@@ -16,6 +18,8 @@ import (
 	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/sandbox"
+	"mcpgateway/services/typescript"
 )
 
 // Dispatcher makes the tool calls of a run. It must do what tools/call does
@@ -29,9 +33,9 @@ type Dispatcher interface {
 
 // Validator checks the arguments of a call before it is made.
 type Validator interface {
-	// ValidateArguments returns an error that names the path and what would
-	// be right when the raw arguments do not fit the tool's inputSchema.
-	ValidateArguments(tool Tool, arguments []byte) error
+	// Check returns an error that names the path and the accepted values when
+	// the raw arguments do not fit the inputSchema of the raw tool definition.
+	Check(definition, arguments []byte) error
 }
 
 // Effect is what a call does to the world, as far as is known.
@@ -155,7 +159,7 @@ type Options struct {
 
 // Runner runs code in child processes. It is safe for concurrent use.
 type Runner struct {
-	pool    *pool
+	pool    *sandbox.Pool
 	places  *places
 	options Options
 	log     *slog.Logger
@@ -168,11 +172,11 @@ func NewRunner(o Options) *Runner {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Runner{pool: newPool(o.Command, o.Tasks), places: newPlaces(2*runtime.GOMAXPROCS(0), MaxRunsPerProject), options: o, log: o.Log}
+	return &Runner{pool: sandbox.NewPool(o.Command, o.Tasks), places: newPlaces(2*runtime.GOMAXPROCS(0), MaxRunsPerProject), options: o, log: o.Log}
 }
 
 // Close ends every child, running ones too, and returns when they are gone.
-func (r *Runner) Close() { r.pool.close() }
+func (r *Runner) Close() { r.pool.Close() }
 
 // CanTypecheck reports whether a compiler is configured.
 func (r *Runner) CanTypecheck() bool { return r.options.TSC != "" }
@@ -214,10 +218,10 @@ func (r *Runner) Run(ctx context.Context, q Request, d Dispatcher) (Outcome, err
 
 // checkConfined warns once where the kernel cannot keep a child from files and
 // networks, so that the engine and the limits are all that holds the code.
-func (r *Runner) checkConfined(c *child) {
-	if !slices.Contains(c.ready.Confined, "seccomp") && !slices.Contains(c.ready.Confined, "landlock") {
+func (r *Runner) checkConfined(c *sandbox.Child) {
+	if confined := c.Confined(); !slices.Contains(confined, "seccomp") && !slices.Contains(confined, "landlock") {
 		r.warned.Do(func() {
-			r.log.Warn("this system has neither seccomp nor Landlock: code runs with fewer walls around it", "granted", c.ready.Confined)
+			r.log.Warn("this system has neither seccomp nor Landlock: code runs with fewer walls around it", "granted", confined)
 		})
 	}
 }
@@ -247,8 +251,8 @@ func (q *Request) check() error {
 	switch {
 	case strings.TrimSpace(q.Code) == "":
 		return fault.Invalid("code is empty: give the body of an async function")
-	case len(q.Code) > MaxCode:
-		return fault.Invalid("code has %d bytes, more than %d", len(q.Code), MaxCode)
+	case len(q.Code) > sandbox.MaxCode:
+		return fault.Invalid("code has %d bytes, more than %d", len(q.Code), sandbox.MaxCode)
 	case len(q.Input) > MaxInput:
 		return fault.Invalid("input has %d bytes of JSON, more than %d", len(q.Input), MaxInput)
 	case len(q.Input) > 0 && rawjson.Valid(q.Input, rawjson.Lenient) != nil:
@@ -269,10 +273,10 @@ func newSeed(now time.Time) *Seed {
 }
 
 // start returns the message that begins the run in a child.
-func (q *Request) start(left time.Duration) startMessage {
-	return startMessage{
-		Code: q.Code, Input: q.Input, Namespaces: q.namespaces(), Fetch: q.AllowFetch, MaxCalls: MaxCalls,
-		TimeoutMS: max(1, left.Milliseconds()), CPUMillis: MaxCPU.Milliseconds(), Clock: q.Seed.Time.UnixMilli(),
+func (q *Request) start(left time.Duration) sandbox.StartMessage {
+	return sandbox.StartMessage{
+		Code: q.Code, Input: q.Input, Namespaces: q.namespaces(), Fetch: q.AllowFetch, MaxCalls: sandbox.MaxCalls,
+		TimeoutMS: max(1, left.Milliseconds()), CPUMillis: sandbox.MaxCPU.Milliseconds(), Clock: q.Seed.Time.UnixMilli(),
 		Random: [4]uint32{uint32(q.Seed.Random), uint32(q.Seed.Random >> 32), 0x9e3779b9, 1},
 	}
 }
@@ -280,17 +284,17 @@ func (q *Request) start(left time.Duration) startMessage {
 // namespaces returns the constants that the code may name, those that it
 // cannot name left out: a project with thousands of tools starts as fast as
 // one with ten.
-func (q *Request) namespaces() []namespace {
+func (q *Request) namespaces() []sandbox.Namespace {
 	everything := strings.Contains(q.Code, `\u`) || strings.Contains(q.Code, "eval") || strings.Contains(q.Code, "Function") || strings.Contains(q.Code, "constructor")
-	spaces := []namespace{}
+	spaces := []sandbox.Namespace{}
 	index := map[string]int{} // by alias
 	for _, tool := range q.Tools {
 		i, known := index[tool.Alias]
 		if !known {
 			i = -1
-			if ident := Identifier(tool.Alias); everything || strings.Contains(q.Code, ident) {
+			if ident := typescript.Identifier(tool.Alias); everything || strings.Contains(q.Code, ident) {
 				i = len(spaces)
-				spaces = append(spaces, namespace{Ident: ident})
+				spaces = append(spaces, sandbox.Namespace{Ident: ident})
 			}
 			index[tool.Alias] = i
 		}

@@ -15,6 +15,7 @@ import (
 
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/sandbox"
 )
 
 // tools is a dispatcher for tests.
@@ -81,7 +82,7 @@ func (d *tools) made() []string {
 }
 
 func tool(alias, name string, effect codemode.Effect) codemode.Tool {
-	return codemode.Tool{Name: alias + "__" + name, Alias: alias, ToolName: name, Effect: effect}
+	return codemode.Tool{Name: alias + "__" + name, Alias: alias, ToolName: name, Effect: effect, Definition: []byte(`{"name":"` + name + `"}`)}
 }
 
 func catalog() []codemode.Tool {
@@ -166,7 +167,7 @@ func TestEveryFormOfCodeGivesItsResult(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := runner(t, codemode.Options{Command: []string{self, codemode.WorkerCommand}})
+	r := runner(t, codemode.Options{Command: []string{self, sandbox.WorkerCommand}})
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			q := request(c.code)
@@ -212,27 +213,27 @@ func TestResultsOfToolsAreUnwrapped(t *testing.T) {
 func TestErrorsNameTheirPlaceInTheSubmittedCode(t *testing.T) {
 	cases := []struct {
 		name, code   string
-		phase        codemode.Phase
+		phase        sandbox.Phase
 		line, column int
 		message      string
 	}{
-		{"a syntax error", "const a = 1;\nconst b = ;\n", codemode.PhaseParse, 2, 11, "Unexpected"},
-		{"an open brace", "if (true) {\n", codemode.PhaseParse, 2, 1, "not closed"},
-		{"a brace too many", "return 1 }\nfunction x() {", codemode.PhaseParse, 1, 0, "brace"},
-		{"an import", "const a = 1\nimport fs from 'fs'\nfs.x()", codemode.PhaseParse, 2, 1, "no modules"},
-		{"a re-export", "export * from 'fs'", codemode.PhaseParse, 1, 1, "no modules"},
-		{"a throw", "const a: string = 'x';\n\n  throw new TypeError('no ' + a)", codemode.PhaseRuntime, 3, 13, "no x"},
-		{"a throw in a function", "type T = {\n  a: 1\n}\nfunction f() {\n  null.x\n}\nf()", codemode.PhaseRuntime, 5, 3, "null"},
-		{"a throw in a fence", "```ts\nthrow new Error('x')\n```", codemode.PhaseRuntime, 2, 11, "x"},
-		{"a throw in an export", "interface A {\n}\nexport default async () => {\n  throw new Error('x')\n}", codemode.PhaseRuntime, 4, 13, "x"},
-		{"a throw after an await", "await math.add({a: 1, b: 2})\nundefinedName()", codemode.PhaseRuntime, 2, 1, "undefinedName"},
-		{"an error of a tool", "await text.plain();\nawait text.fails()", codemode.PhaseRuntime, 0, 0, "no such file"},
-		{"require", "const fs = require('fs')", codemode.PhaseRuntime, 1, 0, "require"},
-		{"strict code", "undeclared = 1", codemode.PhaseRuntime, 1, 0, "undeclared"},
-		{"a string thrown", "throw 'plain'", codemode.PhaseRuntime, 0, 0, "plain"},
-		{"a promise nobody settles", "await new Promise(() => {})", codemode.PhaseRuntime, 0, 0, "nothing will settle"},
-		{"a circular result", "const a = {}; a.a = a; return a", codemode.PhaseRuntime, 0, 0, "not JSON"},
-		{"assigning a constant", "console = 1", codemode.PhaseRuntime, 1, 0, "read-only"},
+		{"a syntax error", "const a = 1;\nconst b = ;\n", sandbox.PhaseParse, 2, 11, "Unexpected"},
+		{"an open brace", "if (true) {\n", sandbox.PhaseParse, 2, 1, "not closed"},
+		{"a brace too many", "return 1 }\nfunction x() {", sandbox.PhaseParse, 1, 0, "brace"},
+		{"an import", "const a = 1\nimport fs from 'fs'\nfs.x()", sandbox.PhaseParse, 2, 1, "no modules"},
+		{"a re-export", "export * from 'fs'", sandbox.PhaseParse, 1, 1, "no modules"},
+		{"a throw", "const a: string = 'x';\n\n  throw new TypeError('no ' + a)", sandbox.PhaseRuntime, 3, 13, "no x"},
+		{"a throw in a function", "type T = {\n  a: 1\n}\nfunction f() {\n  null.x\n}\nf()", sandbox.PhaseRuntime, 5, 3, "null"},
+		{"a throw in a fence", "```ts\nthrow new Error('x')\n```", sandbox.PhaseRuntime, 2, 11, "x"},
+		{"a throw in an export", "interface A {\n}\nexport default async () => {\n  throw new Error('x')\n}", sandbox.PhaseRuntime, 4, 13, "x"},
+		{"a throw after an await", "await math.add({a: 1, b: 2})\nundefinedName()", sandbox.PhaseRuntime, 2, 1, "undefinedName"},
+		{"an error of a tool", "await text.plain();\nawait text.fails()", sandbox.PhaseRuntime, 0, 0, "no such file"},
+		{"require", "const fs = require('fs')", sandbox.PhaseRuntime, 1, 0, "require"},
+		{"strict code", "undeclared = 1", sandbox.PhaseRuntime, 1, 0, "undeclared"},
+		{"a string thrown", "throw 'plain'", sandbox.PhaseRuntime, 0, 0, "plain"},
+		{"a promise nobody settles", "await new Promise(() => {})", sandbox.PhaseRuntime, 0, 0, "nothing will settle"},
+		{"a circular result", "const a = {}; a.a = a; return a", sandbox.PhaseRuntime, 0, 0, "not JSON"},
+		{"assigning a constant", "console = 1", sandbox.PhaseRuntime, 1, 0, "read-only"},
 	}
 	r := runner(t, codemode.Options{})
 	for _, c := range cases {
@@ -331,7 +332,7 @@ func TestLogsCallsAndTextOfAnOutcome(t *testing.T) {
 		t.Errorf("logs (-want +got):\n%s", diff)
 	}
 	e := out.Error
-	if e == nil || e.Phase != codemode.PhaseRuntime || e.Name != "ToolError" || e.Tool != "text__fails" || e.CallSeq != 3 || e.StartedCalls != 3 || !strings.Contains(e.Hint, "1 text__write") {
+	if e == nil || e.Phase != sandbox.PhaseRuntime || e.Name != "ToolError" || e.Tool != "text__fails" || e.CallSeq != 3 || e.StartedCalls != 3 || !strings.Contains(e.Hint, "1 text__write") {
 		t.Errorf("error %+v", e)
 	}
 	if out.Usage.ToolCalls != 3 || out.Usage.MemoryBytes == 0 {

@@ -13,6 +13,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/sandbox"
 )
 
 // Traces keeps the last runs of every project. Runs do not wait for it: they
@@ -96,7 +97,7 @@ func traceOf(q *Request, begin time.Time, out Outcome) models.CodeRun {
 		id = NewTraceID()
 	}
 	row := models.CodeRun{
-		ID: id, ProjectID: q.ProjectID, At: begin.UTC().Truncate(time.Millisecond), Principal: clipText(q.Principal, 200),
+		ID: id, ProjectID: q.ProjectID, At: begin.UTC().Truncate(time.Millisecond), Principal: sandbox.ClipText(q.Principal, 200),
 		Code: storable(q.Code), Input: storable(string(q.Input)), Outcome: traceOutcome(out), OK: out.OK, Calls: int64(len(out.Calls)), DurationMS: out.Usage.MS,
 		TimeoutMS: q.Timeout.Milliseconds(), DryRun: q.DryRun, SeedAt: q.Seed.Time.UTC().Truncate(time.Millisecond), SeedRandom: int64(q.Seed.Random),
 	}
@@ -112,9 +113,9 @@ func traceOf(q *Request, begin time.Time, out Outcome) models.CodeRun {
 // traceOutcome returns the outcome as JSON of at most MaxTraceField bytes. The
 // receipts of the calls are worth more than the result.
 func traceOutcome(out Outcome) string {
-	for _, room := range []int{MaxResult, MaxTraceField / 4, 1024, 0} {
+	for _, room := range []int{sandbox.MaxResult, MaxTraceField / 4, 1024, 0} {
 		if len(out.Result) > room {
-			out.Result = cutJSON(out.Result, max(room, 64))
+			out.Result = sandbox.CutJSON(out.Result, max(room, 64))
 		}
 		if room == 1024 && len(out.Logs) > 20 {
 			out.Logs = out.Logs[:20]
@@ -122,7 +123,7 @@ func traceOutcome(out Outcome) string {
 		if room == 0 {
 			out.Logs, out.Plan = []LogLine{}, nil
 		}
-		if raw, err := encode(out); err == nil && len(raw) <= MaxTraceField {
+		if raw, err := sandbox.Encode(out); err == nil && len(raw) <= MaxTraceField {
 			return storable(string(raw))
 		}
 	}

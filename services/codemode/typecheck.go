@@ -1,16 +1,15 @@
 package codemode
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
+
+	"mcpgateway/services/sandbox"
 )
 
 // diagnostic is one complaint of the compiler, in the submitted code.
@@ -53,7 +52,7 @@ func (r *run) typecheck() (out Outcome, done bool) {
 	}
 	if q.Typecheck == TypecheckWarn {
 		for _, d := range found {
-			r.logs = append(r.logs, LogLine{Level: "warn", Text: clipText("typecheck: "+d.String(), maxErrorText)})
+			r.logs = append(r.logs, LogLine{Level: "warn", Text: sandbox.ClipText("typecheck: "+d.String(), sandbox.MaxErrorText)})
 		}
 		return Outcome{}, false
 	}
@@ -61,8 +60,8 @@ func (r *run) typecheck() (out Outcome, done bool) {
 	for _, d := range found {
 		all = append(all, d.String())
 	}
-	return r.outcome(&finishMessage{Error: &RunError{
-		Phase: PhaseTypecheck, Name: "TypeError", Message: clipText(strings.Join(all, "\n"), maxErrorText), Line: found[0].line, Column: found[0].column,
+	return r.outcome(&sandbox.FinishMessage{Error: &sandbox.RunError{
+		Phase: sandbox.PhaseTypecheck, Name: "TypeError", Message: sandbox.ClipText(strings.Join(all, "\n"), sandbox.MaxErrorText), Line: found[0].line, Column: found[0].column,
 		Hint: "Nothing was run.",
 	}}), true
 }
@@ -79,17 +78,17 @@ func (r *run) complaints() ([]diagnostic, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	code := unfence(strings.TrimPrefix(r.request.Code, "\ufeff"))
-	wrapped := 0
-	if !moduleLine.MatchString(code) {
-		code, wrapped = "export {};"+opening+code+"\n}\n", 1
-	}
+	code, wrapped := sandbox.AsModule(r.request.Code)
 	for name, content := range map[string]string{"tools.d.ts": declarations + ambientFor(declarations), "code.ts": code} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			return nil, err
 		}
 	}
-	printed, err := r.compile(dir)
+	ctx, cancel := context.WithTimeout(r.ctx, typecheckTimeout)
+	defer cancel()
+	printed, err := sandbox.RunCompiler(ctx, r.runner.options.TSC, dir,
+		"--noEmit", "--strict", "--noImplicitAny", "false", "--pretty", "false", "--target", "es2023", "--lib", "es2023", "--module", "esnext",
+		"--moduleDetection", "force", "--types", "", "--skipLibCheck", "code.ts", "tools.d.ts")
 	if err != nil {
 		return nil, err
 	}
@@ -118,42 +117,4 @@ func ambientFor(declarations string) string {
 		}
 	}
 	return b.String() + "\n"
-}
-
-// compile runs the compiler in a folder and returns what it printed. Its exit
-// code says that there are complaints, which is no failure.
-func (r *run) compile(dir string) (string, error) {
-	ctx, cancel := context.WithTimeout(r.ctx, typecheckTimeout)
-	defer cancel()
-	command := exec.CommandContext(ctx, r.runner.options.TSC,
-		"--noEmit", "--strict", "--noImplicitAny", "false", "--pretty", "false", "--target", "es2023", "--lib", "es2023", "--module", "esnext",
-		"--moduleDetection", "force", "--types", "", "--skipLibCheck", "code.ts", "tools.d.ts")
-	command.Dir = dir
-	command.Env = []string{"GOMEMLIMIT=512MiB", "GOMAXPROCS=2"}
-	command.SysProcAttr = childAttributes()
-	command.Cancel = func() error { killGroup(command.Process); return nil }
-	command.WaitDelay = time.Second
-	printed := &bounded{}
-	command.Stdout, command.Stderr = printed, printed
-	if err := command.Start(); err != nil {
-		return "", err
-	}
-	limitCompiler(command.Process.Pid)
-	err := command.Wait()
-	if ctx.Err() != nil {
-		return "", fmt.Errorf("the compiler did not end in time: %w", ctx.Err())
-	}
-	if err != nil && !bytes.Contains(printed.Bytes(), []byte("error TS")) {
-		return "", fmt.Errorf("%w: %s", err, clipText(printed.String(), 300))
-	}
-	return printed.String(), nil
-}
-
-// bounded keeps the beginning of what is written to it.
-type bounded struct{ bytes.Buffer }
-
-// Write keeps what fits and takes the rest.
-func (b *bounded) Write(p []byte) (int, error) {
-	b.Buffer.Write(p[:min(len(p), max(0, MaxResult-b.Len()))])
-	return len(p), nil
 }

@@ -3,28 +3,14 @@ package codemode_test
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"mcpgateway/services/codemode"
+	"mcpgateway/services/sandbox"
+	"mcpgateway/services/typescript/typescripttest"
 )
-
-// compiler returns the path of the native TypeScript compiler of the node
-// modules, which the tests of this repository install.
-func compiler(t testing.TB) string {
-	t.Helper()
-	found, err := filepath.Glob(filepath.Join("..", "..", "node_modules", "@typescript", "typescript-"+runtime.GOOS+"-*", "lib", "tsc"))
-	if err != nil || len(found) == 0 {
-		t.Fatalf("there is no TypeScript compiler in node_modules: run `npm ci` (%v)", err)
-	}
-	path, err := filepath.Abs(found[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 func TestTheCompilerFindsMistakesBeforeAnythingRuns(t *testing.T) {
 	const declarations = "declare const math: { \"add\"(args: { a: number; b: number }): Promise<{ sum: number }>; };\ndeclare const console: { log(...a: any[]): void };\n"
@@ -42,7 +28,7 @@ func TestTheCompilerFindsMistakesBeforeAnythingRuns(t *testing.T) {
 		{"fetch is off", "await fetch('x')", 1, "fetch"},
 		{"what the runtime has", "setTimeout(() => {}, 1); new URL('http://x/'); structuredClone(input); atob(btoa('x')); new TextEncoder(); return gatewayless()", 1, "gatewayless"},
 	}
-	r := runner(t, codemode.Options{TSC: compiler(t)})
+	r := runner(t, codemode.Options{TSC: typescripttest.Compiler(t)})
 	if !r.CanTypecheck() {
 		t.Fatal("the runner knows no compiler")
 	}
@@ -59,12 +45,12 @@ func TestTheCompilerFindsMistakesBeforeAnythingRuns(t *testing.T) {
 				}
 				return
 			}
-			if out.Error == nil || out.Error.Phase != codemode.PhaseTypecheck || out.Error.Line != c.line || !strings.Contains(out.Error.Message, c.says) || len(d.made()) > 0 {
+			if out.Error == nil || out.Error.Phase != sandbox.PhaseTypecheck || out.Error.Line != c.line || !strings.Contains(out.Error.Message, c.says) || len(d.made()) > 0 {
 				t.Errorf("error %+v, calls %q", out.Error, d.made())
 			}
 			q.Typecheck = codemode.TypecheckWarn
 			out = run(t, r, q, d)
-			if len(out.Logs) == 0 || out.Logs[0].Level != "warn" || !strings.Contains(out.Logs[0].Text, c.says) || out.Error != nil && out.Error.Phase == codemode.PhaseTypecheck {
+			if len(out.Logs) == 0 || out.Logs[0].Level != "warn" || !strings.Contains(out.Logs[0].Text, c.says) || out.Error != nil && out.Error.Phase == sandbox.PhaseTypecheck {
 				t.Errorf("as a warning: logs %+v, error %+v", out.Logs, out.Error)
 			}
 		})

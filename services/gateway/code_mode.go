@@ -14,6 +14,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/typescript"
 )
 
 // ToolList is the built-in tool that shows tools as TypeScript declarations
@@ -31,7 +32,7 @@ const maxNamed = 60
 // Declarations answer gateway_listTools; codemode.Declarations says how.
 type Declarations interface {
 	List(ctx context.Context, project *toolset.Snapshot, principal string, arguments []byte) (*codemode.Listing, error)
-	Full(ctx context.Context, project *toolset.Snapshot) (*codemode.Declared, error)
+	Full(ctx context.Context, project *toolset.Snapshot) (*typescript.Declared, error)
 }
 
 // CodeRunner runs code; codemode.Runner says how.
@@ -231,7 +232,7 @@ func namespaces(project *toolset.Snapshot) string {
 	var names []string
 	for _, server := range project.Servers {
 		if server.Config.Enabled {
-			names = append(names, codemode.Identifier(server.Config.Alias))
+			names = append(names, typescript.Identifier(server.Config.Alias))
 		}
 	}
 	if len(names) == 0 {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/schema"
 	"mcpgateway/services/toolset"
 )
 
@@ -43,7 +44,10 @@ func readTool(tool *toolset.Tool) document {
 	r.addString(fieldName, definition.Get("title"))
 	r.addString(fieldName, definition.Object("annotations").Get("title"))
 	r.addString(fieldDescription, definition.Get("description"))
-	r.schema(definition.Object("inputSchema"), 0)
+	raw := definition.Get("inputSchema")
+	if root, err := schema.ParseValue(raw, len(raw)); err == nil {
+		r.schema(root, 0)
+	}
 	return r.document
 }
 
@@ -60,57 +64,40 @@ func (r *reader) addString(field int, raw []byte) {
 }
 
 // schema collects the names and texts of the parameters below a JSON Schema.
-func (r *reader) schema(schema *rawjson.Object, depth int) {
-	if schema == nil || depth > maxSchemaDepth {
+func (r *reader) schema(n *schema.Node, depth int) {
+	if !n.Is('{') || depth > maxSchemaDepth {
 		return
 	}
 	if depth > 0 {
-		r.addString(fieldParamText, schema.Get("title"))
-		r.addString(fieldParamText, schema.Get("description"))
-		r.enum(schema.Get("enum"))
+		r.add(fieldParamText, n.StringOf("title"))
+		r.add(fieldParamText, n.StringOf("description"))
+		r.enum(n.ListOf("enum"))
 	}
-	properties := schema.Object("properties")
-	names := properties.Names()
-	for _, name := range names[:min(len(names), maxProperties)] {
+	for _, m := range n.ObjectOf("properties").All() {
 		if r.properties++; r.properties > maxProperties {
 			return
 		}
-		r.add(fieldParam, name)
-		r.schema(properties.Object(name), depth+1)
+		r.add(fieldParam, m.Name)
+		r.schema(m.Value, depth+1)
 	}
-	r.schema(schema.Object("items"), depth+1)
-	for _, name := range [...]string{"anyOf", "oneOf", "allOf"} {
-		raw := schema.Get(name)
-		if rawjson.Kind(raw) != '[' {
-			continue
-		}
-		branches, err := rawjson.Elements(raw, rawjson.Lenient)
-		if err != nil {
-			continue
-		}
-		for _, branch := range branches[:min(len(branches), maxProperties)] {
+	r.schema(n.Get("items"), depth+1)
+	for _, keyword := range [...]string{"anyOf", "oneOf", "allOf"} {
+		for _, branch := range n.ListOf(keyword) {
 			if r.properties++; r.properties > maxProperties {
 				return
 			}
-			if object, err := rawjson.ParseObject(branch, rawjson.Lenient); err == nil {
-				r.schema(object, depth+1)
-			}
+			r.schema(branch, depth+1)
 		}
 	}
 }
 
-func (r *reader) enum(raw []byte) {
-	if rawjson.Kind(raw) != '[' || r.enums >= maxEnumValues {
-		return
-	}
-	values, err := rawjson.Elements(raw, rawjson.Lenient)
-	if err != nil {
-		return
-	}
+func (r *reader) enum(values []*schema.Node) {
 	for _, value := range values {
 		if r.enums++; r.enums > maxEnumValues {
 			return
 		}
-		r.addString(fieldParamText, value)
+		if value.Is('"') {
+			r.add(fieldParamText, value.Text)
+		}
 	}
 }

@@ -1,15 +1,11 @@
 package toolset
 
 import (
-	"bytes"
 	"fmt"
-	"strings"
 
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/schema"
 )
-
-// maxSchemaNodes bounds how many schemas of one tool are looked at.
-const maxSchemaNodes = 20_000
 
 // Inspection is what became of a tool definition on its way to clients. One
 // that a client's library refuses makes that client refuse the whole list, so
@@ -30,7 +26,7 @@ func Inspect(raw []byte) Inspection {
 	if err != nil {
 		return Inspection{Definition: raw, Broken: "its definition is not a JSON object"}
 	}
-	i := &inspector{nodes: maxSchemaNodes}
+	i := &inspector{}
 	i.text(definition, "title")
 	i.text(definition, "description")
 	i.members(definition)
@@ -53,7 +49,6 @@ func DefinitionProblems(raw []byte) []string {
 type inspector struct {
 	repairs []string
 	broken  string
-	nodes   int
 }
 
 func (i *inspector) repaired(format string, args ...any) {
@@ -221,7 +216,7 @@ func (i *inspector) outputSchema(definition *rawjson.Object) {
 	switch rawjson.Kind(raw) {
 	case 0, 't', 'f':
 	case '{':
-		if i.referenceIn(raw) != "" {
+		if schema.Outside(raw) != "" {
 			definition.Delete("outputSchema")
 			i.repaired("outputSchema was left out: it refers to an address outside of the definition")
 		}
@@ -233,54 +228,8 @@ func (i *inspector) outputSchema(definition *rawjson.Object) {
 
 // references refuses a schema that would make its reader fetch something (MCP
 // 2026-07-28, "Security Considerations" of JSON Schema).
-func (i *inspector) references(schema []byte) {
-	if ref := i.referenceIn(schema); ref != "" {
+func (i *inspector) references(raw []byte) {
+	if ref := schema.Outside(raw); ref != "" {
 		i.breakWith("its inputSchema refers to %s: nothing outside of the definition is fetched", clip(ref, 100))
 	}
-}
-
-// referenceIn returns the first $ref or $dynamicRef within a raw value that
-// leads out of it, or "".
-func (i *inspector) referenceIn(raw []byte) string {
-	if i.nodes--; i.nodes < 0 || !bytes.Contains(raw, []byte("ef\"")) {
-		return ""
-	}
-	switch rawjson.Kind(raw) {
-	case '{':
-		o, err := rawjson.ParseObject(raw, rawjson.Lenient)
-		if err != nil {
-			return ""
-		}
-		for name, value := range o.All() {
-			if name == "$ref" || name == "$dynamicRef" {
-				if ref, ok := rawjson.String(value); ok && leadsOut(ref) {
-					return ref
-				}
-			}
-			if found := i.referenceIn(value); found != "" {
-				return found
-			}
-		}
-	case '[':
-		elements, err := rawjson.Elements(raw, rawjson.Lenient)
-		if err != nil {
-			return ""
-		}
-		for _, element := range elements {
-			if found := i.referenceIn(element); found != "" {
-				return found
-			}
-		}
-	}
-	return ""
-}
-
-// leadsOut reports whether a reference names another document by its address.
-// The addresses of JSON Schema's own dialects are known to every reader.
-func leadsOut(ref string) bool {
-	scheme, rest, ok := strings.Cut(ref, ":")
-	if !ok || strings.ContainsAny(scheme, "/#?") {
-		return false
-	}
-	return !strings.HasPrefix(rest, "//json-schema.org/")
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/schema"
 )
 
 // paramHeader says that the argument at path also travels in a header.
@@ -36,15 +37,19 @@ func ParseParamHeaders(tool []byte) (ParamHeaders, error) {
 	if err != nil {
 		return nil, err
 	}
-	schema := o.Get("inputSchema")
-	if rawjson.Kind(schema) != '{' || !bytes.Contains(schema, []byte(annotation)) && !bytes.Contains(schema, []byte(`\u`)) {
+	raw := o.Get("inputSchema")
+	if rawjson.Kind(raw) != '{' || !bytes.Contains(raw, []byte(annotation)) && !bytes.Contains(raw, []byte(`\u`)) {
 		return nil, nil
 	}
-	if rawjson.CheckDepth(schema, maxSchemaDepth) != nil {
+	if rawjson.CheckDepth(raw, maxSchemaDepth) != nil {
 		return nil, fmt.Errorf("its schema nests deeper than %d levels", maxSchemaDepth)
 	}
+	root, err := schema.ParseValue(raw, len(raw))
+	if err != nil {
+		return nil, err
+	}
 	c := headerCollector{seen: map[string]bool{}}
-	if err := c.schema(schema, nil, true); err != nil {
+	if err := c.schema(root, nil, true); err != nil {
 		return nil, err
 	}
 	return c.found, nil
@@ -59,80 +64,47 @@ type headerCollector struct {
 // schema looks through one schema. Only a chain of "properties" leads to a
 // value that a client can find in the arguments; reachable says that the
 // schema hangs on such a chain.
-func (c *headerCollector) schema(raw []byte, path []string, reachable bool) error {
-	o, err := rawjson.ParseObject(raw, rawjson.Lenient)
-	if err != nil {
-		return err
-	}
-	if value := o.Get(annotation); value != nil {
-		if err := c.add(o, value, path, reachable); err != nil {
+func (c *headerCollector) schema(n *schema.Node, path []string, reachable bool) error {
+	if value := n.Get(annotation); value != nil {
+		if err := c.add(n, value, path, reachable); err != nil {
 			return err
 		}
 	}
-	for keyword, value := range o.All() {
-		switch keyword {
+	for _, m := range n.Members {
+		var err error
+		switch m.Name {
 		case annotation, "const", "default", "enum", "example", "examples": // values, not schemas
 		case "properties":
-			if err := c.properties(value, path, reachable); err != nil {
-				return err
-			}
+			err = c.properties(m.Value, path, reachable)
 		case "patternProperties", "$defs", "definitions", "dependentSchemas":
-			if err := c.properties(value, path, false); err != nil {
-				return err
+			err = c.properties(m.Value, path, false)
+		default: // a keyword such as items or anyOf
+			err = c.schema(m.Value, path, false)
+			for i := 0; i < len(m.Value.Items) && err == nil; i++ {
+				err = c.schema(m.Value.Items[i], path, false)
 			}
-		default:
-			if err := c.nested(value, path); err != nil {
-				return err
-			}
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 // properties looks through the schemas of an object that maps names to them.
-func (c *headerCollector) properties(raw []byte, path []string, reachable bool) error {
-	if rawjson.Kind(raw) != '{' {
-		return nil
-	}
-	o, err := rawjson.ParseObject(raw, rawjson.Lenient)
-	if err != nil {
-		return err
-	}
-	for name, value := range o.All() {
-		if rawjson.Kind(value) == '{' {
-			if err := c.schema(value, append(path[:len(path):len(path)], name), reachable); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// nested looks through the value of a keyword such as items or anyOf.
-func (c *headerCollector) nested(raw []byte, path []string) error {
-	switch rawjson.Kind(raw) {
-	case '{':
-		return c.schema(raw, path, false)
-	case '[':
-		elements, err := rawjson.Elements(raw, rawjson.Lenient)
-		if err != nil {
+func (c *headerCollector) properties(n *schema.Node, path []string, reachable bool) error {
+	for _, m := range n.Members {
+		if err := c.schema(m.Value, append(path[:len(path):len(path)], m.Name), reachable); err != nil {
 			return err
 		}
-		for _, e := range elements {
-			if rawjson.Kind(e) == '{' {
-				if err := c.schema(e, path, false); err != nil {
-					return err
-				}
-			}
-		}
 	}
 	return nil
 }
 
-func (c *headerCollector) add(schema *rawjson.Object, value []byte, path []string, reachable bool) error {
+func (c *headerCollector) add(n, value *schema.Node, path []string, reachable bool) error {
 	where := strconv.Quote(excerpt([]byte(strings.Join(path, "."))))
-	name, ok := rawjson.String(value)
-	if !ok || name == "" || len(name) > maxTokenBytes {
+	name := value.Text
+	if !value.Is('"') || name == "" || len(name) > maxTokenBytes {
 		return fmt.Errorf("%s of property %s is not a usable name", annotation, where)
 	}
 	for i := range len(name) {
@@ -140,7 +112,7 @@ func (c *headerCollector) add(schema *rawjson.Object, value []byte, path []strin
 			return fmt.Errorf("%s of property %s holds a character that header names cannot have", annotation, where)
 		}
 	}
-	kind, _ := schema.String("type")
+	kind := n.StringOf("type")
 	if kind != "string" && kind != "integer" && kind != "boolean" {
 		return fmt.Errorf("%s of property %s needs the type string, integer or boolean", annotation, where)
 	}

@@ -1,7 +1,0 @@
-//go:build !linux || (!amd64 && !arm64)
-
-package codemode_test
-
-const callsCommand = "confined-calls"
-
-func probeCalls() int { return 0 }

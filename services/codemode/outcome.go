@@ -1,0 +1,189 @@
+package codemode
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"mcpgateway/services/sandbox"
+)
+
+// Outcome is how a run ended: the structuredContent of gateway_executeTool.
+type Outcome struct {
+	OK        bool              `json:"ok"`
+	Result    json.RawMessage   `json:"result"` // null when nothing was returned
+	Logs      []LogLine         `json:"logs"`
+	Calls     []CallRecord      `json:"calls"`
+	Plan      []PlannedCall     `json:"plan,omitempty"` // of a dry run
+	Error     *sandbox.RunError `json:"error,omitempty"`
+	Truncated *Truncated        `json:"truncated,omitempty"`
+	Usage     Usage             `json:"usage"`
+
+	// TraceID is under what the run is kept, where the request asked to await
+	// that; it is empty when it could not be kept.
+	TraceID string `json:"-"`
+}
+
+// LogLine is one line of the console.
+type LogLine struct {
+	Level string `json:"level"`
+	Text  string `json:"text"`
+	MS    int64  `json:"ms"` // since the start of the run
+}
+
+// CallRecord is the receipt of one call. There is one for every call that was
+// begun, however the run ended, so that it is known which writes happened.
+type CallRecord struct {
+	Seq         int    `json:"seq"` // from 1, in the order of the code
+	Tool        string `json:"tool"`
+	MS          int64  `json:"ms"`
+	OK          bool   `json:"ok"`
+	Error       string `json:"error,omitempty"`
+	ArgsBytes   int    `json:"argsBytes"`
+	ResultBytes int    `json:"resultBytes"`
+	Effect      Effect `json:"effect"`
+	DryRun      bool   `json:"dryRun,omitempty"` // recorded, not sent
+}
+
+// PlannedCall is a call that a dry run did not send.
+type PlannedCall struct {
+	Seq       int             `json:"seq"`
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// Truncated says what was cut.
+type Truncated struct {
+	Result int `json:"result,omitempty"` // bytes of the whole result
+	Logs   int `json:"logs,omitempty"`   // lines that were dropped
+}
+
+// Usage is what a run took. MemoryBytes is by how much its process grew; 0 is
+// unknown, as when the process was killed.
+type Usage struct {
+	MS          int64 `json:"ms"`
+	CPUMillis   int64 `json:"cpuMs"`
+	MemoryBytes int64 `json:"memoryBytes"`
+	ToolCalls   int   `json:"toolCalls"`
+}
+
+var (
+	errNoPlace = errors.New("no place is free")
+	jsonNull   = json.RawMessage("null")
+)
+
+func emptyOutcome(e *sandbox.RunError) Outcome {
+	return Outcome{OK: e == nil, Result: jsonNull, Logs: []LogLine{}, Calls: []CallRecord{}, Error: e}
+}
+
+// refusal returns the error of a run that got no place.
+func refusal(ctx context.Context, err error) *sandbox.RunError {
+	if ctx.Err() != nil && !errors.Is(err, errNoPlace) {
+		return cancelled()
+	}
+	return &sandbox.RunError{
+		Phase: sandbox.PhaseLimit, Name: "LimitError", Message: fmt.Sprintf("too many runs are going on: none ended within %d seconds", int(MaxQueueWait/time.Second)),
+		Hint: "Nothing was run. Try again later.", RetryAfterMS: MaxQueueWait.Milliseconds(),
+	}
+}
+
+func cancelled() *sandbox.RunError {
+	return &sandbox.RunError{Phase: sandbox.PhaseCancelled, Name: "AbortError", Message: "the run was stopped"}
+}
+
+// advise tells the reader of a failure what already happened.
+func advise(e *sandbox.RunError, calls []CallRecord) {
+	e.StartedCalls = len(calls)
+	if e.Hint == "" && strings.Contains(e.Message, "require") && strings.Contains(e.Message, "not defined") {
+		e.Hint = sandbox.NoModules
+	}
+	var writes []string
+	for _, c := range calls {
+		if c.Effect != EffectRead && !c.DryRun && (c.OK || strings.HasPrefix(c.Error, unknownEnd)) {
+			writes = append(writes, fmt.Sprintf("%d %s", c.Seq, c.Tool))
+		}
+	}
+	if len(writes) > 0 {
+		shown := writes
+		more := ""
+		if len(shown) > 5 {
+			shown, more = shown[:5], " and more"
+		}
+		e.Hint = strings.TrimSpace(e.Hint + fmt.Sprintf(" %d calls that may write already happened (%s%s): do not repeat them; see calls.", len(writes), strings.Join(shown, ", "), more))
+	}
+}
+
+// ToolResult returns the outcome as a raw CallToolResult: the same as text
+// for a model and as structuredContent. The results of inner calls are in
+// neither.
+func (o Outcome) ToolResult() ([]byte, error) {
+	return sandbox.Encode(struct {
+		Content    []textContent `json:"content"`
+		Structured Outcome       `json:"structuredContent"`
+		IsError    bool          `json:"isError"`
+	}{[]textContent{{"text", o.Text()}}, o, !o.OK})
+}
+
+type textContent struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// Text renders the outcome for a model: the result, then the logs, then the
+// error.
+func (o Outcome) Text() string {
+	var b strings.Builder
+	if o.OK || string(o.Result) != "null" {
+		var s string
+		if json.Unmarshal(o.Result, &s) == nil && string(o.Result) != "null" {
+			b.WriteString(s)
+		} else {
+			b.Write(o.Result)
+		}
+		if o.Truncated != nil && o.Truncated.Result > 0 {
+			fmt.Fprintf(&b, "\n[cut: the whole result has %d bytes]", o.Truncated.Result)
+		}
+	}
+	section := func(title string) {
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "--- %s ---", title)
+	}
+	if len(o.Logs) > 0 {
+		section("logs")
+		for _, l := range o.Logs {
+			fmt.Fprintf(&b, "\n[%s] %s", l.Level, l.Text)
+		}
+		if o.Truncated != nil && o.Truncated.Logs > 0 {
+			fmt.Fprintf(&b, "\n[cut: %d more lines]", o.Truncated.Logs)
+		}
+	}
+	if len(o.Plan) > 0 {
+		section("plan")
+		for _, p := range o.Plan {
+			fmt.Fprintf(&b, "\n%d %s %s", p.Seq, p.Tool, p.Arguments)
+		}
+	}
+	if o.Error != nil {
+		section("error")
+		fmt.Fprintf(&b, "\n%s: %s: %s", o.Error.Phase, o.Error.Name, o.Error.Message)
+		if o.Error.Line > 0 {
+			fmt.Fprintf(&b, "\nat line %d, column %d", o.Error.Line, o.Error.Column)
+		}
+		for _, c := range o.Calls {
+			state := "ok"
+			if !c.OK {
+				state = "failed: " + c.Error
+			}
+			fmt.Fprintf(&b, "\ncall %d %s (%s): %s", c.Seq, c.Tool, c.Effect, state)
+		}
+		if o.Error.Hint != "" {
+			b.WriteString("\n" + o.Error.Hint)
+		}
+	}
+	return b.String()
+}

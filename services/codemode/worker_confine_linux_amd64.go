@@ -1,6 +1,0 @@
-package codemode
-
-import "golang.org/x/sys/unix"
-
-// seccompArch is how a filter recognizes the architecture of a system call.
-const seccompArch = unix.AUDIT_ARCH_X86_64

@@ -1,0 +1,375 @@
+package sandbox
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"modernc.org/quickjs"
+)
+
+// engine runs one program in a child. Everything but read and watch happens
+// on one goroutine, as the virtual machine demands.
+type engine struct {
+	vm                                    *quickjs.VM
+	prepare, begin, settle, fire, advance quickjs.Value
+
+	out     io.Writer
+	writing sync.Mutex
+
+	answers chan answer // unbuffered: a busy program slows its answers down
+	timers  map[int]time.Time
+	open    int // calls without an answer
+	calls   int
+	fetches int
+
+	memory  memoryMeter
+	waiting int64 // the largest size in memory before the run, in bytes
+
+	started  time.Time
+	deadline time.Time
+	program  *program
+	lines    int // of the console
+	logBytes int
+	lost     int
+
+	stopped  atomic.Pointer[string] // why the program was made to end
+	finished atomic.Bool            // somebody reports the end
+	outcome  *FinishMessage
+}
+
+type answer struct {
+	id     uint32
+	status byte
+	data   []byte
+}
+
+var errStopped = errors.New("stopped")
+
+func trimExpression(source string) string {
+	return strings.TrimRight(strings.TrimSpace(source), ";")
+}
+
+// readStart returns the run's start, or nil when the input ended first.
+func readStart(in io.Reader) (*StartMessage, error) {
+	kind, body, err := readFrame(in)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case kind != frameStart:
+		return nil, fmt.Errorf("a run begins with another frame than %q", kind)
+	}
+	var start StartMessage
+	return &start, json.Unmarshal(body, &start)
+}
+
+// read hands the answers over and ends the process when the gateway has gone.
+func (e *engine) read(in *bufio.Reader) {
+	for {
+		kind, body, err := readFrame(in)
+		if err != nil || kind != frameAnswer || len(body) < 5 {
+			os.Exit(0)
+		}
+		e.answers <- answer{binary.BigEndian.Uint32(body), body[4], body[5:]}
+	}
+}
+
+// watch stops the program at its deadline and when it used up its processor
+// time. The engine forgets a request to stop that comes between two entries,
+// so it is repeated. Some of the engine's own loops never look at it: then
+// watch reports the end itself and ends the process.
+func (e *engine) watch(cpuLimit time.Duration) {
+	before := usedByProcess()
+	var since time.Time
+	for {
+		time.Sleep(min(10*time.Millisecond, max(time.Until(e.deadline), time.Millisecond)))
+		used := usedByProcess()
+		switch {
+		case !time.Now().Before(e.deadline):
+			e.stop("deadline")
+		case used-before > cpuLimit:
+			e.stop("cpu")
+		default:
+			continue
+		}
+		e.vm.Interrupt()
+		if since.IsZero() {
+			since = time.Now()
+		}
+		if time.Since(since) > stubbornGrace && e.finished.CompareAndSwap(false, true) {
+			// Nobody is left to hear that it could not be sent.
+			_ = e.send(FrameFinish, &FinishMessage{Error: e.explain(errStopped), CPUMillis: (usedByProcess() - before).Milliseconds(), Memory: e.grown(), Measured: true})
+			os.Exit(0)
+		}
+	}
+}
+
+// grown returns how much more memory the process had than before the run, in
+// bytes; 0 is unknown.
+func (e *engine) grown() int64 { return max(0, e.memory.peak()-e.waiting) }
+
+func (e *engine) stop(why string) { e.stopped.CompareAndSwap(nil, &why) }
+
+func (e *engine) send(kind byte, message any) error {
+	e.writing.Lock()
+	defer e.writing.Unlock()
+	return writeMessage(e.out, kind, message)
+}
+
+// run runs the program and reports how it ended.
+func (e *engine) run(start *StartMessage) error {
+	e.started = time.Now()
+	e.deadline = e.started.Add(time.Duration(start.TimeoutMS) * time.Millisecond)
+	before := usedByProcess()
+	cpuLimit := time.Duration(start.CPUMillis) * time.Millisecond
+	go e.watch(cpuLimit)
+	if err := e.execute(start); err != nil && e.outcome == nil {
+		e.outcome = &FinishMessage{Error: e.explain(err)}
+	}
+	if !e.finished.CompareAndSwap(false, true) {
+		select {} // the other reporter ends the process
+	}
+	e.outcome.CPUMillis, e.outcome.Memory, e.outcome.Measured = (usedByProcess() - before).Milliseconds(), e.grown(), true
+	e.outcome.LostLogs = e.lost
+	return e.send(FrameFinish, e.outcome)
+}
+
+func (e *engine) execute(start *StartMessage) error {
+	program, m := compile(start.Code)
+	if m != nil {
+		e.outcome = &FinishMessage{Error: &RunError{Phase: PhaseParse, Name: "SyntaxError", Message: ClipText(m.message, MaxErrorText), Line: m.line, Column: m.column}}
+		return nil
+	}
+	e.program = program
+	settings, err := Encode(start)
+	if err != nil {
+		return err
+	}
+	if err := e.declare(start, string(settings)); err != nil {
+		return err
+	}
+	main, err := e.vm.EvalValue(strings.Repeat("\n", userLine)+program.text, quickjs.EvalGlobal)
+	if err != nil {
+		var thrown *quickjs.Error
+		if errors.As(err, &thrown) && thrown.Name == "SyntaxError" {
+			line, column := e.locate(thrown)
+			e.outcome = &FinishMessage{Error: &RunError{Phase: PhaseParse, Name: thrown.Name, Message: ClipText(thrown.Message, MaxErrorText), Line: line, Column: column}}
+			return nil
+		}
+		return err
+	}
+	if _, err := e.begin.Call(quickjs.UndefinedValue, main); err != nil {
+		return err
+	}
+	return e.loop()
+}
+
+// declare makes what prepare returns constants of the program. They are
+// declared in a scope of their own that no object stands for, so that nothing
+// can replace them.
+func (e *engine) declare(start *StartMessage, settings string) error {
+	parsed, err := e.vm.CallValue("JSON.parse", settings)
+	if err != nil {
+		return err
+	}
+	names, err := e.prepare.CallValue(quickjs.UndefinedValue, parsed)
+	if err != nil {
+		return err
+	}
+	const holder = "\x01names"
+	atom, err := e.vm.NewAtom(holder)
+	if err != nil {
+		return err
+	}
+	global := e.vm.GlobalObject()
+	defer global.Free()
+	if err := e.vm.SetPropertyValue(global, atom, names); err != nil {
+		return err
+	}
+	var script strings.Builder
+	idents := []string{"gateway", "console", "input", "ToolError"}
+	for _, space := range start.Namespaces {
+		idents = append(idents, space.Ident)
+	}
+	quoted := strconv.Quote(holder)
+	for _, ident := range idents {
+		fmt.Fprintf(&script, "const %s = globalThis[%s][%q];", ident, quoted, ident)
+	}
+	fmt.Fprintf(&script, "delete globalThis[%s];", quoted)
+	_, err = e.vm.Eval(script.String(), quickjs.EvalGlobal)
+	return err
+}
+
+// loop runs what is ready and waits for what is not, until the program ended.
+func (e *engine) loop() error {
+	for {
+		if _, err := e.vm.ExecutePendingJobs(); err != nil {
+			if e.outcome == nil && (e.stopped.Load() != nil || isFatal(err)) {
+				return err
+			}
+			if e.outcome == nil {
+				continue // a long queue goes on; a job's own failure is its promise's
+			}
+		}
+		switch {
+		case e.outcome != nil:
+			return nil
+		case e.stopped.Load() != nil:
+			return errStopped
+		case e.open == 0 && len(e.timers) == 0:
+			return errors.New("the code waits for a promise that nothing will settle")
+		}
+		if err := e.wait(); err != nil {
+			return err
+		}
+	}
+}
+
+// wait waits for an answer, a timer or the deadline and hands it to the
+// program.
+func (e *engine) wait() error {
+	id, due := e.nextTimer()
+	wake := time.NewTimer(max(0, min(time.Until(due), time.Until(e.deadline))))
+	defer wake.Stop()
+	asleep := time.Now()
+	select {
+	case a := <-e.answers:
+		e.open--
+		if err := e.tick(asleep); err != nil {
+			return err
+		}
+		_, err := e.settle.Call(quickjs.UndefinedValue, int(a.id), string(a.status), string(a.data))
+		return err
+	case <-wake.C:
+		if !time.Now().Before(e.deadline) {
+			e.stop("deadline")
+			return errStopped
+		}
+		delete(e.timers, id)
+		if err := e.tick(asleep); err != nil {
+			return err
+		}
+		_, err := e.fire.Call(quickjs.UndefinedValue, id)
+		if err != nil && !isFatal(err) && e.stopped.Load() == nil {
+			return nil // nobody waits for what a timer's function throws
+		}
+		return err
+	}
+}
+
+// tick moves the program's clock on by the time it waited.
+func (e *engine) tick(since time.Time) error {
+	_, err := e.advance.Call(quickjs.UndefinedValue, int(time.Since(since).Milliseconds()))
+	return err
+}
+
+func (e *engine) nextTimer() (id int, due time.Time) {
+	due = e.deadline
+	for i, at := range e.timers {
+		if at.Before(due) || at.Equal(due) && (id == 0 || i < id) {
+			id, due = i, at
+		}
+	}
+	return id, due
+}
+
+// explain turns what ended the program from outside into the run's error.
+func (e *engine) explain(err error) *RunError {
+	line, column := 0, 0
+	var thrown *quickjs.Error
+	if errors.As(err, &thrown) {
+		line, column = e.locate(thrown)
+	}
+	if why := e.stopped.Load(); why != nil {
+		out := &RunError{Phase: PhaseTimeout, Name: "TimeoutError", Line: line, Column: column, Message: "the code did not end within its time"}
+		if *why == "cpu" {
+			out.Message = "the code computed for longer than it may"
+		}
+		return out
+	}
+	out := &RunError{Phase: PhaseRuntime, Name: "Error", Message: ClipText(err.Error(), MaxErrorText), Line: line, Column: column}
+	if thrown != nil {
+		out.Name, out.Message = thrown.Name, ClipText(thrown.Message, MaxErrorText)
+		out.Phase = phaseOf(thrown.Name, thrown.Message, "")
+	}
+	return out
+}
+
+// isFatal reports whether an error ended the engine's work and not only the
+// job that it happened in.
+func isFatal(err error) bool {
+	var thrown *quickjs.Error
+	return errors.As(err, &thrown) && thrown.Name == "InternalError" && (thrown.Message == "interrupted" || thrown.Message == "out of memory")
+}
+
+// phaseOf names the limit that an error of the engine stands for.
+func phaseOf(name, message, kind string) Phase {
+	switch {
+	case kind == "limit":
+		return PhaseLimit
+	case name == "InternalError" && (message == "out of memory" || message == "stack overflow"),
+		name == "RangeError" && (message == "invalid array buffer length" || message == "invalid string length"):
+		return PhaseMemory
+	default:
+		return PhaseRuntime
+	}
+}
+
+var frameAt = regexp.MustCompile(`(?:^|[ (])<(?:eval|input|evalScript)>:(\d+):(\d+)\)?$`)
+
+// locate returns the place of an error in the submitted code, or zeros.
+func (e *engine) locate(thrown *quickjs.Error) (line, column int) {
+	if thrown.LineNumber > userLine && e.program != nil {
+		if line, column, ok := e.program.place(thrown.LineNumber-userLine, max(1, thrown.ColumnNumber)); ok {
+			return line, column
+		}
+	}
+	line, column, _ = e.userFrames(thrown.Stack)
+	return line, column
+}
+
+// userFrames cuts a stack to the frames of the submitted code, in its own
+// lines and columns, and returns the place of the innermost.
+func (e *engine) userFrames(stack string) (line, column int, frames []string) {
+	if e.program == nil {
+		return 0, 0, nil
+	}
+	for frame := range strings.SplitSeq(stack, "\n") {
+		found := frameAt.FindStringSubmatch(frame)
+		if found == nil {
+			continue
+		}
+		l, _ := strconv.Atoi(found[1])
+		c, _ := strconv.Atoi(found[2])
+		if l <= userLine {
+			continue
+		}
+		atLine, atColumn, ok := e.program.place(l-userLine, c)
+		if !ok {
+			continue
+		}
+		if line == 0 {
+			line, column = atLine, atColumn
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(frame), "at "), " ")
+		if strings.HasPrefix(name, "<") {
+			name = "the code"
+		}
+		if frames = append(frames, fmt.Sprintf("at %s (%d:%d)", ClipText(name, 80), atLine, atColumn)); len(frames) == 10 {
+			break
+		}
+	}
+	return line, column, frames
+}

@@ -1,0 +1,302 @@
+package sandbox
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+// program is submitted code in the form that the engine runs: one expression
+// whose value is an async function without parameters.
+type program struct {
+	text string
+	// back finds the place in the submitted code.
+	back *sourceMap
+	// wrapped is how many lines stand before the submitted ones in what was
+	// compiled, and shifted by how many columns a line of text was moved.
+	wrapped int
+	shifted map[int]int
+	lines   int // of the submitted code
+}
+
+// mistake is why code cannot be compiled. Line and column count from 1.
+type mistake struct {
+	message      string
+	line, column int
+}
+
+const (
+	// userLine is the line at which the compiled code begins. Frames of a
+	// stack in lines before it are the prelude's.
+	userLine = 10_000
+	// opening is put before code that is a function's body.
+	opening = "async function $main() {\n"
+	// NoModules is what is said of code that imports something.
+	NoModules = "there are no modules here: the tools are constants of the program, and nothing can be imported"
+)
+
+var (
+	fence         = regexp.MustCompile("^\\s*```[ \t]*[A-Za-z]*[ \t]*\r?\n")
+	moduleWords   = regexp.MustCompile(`\b(?:export|import)\b`)
+	moduleLine    = regexp.MustCompile(`(?m)^[ \t]*(?:export|import)\b`)
+	defaultNamed  = regexp.MustCompile(`^export default (?:async )?(?:function\*?|class) ([\p{L}\p{N}_$]+)`)
+	exportNamed   = regexp.MustCompile(`^export (?:async )?(?:function\*?|class|const|let|var) ([\p{L}\p{N}_$]+)`)
+	exportClause  = regexp.MustCompile(`(?s)^export \{(.*?)\}( from)?`)
+	functionNamed = regexp.MustCompile(`^(?:async )?function\*? ([\p{L}\p{N}_$]+)|^(?:const|let|var) ([\p{L}\p{N}_$]+) = (?:async )?(?:function\b|\(.*?\) =>|[\p{L}\p{N}_$]+ =>)`)
+	labelled      = regexp.MustCompile(`^[\p{L}\p{N}_$]+:`)
+	firstWord     = regexp.MustCompile(`^[a-z]+\b`)
+)
+
+// statementWords begin statements that have no value.
+const statementWords = " var let const if for while do switch try throw return break continue debugger with export class function using "
+
+// compile turns submitted TypeScript into a program, or says why it cannot.
+// It takes the body of a function with await and return, an arrow or a function, a module that
+// exports one, and each of these in a Markdown fence. The value of the last
+// expression is the result when nothing is returned.
+func compile(code string) (*program, *mistake) {
+	code = unfence(strings.TrimPrefix(code, "\ufeff"))
+	var asModule *mistake
+	if moduleWords.MatchString(code) {
+		p, m := compileModule(code)
+		if p != nil || m != nil && m.message == NoModules {
+			return p, m
+		}
+		asModule = m
+	}
+	p, m := compileBody(code)
+	if m != nil && asModule != nil && moduleLine.MatchString(code) {
+		return nil, asModule
+	}
+	return p, m
+}
+
+// unfence removes a Markdown fence around the whole code and keeps its lines
+// where they are.
+func unfence(code string) string {
+	open := fence.FindString(code)
+	trimmed := strings.TrimRight(code, " \t\r\n")
+	if open == "" || !strings.HasSuffix(trimmed, "```") || len(trimmed) < len(open)+3 {
+		return code
+	}
+	return strings.Repeat("\n", strings.Count(open, "\n")) + trimmed[len(open):len(trimmed)-3]
+}
+
+// AsModule returns submitted code as a TypeScript module for the compiler, and
+// how many lines it puts before those of the code.
+func AsModule(code string) (module string, before int) {
+	code = unfence(strings.TrimPrefix(code, "\ufeff"))
+	if moduleLine.MatchString(code) {
+		return code, 0
+	}
+	return "export {};" + opening + code + "\n}\n", 1
+}
+
+// transform strips the types. Its output has every statement on a line of its
+// own, indented by its depth, and no line break within a string or a template.
+func transform(code string) (lines []string, back *sourceMap, m *mistake) {
+	result := api.Transform(code, api.TransformOptions{
+		Loader: api.LoaderTS, Target: api.ES2023, Supported: map[string]bool{"template-literal": false, "top-level-await": true},
+		LegalComments: api.LegalCommentsNone, Sourcemap: api.SourceMapExternal, SourcesContent: api.SourcesContentExclude,
+		TsconfigRaw: `{"compilerOptions":{"verbatimModuleSyntax":true,"target":"ES2023","useDefineForClassFields":true}}`,
+	})
+	if len(result.Errors) > 0 {
+		m = &mistake{message: result.Errors[0].Text, line: 1, column: 1}
+		if at := result.Errors[0].Location; at != nil {
+			m.line, m.column = at.Line, at.Column+1
+		}
+		return nil, nil, m
+	}
+	back, err := parseSourceMap(result.Map)
+	if err != nil {
+		return nil, nil, &mistake{message: err.Error(), line: 1, column: 1}
+	}
+	return strings.Split(strings.TrimRight(string(result.Code), "\n"), "\n"), back, nil
+}
+
+// compileBody compiles code that is the body of a function.
+func compileBody(code string) (*program, *mistake) {
+	total := strings.Count(code, "\n") + 1
+	lines, back, m := transform(opening + code + "\n}")
+	if m != nil {
+		m.line--
+		if m.line > total || m.line < 1 {
+			m.message, m.line, m.column = "Unexpected end of the code: something is not closed", total, 1
+		}
+		return nil, m
+	}
+	begin := slices.Index(lines, strings.TrimSpace(opening))
+	if begin < 0 && slices.Contains(lines, "async function $main() {}") { // an empty body
+		return &program{text: "(async function () {})", back: back, wrapped: 1, lines: total}, nil
+	}
+	end := len(lines) - 1
+	for i := begin + 1; i <= end; i++ {
+		if begin < 0 || i < end && lines[i] != "" && lines[i][0] != ' ' || i == end && lines[i] != "}" {
+			return nil, &mistake{message: "a brace is closed that was never opened", line: max(1, min(total, firstLine(back, i)-1)), column: 1}
+		}
+	}
+	p := &program{back: back, wrapped: 1, lines: total, shifted: map[int]int{}}
+	lines[begin] = `(async function () {"use strict";`
+	if tail := p.result(lines[begin+1:end], begin+1, "  "); tail != "" {
+		lines[end] = tail + "\n})"
+	} else {
+		lines[end] = "})"
+	}
+	p.text = strings.Join(lines, "\n")
+	return p, nil
+}
+
+// firstLine returns the first line, from 1, of what was compiled to a line.
+func firstLine(back *sourceMap, generated int) int {
+	line, _ := back.find(generated, 0)
+	return line + 1
+}
+
+// result makes the program return the value of the last expression. It
+// returns a line to be added when the program is nothing but functions: that
+// returns the main one.
+func (p *program) result(body []string, offset int, indent string) string {
+	var statements []int
+	for i, line := range body {
+		rest, found := strings.CutPrefix(line, indent)
+		if found && rest != "" && !strings.ContainsRune(" })]", rune(rest[0])) && firstWord.FindString(rest) != "else" {
+			statements = append(statements, i)
+		}
+	}
+	if len(statements) == 0 {
+		return ""
+	}
+	last := statements[len(statements)-1]
+	if isExpression(strings.TrimPrefix(body[last], indent)) {
+		body[last] = indent + "return " + strings.TrimPrefix(body[last], indent)
+		p.shifted[offset+last] = len("return ")
+		return ""
+	}
+	main := ""
+	for _, i := range statements {
+		found := functionNamed.FindStringSubmatch(strings.TrimPrefix(body[i], indent))
+		if found == nil {
+			return ""
+		}
+		if name := found[1] + found[2]; main != "main" && main != "run" {
+			main = name
+		}
+	}
+	return "return " + main + ";"
+}
+
+func isExpression(statement string) bool {
+	word := firstWord.FindString(statement)
+	switch {
+	case word == "import":
+		return strings.HasPrefix(statement, "import(")
+	case word != "" && strings.Contains(statementWords, " "+word+" "), strings.HasPrefix(statement, "async function"):
+		return false
+	}
+	return statement[0] != '{' && statement[0] != ';' && statement[0] != '@' && !labelled.MatchString(statement)
+}
+
+// compileModule compiles code that exports its function. It returns neither a
+// program nor a mistake for code without exports.
+func compileModule(code string) (*program, *mistake) {
+	lines, back, m := transform(code)
+	if m != nil {
+		return nil, m
+	}
+	p := &program{back: back, lines: strings.Count(code, "\n") + 1, shifted: map[int]int{}}
+	main, exports := "", false
+	for i, line := range lines {
+		switch {
+		case strings.HasPrefix(line, "import ") || strings.HasPrefix(line, `import"`) || strings.HasPrefix(line, "import{"), strings.HasPrefix(line, "export *"):
+			at, column := back.find(i, 0)
+			return nil, &mistake{message: NoModules, line: at + 1, column: column + 1}
+		case strings.HasPrefix(line, "export {"):
+			exports = true
+			clause := exportClause.FindStringSubmatch(strings.Join(lines[i:], "\n"))
+			if clause == nil || clause[2] != "" {
+				at, column := back.find(i, 0)
+				return nil, &mistake{message: NoModules, line: at + 1, column: column + 1}
+			}
+			main = exportedMain(main, clause[1])
+			for j := range strings.Count(clause[0], "\n") + 1 {
+				lines[i+j] = ""
+			}
+		case strings.HasPrefix(line, "export default "):
+			exports = true
+			if named := defaultNamed.FindStringSubmatch(line); named != nil {
+				main = named[1]
+				p.cut(lines, i, "export default ", "")
+			} else {
+				main = "$default"
+				p.cut(lines, i, "export default ", "const $default = ")
+			}
+		case strings.HasPrefix(line, "export "):
+			exports = true
+			if named := exportNamed.FindStringSubmatch(line); named != nil && main != "$default" {
+				main = named[1]
+			}
+			p.cut(lines, i, "export ", "")
+		}
+	}
+	if !exports {
+		return nil, nil
+	}
+	p.shifted[-1] = 0
+	tail := "})"
+	if main != "" {
+		tail = "return " + main + ";\n})"
+	}
+	p.text = `(async function () {"use strict";` + "\n" + strings.Join(lines, "\n") + "\n" + tail
+	p.wrapped = 0
+	p.moveDown()
+	return p, nil
+}
+
+// exportedMain returns the local name of what an export clause exports as
+// default, else of the last one.
+func exportedMain(main, clause string) string {
+	for part := range strings.SplitSeq(clause, ",") {
+		local, as, renamed := strings.Cut(strings.TrimSpace(part), " as ")
+		if local == "" {
+			continue
+		}
+		main = local
+		if renamed && as == "default" {
+			return local
+		}
+	}
+	return main
+}
+
+// cut replaces the beginning of a line.
+func (p *program) cut(lines []string, i int, old, by string) {
+	lines[i] = by + strings.TrimPrefix(lines[i], old)
+	p.shifted[i] = len(by) - len(old)
+}
+
+// moveDown counts one line more before the compiled lines.
+func (p *program) moveDown() {
+	moved := map[int]int{}
+	for line, by := range p.shifted {
+		moved[line+1] = by
+	}
+	p.shifted = moved
+	p.back.down = 1
+}
+
+// place returns where, in the submitted code, the compiled line and column
+// come from. All count from 1; line counts from the program's first line. ok
+// is false for lines that the compiler added.
+func (p *program) place(line, column int) (atLine, atColumn int, ok bool) {
+	l, c := p.back.find(line-1, max(0, column-1-p.shifted[line-1]))
+	l -= p.wrapped
+	if l < 0 || l >= p.lines {
+		return 0, 0, false
+	}
+	return l + 1, c + 1, true
+}
+
+func (m *mistake) String() string { return fmt.Sprintf("%s (line %d)", m.message, m.line) }

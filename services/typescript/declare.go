@@ -1,0 +1,284 @@
+// Package typescript writes tools as TypeScript declarations: their schemas as
+// types, their servers as constants with identifiers that never change. No text
+// of an upstream server gets out of its comments, names and literals.
+package typescript
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/schema"
+	"mcpgateway/services/toolset"
+)
+
+// The codes of the warnings that stand beside declarations.
+const (
+	// WarningSchemaSimplified says that a type is wider than its schema.
+	WarningSchemaSimplified = "SCHEMA_SIMPLIFIED"
+	// WarningDeclarationsCut says that not all tools are declared.
+	WarningDeclarationsCut = "DECLARATIONS_CUT"
+)
+
+// Settings are what declarations depend on beside the tools.
+type Settings struct {
+	AllowFetch bool // code may use fetch, so it is declared
+}
+
+// SettingsOf returns the settings of a project.
+func SettingsOf(project *toolset.Snapshot) Settings {
+	return Settings{AllowFetch: project.Project.CodeModeAllowFetch}
+}
+
+// Declared are TypeScript declarations that type-check on their own.
+type Declared struct {
+	Text     string
+	Tools    int // that are declared in it
+	Warnings []fault.Warning
+}
+
+// Declare returns the declarations of tools: the header, then one constant for
+// each of their servers, in the order in which these come first (specification,
+// "Built-in tool gateway_listTools"). The text of upstreams stands in it only
+// as comments, names and literals. Tools beyond MaxFullDeclarations are left
+// out with a warning; so are all that remain when the context ends, with its
+// error.
+func Declare(ctx context.Context, tools []*toolset.Tool, settings Settings) (*Declared, error) {
+	out := &Declared{}
+	var order []string
+	spaces := map[string]*declaredServer{}
+	taken := map[string]int{}
+	size := len(declarationsHeader) + len(fetchHeader)
+	for _, tool := range tools {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		alias := tool.Server.Config.Alias
+		space := spaces[alias]
+		if space == nil {
+			space = &declaredServer{ident: Identifier(alias)}
+			spaces[alias] = space
+			order = append(order, alias)
+		}
+		d := declareTool(tool, space.ident, taken)
+		if size += len(d.types) + len(d.member); size > MaxFullDeclarations {
+			out.Warnings = append(out.Warnings, fault.Warning{Code: WarningDeclarationsCut, Message: fmt.Sprintf(
+				"%d of %d tools are declared; find the others with query", out.Tools, len(tools))})
+			break
+		}
+		space.types.WriteString(d.types)
+		space.members.WriteString(d.member)
+		out.Tools++
+		if len(d.notes) > 0 {
+			out.Warnings = append(out.Warnings, fault.Warning{Code: WarningSchemaSimplified, Message: fmt.Sprintf(
+				"the types of %s are wider than its schema: %s", tool.FullName, strings.Join(d.notes, "; "))})
+		}
+	}
+	var b strings.Builder
+	b.Grow(size + 64*len(order))
+	b.WriteString(declarationsHeader)
+	if settings.AllowFetch {
+		b.WriteString(fetchHeader)
+	}
+	for _, alias := range order {
+		spaces[alias].write(&b, alias)
+	}
+	if len(out.Warnings) > 0 && out.Warnings[len(out.Warnings)-1].Code == WarningDeclarationsCut {
+		b.WriteString("\n// " + out.Warnings[len(out.Warnings)-1].Message + ".\n")
+	}
+	out.Text = b.String()
+	return out, nil
+}
+
+// declaredServer is the constant of one server in the making.
+type declaredServer struct {
+	ident          string
+	types, members strings.Builder
+}
+
+func (s *declaredServer) write(b *strings.Builder, alias string) {
+	if s.members.Len() == 0 {
+		return
+	}
+	b.WriteByte('\n')
+	if s.ident != alias {
+		b.WriteString("// The server " + schema.Quote(alias) + ".\n")
+	}
+	b.WriteString(s.types.String())
+	b.WriteString("declare const " + s.ident + ": {\n" + s.members.String() + "};\n")
+}
+
+// toolDeclaration is one tool as it stands in its namespace.
+type toolDeclaration struct {
+	types, member string
+	notes         []string // why a type is wider than its schema
+}
+
+// declareTool returns the declaration of a tool. A schema that cannot be
+// declared within the limits, or is none, leaves a tool that takes any object.
+func declareTool(tool *toolset.Tool, ident string, taken map[string]int) toolDeclaration {
+	definition, err := schema.Parse(tool.Definition)
+	if err != nil || !definition.Is('{') {
+		return plainTool(tool.Upstream, "", err)
+	}
+	description := definition.StringOf("description")
+	if description == "" {
+		description = definition.StringOf("title")
+	}
+	w := newTypeWriter(ident+"__"+escapeIdentifier(schema.ClipBytes(tool.Upstream, maxTypeName)), taken)
+	args, optional := w.arguments(definition.Get("inputSchema"))
+	result := w.result(definition.Get("outputSchema"))
+	if w.nodes < 0 || w.count > maxNamedTypes {
+		return plainTool(tool.Upstream, description, schema.ErrTooLarge)
+	}
+	var types strings.Builder
+	for _, t := range w.types {
+		types.WriteString("type " + t.name + " = " + t.text + ";\n")
+	}
+	if types.Len()+len(args)+len(result) > MaxToolDeclaration {
+		return plainTool(tool.Upstream, description, schema.ErrTooLarge)
+	}
+	mark := ": "
+	if optional {
+		mark = "?: "
+	}
+	return toolDeclaration{
+		types:  types.String(),
+		member: declareMember(tool.Upstream, description, w.notes, "args"+mark+args, result),
+		notes:  w.notes,
+	}
+}
+
+// plainTool declares a tool by its name and description only.
+func plainTool(name, description string, err error) toolDeclaration {
+	note := noteBroken
+	if err != nil {
+		note = "its schema cannot be declared"
+	}
+	if errors.Is(err, schema.ErrTooLarge) || errors.Is(err, schema.ErrTooDeep) {
+		note = err.Error()
+	}
+	notes := []string{note}
+	return toolDeclaration{member: declareMember(name, description, notes, "args?: Record<string, unknown>", "any"), notes: notes}
+}
+
+func declareMember(name, description string, notes []string, args, result string) string {
+	text := schema.CleanText(description, maxToolText)
+	if len(notes) > 0 {
+		if text != "" {
+			text += "\n"
+		}
+		text += "The types are wider than the schema: " + strings.Join(notes, "; ") + "."
+	}
+	var b strings.Builder
+	writeDoc(&b, "  ", text)
+	b.WriteString("  " + schema.Quote(name) + "(" + args + "): Promise<" + result + ">;\n")
+	return b.String()
+}
+
+// arguments returns the type of a tool's arguments and whether a call may do
+// without them.
+func (w *typeWriter) arguments(schema *schema.Node) (text string, optional bool) {
+	if schema == nil || schema.Is('t') {
+		return openObjectText, true
+	}
+	if !schema.Is('{') {
+		w.note(noteBroken)
+		return "Record<string, unknown>", true
+	}
+	w.begin(schema)
+	t := w.typeOf(schema, place{indent: "  "})
+	if len(t.alternatives) == 0 || !schema.AdmitsObject() {
+		w.note(noteBroken)
+		return "Record<string, unknown>", true
+	}
+	return w.rootText(schema, t, openObjectText), w.admitsEmpty(schema, 0)
+}
+
+// result returns the type of a tool's value. One that promises nothing has
+// the type any, so that code can use what it finds.
+func (w *typeWriter) result(schema *schema.Node) string {
+	if !schema.Is('{') {
+		return "any"
+	}
+	w.begin(schema)
+	t := w.typeOf(schema, place{indent: "  "})
+	if len(t.alternatives) == 0 {
+		return "any"
+	}
+	return w.rootText(schema, t, "any")
+}
+
+// rootText returns the text of a whole schema's type. One that refers to
+// itself has a name.
+func (w *typeWriter) rootText(schema *schema.Node, t tsType, unknown string) string {
+	switch named := w.named[schema]; {
+	case named != nil:
+		return named.name
+	case t.isUnknown():
+		return unknown
+	}
+	return t.String()
+}
+
+// admitsEmpty reports whether an object without members may satisfy a schema.
+func (w *typeWriter) admitsEmpty(n *schema.Node, depth int) bool {
+	if w.looks--; !n.Is('{') || depth > MaxSchemaDepth || w.looks < 0 {
+		return !n.Is('f')
+	}
+	if len(n.StringsOf("required")) > 0 || n.Has("enum") || n.Has("const") {
+		return false
+	}
+	if least, ok := n.CountOf("minProperties"); ok && least > 0 {
+		return false
+	}
+	if ref := n.StringOf("$ref"); ref != "" {
+		if target, _ := w.doc.Resolve(ref); target != nil && !w.admitsEmpty(target, depth+1) {
+			return false
+		}
+	}
+	for _, part := range n.ListOf("allOf") {
+		if !w.admitsEmpty(part, depth+1) {
+			return false
+		}
+	}
+	for _, keyword := range [...]string{"anyOf", "oneOf"} {
+		branches := n.ListOf(keyword)
+		some := len(branches) == 0
+		for _, branch := range branches {
+			some = some || w.admitsEmpty(branch, depth+1)
+		}
+		if !some {
+			return false
+		}
+	}
+	return true
+}
+
+// takeName returns name, or name with a number when it is taken.
+func takeName(taken map[string]int, name string) string {
+	if taken[name] == 0 {
+		taken[name] = 1
+		return name
+	}
+	for {
+		taken[name]++
+		free := name + "_" + strconv.Itoa(taken[name])
+		if taken[free] == 0 {
+			taken[free] = 1
+			return free
+		}
+	}
+}
+
+// bytesPerToken is how many bytes of declarations make about one token of a
+// language model.
+const bytesPerToken = 4
+
+// SizeInTokens returns about how many tokens a text takes in the context of a
+// language model. It is an estimate, a token for every four bytes rounded up:
+// models divide text differently, and only its size is known here.
+func SizeInTokens(text string) int { return (len(text) + bytesPerToken - 1) / bytesPerToken }
