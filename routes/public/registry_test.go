@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"mcpgateway/services/catalog"
-	"mcpgateway/services/projects"
+	"mcpgateway/services/declaration"
 	"mcpgateway/views/public"
 	"mcpgateway/web/webtest"
 )
@@ -174,7 +174,7 @@ func TestTheShownFileOfARemoteServerCanBeApplied(t *testing.T) {
 		if !found {
 			t.Fatalf("%s shows no file", s.Path())
 		}
-		if _, err := projects.ParseDeclaration([]byte(html.UnescapeString(text))); err != nil {
+		if _, err := declaration.Parse([]byte(html.UnescapeString(text))); err != nil {
 			t.Errorf("the file of %s: %v", s.Path(), err)
 		}
 	}

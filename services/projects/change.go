@@ -11,6 +11,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 )
@@ -102,7 +103,7 @@ func (w *writer) lockServer(id string) (models.Project, models.Server, error) {
 // problem notes what is wrong with a field of a project, or of the server with
 // the alias.
 func (w *writer) problem(slug, alias, field, why string) {
-	w.problems[join(w.path(slug, alias), field)] = why
+	w.problems[declaration.Join(w.path(slug, alias), field)] = why
 }
 
 // past is how the audit log calls what an action did.
