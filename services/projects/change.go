@@ -13,25 +13,16 @@ import (
 	"mcpgateway/services/activity"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/locks"
 	"mcpgateway/services/notify"
 )
 
 // errDryRun rolls the transaction of a dry run back.
 var errDryRun = errors.New("dry run")
 
-// writeLock is the PostgreSQL advisory lock of the writers of projects:
-// "gwapply" in ASCII.
-const writeLock = 0x67776170706c79
-
-// lockWrites makes changes on PostgreSQL wait for each other, so that replicas
-// which start with the same file create its projects once. A SQLite write
-// transaction is alone anyway.
-func lockWrites(tx *gorm.DB) error {
-	if tx.Name() != "postgres" {
-		return nil
-	}
-	return tx.Exec("SELECT pg_advisory_xact_lock(?)", writeLock).Error
-}
+// lockWrites makes changes wait for each other, so that replicas which start
+// with the same file create its projects once.
+func lockWrites(tx *gorm.DB) error { return locks.InTransaction(tx, "projects") }
 
 // writer is one transaction over projects and servers, and what it did. Its
 // audit rows and topics are written at the end, because other writers wait for
