@@ -44,7 +44,7 @@ func (c *Catalog) Facets(text string) (*Facets, error) {
 	f := &Facets{}
 	transports, tags, publishers := map[string]int{}, map[string]int{}, map[string]int{}
 	titles := map[string]string{}
-	s.entryIndex.each(parsed, func(row uint32) {
+	s.entryIndex.Each(parsed, func(row uint32) {
 		e := s.entries[row]
 		f.Total++
 		f.Verified += one(e.Verified)
