@@ -76,7 +76,7 @@ func one(b bool) int {
 func most(counts map[string]int, titles map[string]string, n int) []Count {
 	all := make([]Count, 0, len(counts))
 	for value, count := range counts {
-		all = append(all, Count{Value: value, Title: or(titles[value], value), Count: count})
+		all = append(all, Count{Value: value, Title: cmp.Or(titles[value], value), Count: count})
 	}
 	slices.SortFunc(all, func(a, b Count) int {
 		return cmp.Or(b.Count-a.Count, strings.Compare(a.Value, b.Value))

@@ -18,6 +18,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/background"
 	"mcpgateway/services/catalog/index"
+	"mcpgateway/services/catalog/sources"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/query"
 )
@@ -145,7 +146,7 @@ func (s *snapshot) indexEntries(shown []sortedEntry) {
 	s.byID, s.byName, s.byServerName = make(map[string]*models.CatalogEntry, n), make(map[string]*models.CatalogEntry, n), make(map[string][]*models.CatalogEntry, n)
 	size := 0
 	for _, e := range shown {
-		s.byID[e.ID], s.byName[fullName(e.CatalogEntry)] = e.CatalogEntry, e.CatalogEntry
+		s.byID[e.ID], s.byName[sources.FullName(e.CatalogEntry)] = e.CatalogEntry, e.CatalogEntry
 		s.byServerName[e.ServerName] = append(s.byServerName[e.ServerName], e.CatalogEntry)
 		size += len(e.title) + len(e.ServerName) + len(e.PublisherTitle) + len(e.PublisherName) + len(e.Description) + 64
 	}
