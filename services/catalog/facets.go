@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"mcpgateway/services/query"
 )
@@ -82,12 +81,4 @@ func most(counts map[string]int, titles map[string]string, n int) []Count {
 		return cmp.Or(b.Count-a.Count, strings.Compare(a.Value, b.Value))
 	})
 	return slices.Clone(all[:min(n, len(all))])
-}
-
-// Term returns a value as a query takes it: in quotes where it needs them.
-func Term(qualifier, value string) string {
-	if !strings.HasPrefix(value, `"`) && !strings.ContainsFunc(value, unicode.IsSpace) {
-		return qualifier + ":" + value
-	}
-	return qualifier + `:"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
 }
