@@ -5,6 +5,7 @@ package locks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/fnv"
 	"os"
 	"strings"
@@ -31,7 +32,8 @@ var ErrLost = errors.New("the lock was lost with its database connection")
 // Locks are named locks. They end with the process that holds them. On
 // PostgreSQL they are advisory locks on one connection per process. On SQLite
 // they are locks on the bytes of a file next to the database: the processes that
-// share a SQLite database run on one machine. Locks are safe for concurrent use.
+// share a SQLite database run on one machine, with Linux or macOS. Locks are safe
+// for concurrent use.
 type Locks struct {
 	file     *os.File // of the locks; nil on PostgreSQL
 	db       *gorm.DB // for the locks alone; nil on SQLite
@@ -50,9 +52,12 @@ type Locks struct {
 func Open(ctx context.Context, db *gorm.DB, dsn string) (*Locks, error) {
 	l := &Locks{interval: interval, taken: map[string]chan struct{}{}, turn: make(chan struct{}, 1)}
 	if db.Name() != "postgres" {
-		var err error
-		l.file, err = openFile(strings.TrimPrefix(dsn, "sqlite:") + "-locks")
-		return l, err
+		file, err := os.OpenFile(strings.TrimPrefix(dsn, "sqlite:")+"-locks", os.O_CREATE|os.O_RDWR, 0o600) // stays empty
+		if err != nil {
+			return nil, fmt.Errorf("open the file of the locks: %w", err)
+		}
+		l.file = file
+		return l, nil
 	}
 	own, err := models.Open(ctx, dsn)
 	if err != nil {

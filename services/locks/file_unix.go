@@ -1,24 +1,15 @@
+//go:build linux || darwin
+
 package locks
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"runtime"
 
 	"golang.org/x/sys/unix"
 )
-
-// openFile opens the file of the locks on SQLite. It stays empty: its bytes are
-// only locked.
-func openFile(path string) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open the file of the locks: %w", err)
-	}
-	return file, nil
-}
 
 // lockByte reports whether it acquired the lock on the byte of a key. The lock
 // belongs to the open file and ends when that is closed, also by the end of the
