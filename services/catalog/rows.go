@@ -81,7 +81,14 @@ func planRows[T any](tx *gorm.DB, p *Plan, source string, said *sources.Rows[T],
 			changed = append(changed, row)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(said.Gone)) {
+	return append(changed, planWithdrawn(p, source, said.Gone, byName, k)...), nil
+}
+
+// planWithdrawn adds the rows that the source withdrew to the plan and returns
+// the rows to store.
+func planWithdrawn[T any](p *Plan, source string, gone map[string]bool, byName map[string]*T, k kind[T]) []*T {
+	var changed []*T
+	for _, name := range slices.Sorted(maps.Keys(gone)) {
 		old := byName[name]
 		if old == nil {
 			continue
@@ -96,7 +103,7 @@ func planRows[T any](tx *gorm.DB, p *Plan, source string, said *sources.Rows[T],
 			changed = append(changed, old)
 		}
 	}
-	return changed, nil
+	return changed
 }
 
 // entryKind and templateKind stamp what they change with now.

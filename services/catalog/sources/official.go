@@ -118,16 +118,22 @@ func (b *officialBatch) read(row officialRow) {
 		b.Entries.withdraw(server.Name)
 		return
 	}
-	document := strings.ToValidUTF8(string(row.Server), "\uFFFD")
-	if len(document) > maxDocument {
-		document = ""
+	b.keep(&server, cmp.Or(state.Status, server.Status), row.Server, raw)
+}
+
+// keep adds the row of a server. document is the server object and meta what
+// the registry says about it.
+func (b *officialBatch) keep(server *officialServer, status string, document, meta []byte) {
+	text := strings.ToValidUTF8(string(document), "\uFFFD")
+	if len(text) > maxDocument {
+		text = ""
 	}
-	i, err := server.item(cmp.Or(state.Status, server.Status))
+	i, err := server.item(status)
 	if err != nil {
 		b.skip(server.Name, err)
 		return
 	}
-	entry, err := i.entry(document)
+	entry, err := i.entry(text)
 	if err != nil {
 		b.skip(server.Name, err)
 		return
@@ -136,8 +142,8 @@ func (b *officialBatch) read(row officialRow) {
 		b.ignored.add("the address in "+path+" cannot be used", server.Name)
 	}
 	unknown := func(path string) { b.ignored.add("the member "+path+" is unknown", server.Name) }
-	officialServerMembers.unknown("server.", row.Server, unknown)
-	officialStateMembers.unknown("_meta.", raw, unknown)
+	officialServerMembers.unknown("server.", document, unknown)
+	officialStateMembers.unknown("_meta.", meta, unknown)
 	b.Entries.put(server.Name, &entry)
 }
 
