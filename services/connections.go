@@ -18,7 +18,7 @@ func (s *Services) connect(ctx context.Context, resolver *secrets.Resolver) (err
 	s.locks.UseTasks(s.Background)
 	s.ClientDocument = oauthclient.NewClientDocument(s.Config.PublicURL, nil, now)
 	s.Connections = oauthclient.New(oauthclient.Settings{
-		DB: s.DB, Locks: oauthclient.NewLocks(s.DB, s.locks, now), HTTP: s.clients.MCP(), Keys: s.Config.Keys, Audit: s.Audit, Feed: s.feed,
+		DB: s.DB, Locks: s.locks, HTTP: s.clients.MCP(), Keys: s.Config.Keys, Audit: s.Audit, Feed: s.feed,
 		Document: s.ClientDocument, PublicURL: s.Config.PublicURL, Now: now, Log: s.log, Tasks: s.Background,
 		ClientSecret: func(server models.Server) (secrets.Value, error) {
 			return resolver.Resolve(server.OAuthClientSecret, projects.ClientSecretRow(server.ID))

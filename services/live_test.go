@@ -12,6 +12,7 @@ import (
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services"
 	"mcpgateway/services/config"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/upstream/upstreamtest"
@@ -93,7 +94,7 @@ func TestUpstreamChangesReachClients(t *testing.T) {
 				})
 				url := up.Start(t)
 				s := start(t, dsn)
-				d, err := projects.ParseDeclaration(fmt.Appendf(nil, `{"projects":{"p":{"authMode":"none","mcpServers":{"up":{"url":%q}}}}}`, url))
+				d, err := declaration.Parse(fmt.Appendf(nil, `{"projects":{"p":{"authMode":"none","mcpServers":{"up":{"url":%q}}}}}`, url))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -167,7 +168,7 @@ func TestUpdateOfAResourceReachesTheProcessWithTheStream(t *testing.T) {
 			},
 		})
 		asked, streaming := start(t, dsn), start(t, dsn)
-		d, err := projects.ParseDeclaration(fmt.Appendf(nil, `{"projects":{"p":{"authMode":"none","mcpServers":{"up":{"url":%q}}}}}`, up.Start(t)))
+		d, err := declaration.Parse(fmt.Appendf(nil, `{"projects":{"p":{"authMode":"none","mcpServers":{"up":{"url":%q}}}}}`, up.Start(t)))
 		if err != nil {
 			t.Fatal(err)
 		}

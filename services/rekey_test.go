@@ -10,6 +10,7 @@ import (
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services"
 	"mcpgateway/services/config"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/oauthclient"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/secrets"
@@ -46,7 +47,7 @@ func withKeys(t *testing.T, dsn, ring string) *services.Services {
 func TestSecretBox(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		s := withKeys(t, dsn, oldKey)
-		d, err := projects.ParseDeclaration([]byte(`{"projects":{"p":{"mcpServers":{
+		d, err := declaration.Parse([]byte(`{"projects":{"p":{"mcpServers":{
 			"a":{"url":"http://127.0.0.1:1/?key=the+query+value&other=${A_TOKEN}","authType":"bearer","authBearer":"the bearer","headers":{"X-A":"the header","X-B":"${A_TOKEN}"}},
 			"b":{"url":"http://127.0.0.1:1/","authType":"oauth","oauth":{"clientId":"c","clientSecret":"the client secret"}}}}}}`))
 		if err != nil {

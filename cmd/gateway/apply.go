@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mcpgateway/services"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/projects"
 )
 
@@ -40,14 +41,14 @@ func applyFile(ctx context.Context, s *services.Services, in io.Reader, path str
 	var raw []byte
 	var err error
 	if path == "-" {
-		raw, err = io.ReadAll(io.LimitReader(in, projects.MaxDeclarationSize+1))
+		raw, err = io.ReadAll(io.LimitReader(in, declaration.MaxSize+1))
 	} else {
 		raw, err = os.ReadFile(path)
 	}
 	if err != nil {
 		return projects.Plan{}, err
 	}
-	d, err := projects.ParseDeclaration(raw)
+	d, err := declaration.Parse(raw)
 	if err != nil {
 		return projects.Plan{}, fmt.Errorf("%s: %w", path, err)
 	}

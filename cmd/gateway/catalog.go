@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"mcpgateway/services/catalog"
+	"mcpgateway/services/catalog/sources"
 )
 
 // catalogCommand runs the verbs of `gateway catalog`.
@@ -64,7 +65,7 @@ func importFile(ctx context.Context, store *catalog.Store, in io.Reader, path st
 		defer f.Close()
 		in = f
 	}
-	raw, err := io.ReadAll(io.LimitReader(in, catalog.MaxFileBytes+1))
+	raw, err := io.ReadAll(io.LimitReader(in, sources.MaxFileBytes+1))
 	if err != nil {
 		return catalog.Plan{}, err
 	}

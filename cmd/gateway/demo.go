@@ -14,6 +14,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/egress"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
@@ -83,7 +84,7 @@ func (d *demo) Start(ctx context.Context) error {
 	if fault.Is(err, fault.CodeNotFound) {
 		name, open, on := "Demo", models.AuthNone, true
 		text := "Two small real MCP servers, to try the gateway with."
-		return d.serve(ctx, &projects.ProjectDeclaration{Name: &name, Description: &text, AuthMode: &open, CodeModeEnabled: &on}, func(string) bool { return true })
+		return d.serve(ctx, &declaration.Project{Name: &name, Description: &text, AuthMode: &open, CodeModeEnabled: &on}, func(string) bool { return true })
 	}
 	if err != nil {
 		return err
@@ -95,7 +96,7 @@ func (d *demo) Start(ctx context.Context) error {
 		d.log.Info("the demo's servers run in another process with this database")
 		return nil
 	}
-	return d.serve(ctx, &projects.ProjectDeclaration{}, func(name string) bool {
+	return d.serve(ctx, &declaration.Project{}, func(name string) bool {
 		return slices.ContainsFunc(own, func(row models.Server) bool { return row.Alias == name })
 	})
 }
@@ -158,14 +159,14 @@ func (d *demo) answers(ctx context.Context, address string) bool {
 }
 
 // serve starts the wanted servers and applies the project with them.
-func (d *demo) serve(ctx context.Context, project *projects.ProjectDeclaration, wanted func(name string) bool) (err error) {
+func (d *demo) serve(ctx context.Context, project *declaration.Project, wanted func(name string) bool) (err error) {
 	serving, stop := context.WithCancel(context.Background()) //nolint:contextcheck // the servers outlive the request that may have asked for them
 	defer func() {
 		if err != nil {
 			stop()
 		}
 	}()
-	project.Servers = map[string]*projects.ServerDeclaration{}
+	project.Servers = map[string]*declaration.Server{}
 	for _, options := range upstreamtest.Demo() {
 		if !wanted(options.Name) {
 			continue
@@ -175,10 +176,10 @@ func (d *demo) serve(ctx context.Context, project *projects.ProjectDeclaration, 
 		if err != nil {
 			return fmt.Errorf("start the demo server %s: %w", options.Name, err)
 		}
-		project.Servers[options.Name] = &projects.ServerDeclaration{URL: &address}
+		project.Servers[options.Name] = &declaration.Server{URL: &address}
 	}
-	declaration := &projects.Declaration{Projects: map[string]*projects.ProjectDeclaration{demoSlug: project}}
-	if _, err := d.services.Projects.Apply(ctx, declaration, projects.ApplyOptions{}); err != nil {
+	file := &declaration.File{Projects: map[string]*declaration.Project{demoSlug: project}}
+	if _, err := d.services.Projects.Apply(ctx, file, projects.ApplyOptions{}); err != nil {
 		return err
 	}
 	d.stop = stop

@@ -12,6 +12,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/background"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
 	views "mcpgateway/views/admin"
@@ -23,7 +24,7 @@ const tryAtOnce = 8
 // candidate is a server of the form, and what became of it.
 type candidate struct {
 	draft       views.ServerDraft
-	declaration *projects.ServerDeclaration
+	declaration *declaration.Server
 	row         models.Server // as it is tried
 	server      models.Server // as it was added; without an id it was not
 	read        bool
@@ -73,7 +74,7 @@ func (a *ServerWizard) candidate(c *fiber.Ctx, prefix string) (*candidate, error
 
 // credentialsOfDraft writes the credentials that the form chose into the
 // declaration. typed is the new secret, if any.
-func credentialsOfDraft(draft *views.ServerDraft, d *projects.ServerDeclaration, typed string) {
+func credentialsOfDraft(draft *views.ServerDraft, d *declaration.Server, typed string) {
 	if d.Headers == nil {
 		d.Headers = map[string]string{}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/toolset"
@@ -28,7 +29,7 @@ type TemplateReader interface {
 // ProjectAdder makes projects and servers; projects.Store says how.
 type ProjectAdder interface {
 	ProjectCreator
-	AddServer(ctx context.Context, slug, alias string, d *projects.ServerDeclaration) (projects.SavedServer, error)
+	AddServer(ctx context.Context, slug, alias string, d *declaration.Server) (projects.SavedServer, error)
 }
 
 // CatalogUse serves the ways from the catalog into projects.
@@ -91,8 +92,8 @@ func (a *CatalogUse) added(c *fiber.Ctx, p *toolset.Snapshot, s models.Server) e
 }
 
 // declarationOfEntry returns a server of the catalog as projects have it.
-func declarationOfEntry(e *models.CatalogEntry, enabled bool) *projects.ServerDeclaration {
-	d := &projects.ServerDeclaration{URL: &e.RemoteURL, Transport: pointer(transportOfEntry(e)), Enabled: &enabled}
+func declarationOfEntry(e *models.CatalogEntry, enabled bool) *declaration.Server {
+	d := &declaration.Server{URL: &e.RemoteURL, Transport: pointer(transportOfEntry(e)), Enabled: &enabled}
 	switch {
 	case e.AuthType == "oauth":
 		d.AuthType = pointer(models.UpstreamAuthOAuth)
@@ -153,7 +154,7 @@ func (a *CatalogUse) Use(c *fiber.Ctx) error {
 		slug = a.freeSlug(props.Name, t.Slug)
 	}
 	off := false
-	d := &projects.ProjectDeclaration{Name: &props.Name, Description: &t.Description, Servers: map[string]*projects.ServerDeclaration{}}
+	d := &declaration.Project{Name: &props.Name, Description: &t.Description, Servers: map[string]*declaration.Server{}}
 	made := &toolset.Snapshot{}
 	for _, e := range a.catalog.RelatedEntries(t) {
 		if notRemote(e) == "" {

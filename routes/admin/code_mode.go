@@ -12,6 +12,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/codemode"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/projects"
@@ -51,7 +52,7 @@ type CodeTraces interface {
 
 // ProjectUpdater changes the settings of projects; projects.Store says how.
 type ProjectUpdater interface {
-	UpdateProject(ctx context.Context, slug string, d *projects.ProjectDeclaration) (projects.SavedProject, error)
+	UpdateProject(ctx context.Context, slug string, d *declaration.Project) (projects.SavedProject, error)
 }
 
 // CodeModeOptions are what the pages of Code Mode work with. All must be set.
@@ -207,7 +208,7 @@ func (a *CodeMode) Save(c *fiber.Ctx) error {
 			setting{"Requests to the web", views.OnOff(was.AllowFetch), views.OnOff(form.AllowFetch)})
 	}
 	if err == nil {
-		_, err = a.Store.UpdateProject(c.UserContext(), p.Project.Slug, &projects.ProjectDeclaration{
+		_, err = a.Store.UpdateProject(c.UserContext(), p.Project.Slug, &declaration.Project{
 			CodeModeEnabled: &form.Enabled, CodeModeTimeoutMS: &ms, CodeModeFetch: &form.AllowFetch,
 		})
 	}

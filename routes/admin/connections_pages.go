@@ -12,8 +12,8 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/oauthclient"
-	"mcpgateway/services/projects"
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
@@ -115,7 +115,7 @@ func (a *ConnectionPages) Show(c *fiber.Ctx) error { return a.page(c, views.Conn
 // provider issued.
 func (a *ConnectionPages) SaveClient(c *fiber.Ctx) error {
 	p := views.ConnectionProps{ClientID: strings.TrimSpace(posted(c, "oauth.clientId")), Scopes: posted(c, "oauth.scopes")}
-	d := &projects.ServerDeclaration{OAuthClientID: &p.ClientID, OAuthScopes: pointer(strings.Fields(p.Scopes))}
+	d := &declaration.Server{OAuthClientID: &p.ClientID, OAuthScopes: pointer(strings.Fields(p.Scopes))}
 	if secret := strings.TrimSpace(posted(c, "oauth.clientSecret")); secret != "" || p.ClientID == "" {
 		d.OAuthClientSecret = &secret
 	}

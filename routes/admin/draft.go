@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mcpgateway/models"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/toolset"
@@ -33,7 +34,7 @@ type heldDraft struct {
 	Refused     []string        `json:"refused,omitempty"`
 }
 
-func (a *ServerWizard) sealed(draft views.ServerDraft, d *projects.ServerDeclaration) string {
+func (a *ServerWizard) sealed(draft views.ServerDraft, d *declaration.Server) string {
 	b, err := json.Marshal(heldDraft{Alias: draft.Alias, Declaration: d.JSON(), Notes: draft.Notes, Refused: draft.Refused})
 	if err != nil {
 		return ""
@@ -43,15 +44,15 @@ func (a *ServerWizard) sealed(draft views.ServerDraft, d *projects.ServerDeclara
 
 // openDraft returns what sealed returned the token for. It returns an error for
 // every other token: the settings in it must not get lost.
-func (a *ServerWizard) openDraft(token string) (heldDraft, *projects.ServerDeclaration, error) {
+func (a *ServerWizard) openDraft(token string) (heldDraft, *declaration.Server, error) {
 	var held heldDraft
 	plain, err := a.seal.OpenToken(draftPurpose, token)
 	if err == nil {
 		err = json.Unmarshal(plain, &held)
 	}
 	if err == nil {
-		var d *projects.ServerDeclaration
-		if _, d, err = projects.ParseServer(held.Declaration); err == nil {
+		var d *declaration.Server
+		if _, d, err = declaration.ParseServer(held.Declaration); err == nil {
 			return held, d, nil
 		}
 	}
@@ -59,7 +60,7 @@ func (a *ServerWizard) openDraft(token string) (heldDraft, *projects.ServerDecla
 }
 
 // draftOfPasted returns the form of a server that was pasted.
-func (a *ServerWizard) draftOfPasted(s projects.PastedServer) views.ServerDraft {
+func (a *ServerWizard) draftOfPasted(s declaration.PastedServer) views.ServerDraft {
 	draft := draftOf(s.Alias, s.Declaration)
 	draft.Notes, draft.Problems = s.Notes, map[string]string{}
 	refused := false
@@ -98,7 +99,7 @@ func (a *ServerWizard) draftOfEntry(p *toolset.Snapshot, e *models.CatalogEntry)
 }
 
 // draftOf returns the form of a declared server.
-func draftOf(alias string, d *projects.ServerDeclaration) views.ServerDraft {
+func draftOf(alias string, d *declaration.Server) views.ServerDraft {
 	draft := views.ServerDraft{Alias: alias, Transport: string(models.TransportAuto), AuthType: "none", Settings: draftSettings(d)}
 	if d.URL != nil {
 		draft.URL = projects.MaskURL(*d.URL)
@@ -123,7 +124,7 @@ func draftOf(alias string, d *projects.ServerDeclaration) views.ServerDraft {
 }
 
 // draftSettings returns what is declared besides the fields of the form, in words.
-func draftSettings(d *projects.ServerDeclaration) (words []string) {
+func draftSettings(d *declaration.Server) (words []string) {
 	say := func(said bool, text string) {
 		if said {
 			words = append(words, text)

@@ -8,6 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
 	views "mcpgateway/views/admin"
@@ -25,7 +26,7 @@ const maxImport = 600 << 10
 
 // Declarer applies and exports declarative files; projects.Store says how.
 type Declarer interface {
-	Import(ctx context.Context, d *projects.Declaration, opts projects.ApplyOptions) (projects.Plan, error)
+	Import(ctx context.Context, d *declaration.File, opts projects.ApplyOptions) (projects.Plan, error)
 	Export(ctx context.Context, slug string) ([]byte, error)
 	Projects(ctx context.Context) ([]models.Project, error)
 }
@@ -56,7 +57,7 @@ func (a *ImportExport) Plan(c *fiber.Ctx) error {
 	props := views.ImportProps{Prune: posted(c, "prune") != ""}
 	text, err := importedFile(c)
 	var plan projects.Plan
-	var d *projects.Declaration
+	var d *declaration.File
 	if err == nil {
 		plan, d, err = a.apply(c.UserContext(), text, projects.ApplyOptions{Prune: props.Prune, DryRun: true})
 	}
@@ -107,11 +108,11 @@ func importedFile(c *fiber.Ctx) (string, error) {
 	return pasted, nil
 }
 
-func (a *ImportExport) apply(ctx context.Context, text string, opts projects.ApplyOptions) (projects.Plan, *projects.Declaration, error) {
+func (a *ImportExport) apply(ctx context.Context, text string, opts projects.ApplyOptions) (projects.Plan, *declaration.File, error) {
 	if len(text) > maxImport {
 		return projects.Plan{}, nil, fault.Validation(map[string]string{"": fmt.Sprintf("the file is larger than %d KiB: use the command gateway apply", maxImport>>10)})
 	}
-	d, err := projects.ParseImport([]byte(text))
+	d, err := declaration.ParseImport([]byte(text))
 	if err != nil {
 		return projects.Plan{}, nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/access"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/toolset"
@@ -22,7 +23,7 @@ import (
 
 // ProjectChanger changes projects; projects.Store says how.
 type ProjectChanger interface {
-	UpdateProject(ctx context.Context, slug string, d *projects.ProjectDeclaration) (projects.SavedProject, error)
+	UpdateProject(ctx context.Context, slug string, d *declaration.Project) (projects.SavedProject, error)
 	DeleteProject(ctx context.Context, slug string) error
 }
 
@@ -140,7 +141,7 @@ func settingsOf(stored, entered views.ProjectForm) []setting {
 
 // declarationOf returns the settings of a form, or what is wrong with its
 // name and numbers; the store judges the rest.
-func declarationOf(f views.ProjectForm) (*projects.ProjectDeclaration, error) {
+func declarationOf(f views.ProjectForm) (*declaration.Project, error) {
 	wrong := map[string]string{}
 	if f.Name == "" {
 		wrong["name"] = "give the project a name"
@@ -156,7 +157,7 @@ func declarationOf(f views.ProjectForm) (*projects.ProjectDeclaration, error) {
 	if err != nil || math.IsNaN(rate) || math.IsInf(rate, 0) {
 		wrong["rateLimit.perSecond"] = "use a number"
 	}
-	d := &projects.ProjectDeclaration{
+	d := &declaration.Project{
 		Name: &f.Name, Description: &f.Description, AuthMode: pointer(models.AuthMode(f.AuthMode)), OAuthAccess: pointer(models.OAuthAccess(f.OAuthAccess)),
 		ToolExposure: pointer(models.ToolExposure(f.ToolExposure)), ToolNameLimit: whole("toolNameLimit", f.ToolNameLimit),
 		RatePerSecond: &rate, RateBurst: whole("rateLimit.burst", f.Burst), RecordPayloads: &f.RecordPayloads,

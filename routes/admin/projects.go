@@ -13,6 +13,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/access"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/toolset"
@@ -26,7 +27,7 @@ const projectsPerPage = 50
 
 // ProjectCreator creates projects; projects.Store says how.
 type ProjectCreator interface {
-	CreateProject(ctx context.Context, slug string, d *projects.ProjectDeclaration) (projects.SavedProject, error)
+	CreateProject(ctx context.Context, slug string, d *declaration.Project) (projects.SavedProject, error)
 }
 
 // CallLog tells of calls; activity.Calls says how.
@@ -121,7 +122,7 @@ func (p *Projects) Create(c *fiber.Ctx) error {
 	}
 	err := unnamed(props.Name)
 	if err == nil {
-		_, err = p.store.CreateProject(c.UserContext(), slug, &projects.ProjectDeclaration{Name: &props.Name, Description: &props.Description, AuthMode: &mode})
+		_, err = p.store.CreateProject(c.UserContext(), slug, &declaration.Project{Name: &props.Name, Description: &props.Description, AuthMode: &mode})
 	}
 	if err != nil {
 		fields, ok := Fields(c, err)

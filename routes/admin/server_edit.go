@@ -11,6 +11,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/toolset"
@@ -65,7 +66,7 @@ func (a *Servers) Save(c *fiber.Ctx) error {
 		Alias: strings.TrimSpace(posted(c, "alias")), URL: strings.TrimSpace(posted(c, "url")), Transport: posted(c, "transport"),
 		Timeout: posted(c, "timeout"), MaxConcurrent: strings.TrimSpace(posted(c, "maxConcurrent")), SessionMode: posted(c, "sessionMode"), DefinitionPolicy: posted(c, "definitionPolicy"),
 	}
-	d := &projects.ServerDeclaration{
+	d := &declaration.Server{
 		URL: &props.URL, Transport: transportOf(c, "transport"),
 		SessionMode: pointer(models.SessionMode(props.SessionMode)), DefinitionPolicy: pointer(models.DefinitionPolicy(props.DefinitionPolicy)),
 	}
@@ -82,7 +83,7 @@ func (a *Servers) Save(c *fiber.Ctx) error {
 	case !ok:
 		err = fault.Validation(map[string]string{"timeout": "use a number of seconds"})
 	case wrong != nil:
-		err = fault.Validation(map[string]string{"maxConcurrent": fmt.Sprintf("use a number from %d to %d", projects.MinConcurrent, projects.MaxConcurrent)})
+		err = fault.Validation(map[string]string{"maxConcurrent": fmt.Sprintf("use a number from %d to %d", declaration.MinConcurrent, declaration.MaxConcurrent)})
 	default:
 		if err = unlessChanged(c, behaviourOf(&server.Config), behaviourSettings(&server.Config, props)...); err == nil {
 			_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, &props.Alias, d)
@@ -153,8 +154,8 @@ func (a *Servers) SaveCredentials(c *fiber.Ctx) error {
 
 // credentialsTyped reads the form of the credentials. Empty secrets keep what
 // is stored.
-func credentialsTyped(c *fiber.Ctx, props *views.ServerEditProps) *projects.ServerDeclaration {
-	d := &projects.ServerDeclaration{
+func credentialsTyped(c *fiber.Ctx, props *views.ServerEditProps) *declaration.Server {
+	d := &declaration.Server{
 		AuthType: pointer(models.AuthType(props.AuthType)), Headers: map[string]string{},
 		OAuthClientID: &props.OAuthClientID, OAuthScopes: pointer(strings.Fields(props.OAuthScopes)),
 	}
@@ -187,7 +188,7 @@ func credentialFields(fields map[string]string, header string) map[string]string
 
 // confirmedSharing returns what has to be confirmed before a server of a
 // project that anybody may use gets credentials.
-func (a *Servers) confirmedSharing(c *fiber.Ctx, p *toolset.Snapshot, d *projects.ServerDeclaration) error {
+func (a *Servers) confirmedSharing(c *fiber.Ctx, p *toolset.Snapshot, d *declaration.Server) error {
 	gains := d.AuthBearer != nil && *d.AuthBearer != "" || d.AuthType != nil && *d.AuthType == models.UpstreamAuthOAuth
 	for _, value := range d.Headers {
 		gains = gains || value != ""

@@ -6,7 +6,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mcpgateway/services/projects"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
@@ -132,7 +132,7 @@ func (a *Servers) saveFilters(c *fiber.Ctx, allow, deny []string) error {
 	stored := filtersOf(server)
 	err = unlessChanged(c, stored, setting{"Allow only", stored.Allow, strings.Join(allow, ", ")}, setting{"Hide", stored.Deny, strings.Join(deny, ", ")})
 	if err == nil {
-		_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, nil, &projects.ServerDeclaration{AllowedTools: &allow, DenyTools: &deny})
+		_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, nil, &declaration.Server{AllowedTools: &allow, DenyTools: &deny})
 	}
 	if err != nil {
 		fields, ok := Fields(c, err)

@@ -13,6 +13,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/catalog"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/toolset"
@@ -134,7 +135,7 @@ func (a *ServerWizard) Read(c *fiber.Ctx) error {
 		return err
 	}
 	text := strings.TrimSpace(posted(c, "pasted"))
-	found, err := projects.ParsePasted(text)
+	found, err := declaration.ParsePasted(text)
 	if err != nil {
 		fields, ok := Fields(c, err)
 		if !ok {
@@ -303,7 +304,7 @@ func (a *ServerWizard) added(c *fiber.Ctx, slug string, candidates []*candidate)
 // candidates reads the form of the second step.
 func (a *ServerWizard) candidates(c *fiber.Ctx) ([]*candidate, error) {
 	n, err := strconv.Atoi(posted(c, "count"))
-	if err != nil || n < 1 || n > projects.MaxServers {
+	if err != nil || n < 1 || n > declaration.MaxServers {
 		return nil, fault.Invalid("the form is not complete: begin again")
 	}
 	all := make([]*candidate, 0, n)

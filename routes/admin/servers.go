@@ -10,6 +10,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/toolset"
@@ -25,10 +26,10 @@ const latencyPeriod = time.Hour
 
 // ServerStore changes servers; projects.Store says how.
 type ServerStore interface {
-	AddServer(ctx context.Context, slug, alias string, d *projects.ServerDeclaration) (projects.SavedServer, error)
-	UpdateServer(ctx context.Context, id string, alias *string, d *projects.ServerDeclaration) (projects.SavedServer, error)
+	AddServer(ctx context.Context, slug, alias string, d *declaration.Server) (projects.SavedServer, error)
+	UpdateServer(ctx context.Context, id string, alias *string, d *declaration.Server) (projects.SavedServer, error)
 	DeleteServer(ctx context.Context, id string) error
-	Draft(alias string, d *projects.ServerDeclaration) (models.Server, error)
+	Draft(alias string, d *declaration.Server) (models.Server, error)
 }
 
 // ServerReader reads what servers offer; upstream.Syncer says how.
@@ -193,7 +194,7 @@ func (a *Servers) Enable(c *fiber.Ctx) error {
 		to = serverPath(p.Project.Slug, server.Config.ID)
 	}
 	enabled := posted(c, "enabled") == "true"
-	if _, err := a.store.UpdateServer(c.UserContext(), server.Config.ID, nil, &projects.ServerDeclaration{Enabled: &enabled}); err != nil {
+	if _, err := a.store.UpdateServer(c.UserContext(), server.Config.ID, nil, &declaration.Server{Enabled: &enabled}); err != nil {
 		return Failed(c, to, err)
 	}
 	if enabled {

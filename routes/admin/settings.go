@@ -8,7 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/config"
-	"mcpgateway/services/projects"
+	"mcpgateway/services/declaration"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/ui"
@@ -98,7 +98,7 @@ func (s *Settings) limits() admin.SettingsGroup {
 	return admin.SettingsGroup{Title: "Limits", Facts: []ui.Fact{
 		{Label: "Request body", Value: ui.Count(web.MaxBody>>10) + " KiB"},
 		{Label: "Open streams", Value: ui.Count(s.facts.Config.MaxStreams)},
-		{Label: "Time of one call", Value: ui.Count(projects.MaxTimeoutMS/1000) + " s at most"},
+		{Label: "Time of one call", Value: ui.Count(declaration.MaxTimeoutMS/1000) + " s at most"},
 		{Label: "Oldest state that keys are judged by", Value: s.facts.Config.MaxStaleness.String()},
 	}}
 }

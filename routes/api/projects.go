@@ -7,6 +7,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
 	"mcpgateway/web"
@@ -90,7 +91,7 @@ func (p *Projects) Create(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	slug, declaration, err := projects.ParseProject(body)
+	slug, declaration, err := declaration.ParseProject(body)
 	if err != nil {
 		return err
 	}
@@ -113,7 +114,7 @@ func (p *Projects) Update(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	slug, declaration, err := projects.ParseProject(body)
+	slug, declaration, err := declaration.ParseProject(body)
 	if err != nil {
 		return err
 	}

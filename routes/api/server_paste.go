@@ -5,8 +5,8 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/projects"
 )
 
 // pastedAnswer is the response to a client's configuration: the servers that were
@@ -31,7 +31,7 @@ func notTaken(notes []string) []fault.Warning {
 
 // createPasted adds the servers of a client's configuration one by one. It
 // fails when none of them could be added.
-func (s *Servers) createPasted(c *fiber.Ctx, pasted *projects.Pasted) error {
+func (s *Servers) createPasted(c *fiber.Ctx, pasted *declaration.Pasted) error {
 	answer := pastedAnswer{listAnswer: listAnswer[serverRecord]{Items: []serverRecord{}}, Refused: pasted.Refusals(), Warnings: notTaken(pasted.Notes)}
 	var failed error
 	for _, one := range pasted.Servers {

@@ -9,6 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/upstream"
@@ -171,7 +172,7 @@ func (s *Servers) Create(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	pasted, single, err := projects.ParseNewServers(body)
+	pasted, single, err := declaration.ParseNewServers(body)
 	if err != nil {
 		return err
 	}
@@ -196,7 +197,7 @@ func (s *Servers) Update(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	alias, declaration, err := projects.ParseServer(body)
+	alias, declaration, err := declaration.ParseServer(body)
 	if err != nil {
 		return err
 	}

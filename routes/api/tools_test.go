@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcpgateway/routes/routestest"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/upstream/upstreamtest"
 	"mcpgateway/web/webtest"
@@ -18,7 +19,7 @@ import (
 // applyTo applies a declarative file and returns what came of it.
 func applyTo(t *testing.T, a *routestest.App, file string) (projects.Plan, error) {
 	t.Helper()
-	d, err := projects.ParseDeclaration([]byte(file))
+	d, err := declaration.Parse([]byte(file))
 	if err != nil {
 		t.Fatal(err)
 	}

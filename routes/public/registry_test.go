@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"mcpgateway/services/catalog"
-	"mcpgateway/services/projects"
+	"mcpgateway/services/declaration"
 	"mcpgateway/views/public"
 	"mcpgateway/web/webtest"
 )
@@ -174,7 +174,7 @@ func TestTheShownFileOfARemoteServerCanBeApplied(t *testing.T) {
 		if !found {
 			t.Fatalf("%s shows no file", s.Path())
 		}
-		if _, err := projects.ParseDeclaration([]byte(html.UnescapeString(text))); err != nil {
+		if _, err := declaration.Parse([]byte(html.UnescapeString(text))); err != nil {
 			t.Errorf("the file of %s: %v", s.Path(), err)
 		}
 	}
@@ -263,7 +263,7 @@ func TestWhatACatalogSaysStaysText(t *testing.T) {
 		webtest.Check(t, webtest.Case{Status: 200, NotBody: []string{"<script>alert", "\u202e", "\u200b", `"> onload`}}, get(t, a, path, 200))
 	}
 	item := get(t, a, public.Server{CatalogEntry: e}.Path(), 200).Body
-	link := "/registry?query=" + url.QueryEscape(catalog.Term("tag", tags[0]))
+	link := "/registry?query=" + url.QueryEscape(`tag:"a\"b\\c d"`)
 	if !strings.Contains(item, `href="`+html.EscapeString(link)+`"`) {
 		t.Errorf("the tag does not lead to %s", link)
 	}

@@ -17,6 +17,7 @@ import (
 	"mcpgateway/routes"
 	"mcpgateway/services"
 	"mcpgateway/services/config"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/projects"
 )
 
@@ -96,9 +97,9 @@ func New(t testing.TB, dsn string, settings ...string) *App {
 }
 
 // Apply applies a declarative file.
-func (a *App) Apply(t testing.TB, declaration string) {
+func (a *App) Apply(t testing.TB, file string) {
 	t.Helper()
-	d, err := projects.ParseDeclaration([]byte(declaration))
+	d, err := declaration.Parse([]byte(file))
 	if err != nil {
 		t.Fatal(err)
 	}

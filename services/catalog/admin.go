@@ -9,6 +9,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/catalog/sources"
 	"mcpgateway/services/fault"
 )
 
@@ -30,7 +31,7 @@ func (s *Store) SetFeatured(ctx context.Context, id string, featured bool) error
 // product, and on what ground, whatever its source says. It returns NOT_FOUND
 // for an unknown entry and VALIDATION_FAILED without evidence.
 func (s *Store) SetVerified(ctx context.Context, id string, verified bool, evidence string) error {
-	evidence = clean(evidence, maxEvidence)
+	evidence = sources.Clean(evidence, sources.MaxEvidence)
 	if verified && evidence == "" {
 		return fault.Validation(map[string]string{"evidence": "say on what ground the publisher is verified"})
 	}
@@ -86,14 +87,14 @@ func (e *Edit) changes() (map[string]any, error) {
 		field string
 		most  int
 	}{
-		"publisher_title": {e.PublisherTitle, "publisherTitle", maxTitle},
-		"server_title":    {e.ServerTitle, "serverTitle", maxTitle},
-		"description":     {e.Description, "description", maxDescription},
+		"publisher_title": {e.PublisherTitle, "publisherTitle", sources.MaxTitle},
+		"server_title":    {e.ServerTitle, "serverTitle", sources.MaxTitle},
+		"description":     {e.Description, "description", sources.MaxDescription},
 	} {
 		if f.value == nil {
 			continue
 		}
-		text := clean(*f.value, f.most)
+		text := sources.Clean(*f.value, f.most)
 		if text == "" && column != "description" {
 			wrong[f.field] = "must not be empty"
 		}
@@ -104,8 +105,8 @@ func (e *Edit) changes() (map[string]any, error) {
 		field string
 		clean func(string) string
 	}{
-		"icon_url": {e.IconURL, "iconUrl", cleanIcon}, "repo_url": {e.RepoURL, "repoUrl", cleanLink},
-		"docs_url": {e.DocsURL, "docsUrl", cleanLink}, "website_url": {e.WebsiteURL, "websiteUrl", cleanLink},
+		"icon_url": {e.IconURL, "iconUrl", sources.CleanIcon}, "repo_url": {e.RepoURL, "repoUrl", sources.CleanLink},
+		"docs_url": {e.DocsURL, "docsUrl", sources.CleanLink}, "website_url": {e.WebsiteURL, "websiteUrl", sources.CleanLink},
 	} {
 		if f.value == nil {
 			continue
@@ -117,7 +118,7 @@ func (e *Edit) changes() (map[string]any, error) {
 		changes[column] = link
 	}
 	if e.Tags != nil {
-		changes["tags"] = models.StringList(tags(*e.Tags))
+		changes["tags"] = models.StringList(sources.Tags(*e.Tags))
 	}
 	if len(wrong) > 0 {
 		return nil, fault.Validation(wrong)
@@ -144,7 +145,7 @@ func (s *Store) Unlock(ctx context.Context, id string) error {
 		err = tx.Model(&models.CatalogEntry{}).Where("id = ?", id).Updates(map[string]any{
 			"locked": false, "featured_by": "", "verified_by": "", "content_hash": "", "updated_at": s.now(),
 		}).Error
-		return &activity.Entry{Action: "catalog.unlocked", Object: fullName(&row), ObjectID: id}, err
+		return &activity.Entry{Action: "catalog.unlocked", Object: sources.FullName(&row), ObjectID: id}, err
 	})
 	if err != nil || source != SourceDefault {
 		return err
@@ -177,6 +178,6 @@ func (s *Store) decide(ctx context.Context, id, action string, decision func(*mo
 		}
 		changes["updated_at"] = s.now()
 		err = tx.Model(&models.CatalogEntry{}).Where("id = ?", id).Updates(changes).Error
-		return &activity.Entry{Action: action, Object: fullName(&row), ObjectID: id, Detail: detail}, err
+		return &activity.Entry{Action: action, Object: sources.FullName(&row), ObjectID: id, Detail: detail}, err
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -36,8 +37,8 @@ func builtIn(tb testing.TB) []models.CatalogEntry {
 	return file.Items
 }
 
-// p99 calls f so many times and reports the 99th percentile of its duration.
-func p99(b *testing.B, f func()) {
+// percentiles calls f repeatedly and reports the percentiles of its duration.
+func percentiles(b *testing.B, f func()) {
 	var durations []time.Duration
 	for b.Loop() {
 		began := time.Now()
@@ -45,6 +46,7 @@ func p99(b *testing.B, f func()) {
 		durations = append(durations, time.Since(began))
 	}
 	slices.Sort(durations)
+	b.ReportMetric(float64(durations[len(durations)/2].Microseconds()), "p50-µs")
 	b.ReportMetric(float64(durations[len(durations)*99/100].Microseconds()), "p99-µs")
 }
 
@@ -56,7 +58,7 @@ func BenchmarkSearch(b *testing.B) {
 		}
 		for _, text := range []string{"a", "er", "git", "database", "variants", "postgres", "mcp server", `"for region"`, "tag:search -docs", ""} {
 			b.Run(fmt.Sprintf("%d/%s", n, text), func(b *testing.B) {
-				p99(b, func() {
+				percentiles(b, func() {
 					if _, err := c.Entries(b.Context(), catalog.Search{Text: text, Limit: page.DefaultLimit}); err != nil {
 						b.Fatal(err)
 					}
@@ -64,26 +66,44 @@ func BenchmarkSearch(b *testing.B) {
 			})
 		}
 		b.Run(fmt.Sprintf("%d/facets", n), func(b *testing.B) {
-			p99(b, func() {
+			percentiles(b, func() {
 				if _, err := c.Facets("er"); err != nil {
 					b.Fatal(err)
 				}
 			})
 		})
 		b.Run(fmt.Sprintf("%d/legacy", n), func(b *testing.B) {
-			p99(b, func() { c.Legacy(catalog.Legacy{Search: "zzzz_", Limit: 500}) })
+			percentiles(b, func() { c.Legacy(catalog.Legacy{Search: "zzzz_", Limit: 500}) })
 		})
 	}
 }
 
+// BenchmarkBuild also reports the memory that the catalog holds besides its rows.
 func BenchmarkBuild(b *testing.B) {
-	rows := manyRows(b, 100_000)
-	cursors := page.NewCursors(ring(b))
-	for b.Loop() {
-		if _, err := catalog.Of(rows, nil, cursors); err != nil {
-			b.Fatal(err)
-		}
+	for _, n := range []int{25_000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			rows, cursors := manyRows(b, n), page.NewCursors(ring(b))
+			before := held()
+			var c *catalog.Catalog
+			for b.Loop() {
+				var err error
+				if c, err = catalog.Of(rows, nil, cursors); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(held()-before)/(1<<20), "MiB-held")
+			runtime.KeepAlive(c)
+			runtime.KeepAlive(rows)
+		})
 	}
+}
+
+// held returns the bytes of the heap that are in use.
+func held() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 // BenchmarkStart measures what the catalog adds to a start: the first one on a

@@ -13,6 +13,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/background"
+	"mcpgateway/services/catalog/sources"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/page"
@@ -147,7 +148,7 @@ func (c *Catalog) Entry(id string) (*models.CatalogEntry, error) {
 	if e := c.current.Load().byID[id]; e != nil {
 		return e, nil
 	}
-	return nil, fault.NotFound("catalog entry", clip(id, maxName))
+	return nil, fault.NotFound("catalog entry", sources.Clip(id, sources.MaxName))
 }
 
 // EntryByName returns the entry of a publisher with the server name, or
@@ -157,7 +158,7 @@ func (c *Catalog) EntryByName(publisher, server string) (*models.CatalogEntry, e
 	if e := c.current.Load().byName[name]; e != nil {
 		return e, nil
 	}
-	return nil, fault.NotFound("catalog entry", clip(name, maxName))
+	return nil, fault.NotFound("catalog entry", sources.Clip(name, sources.MaxName))
 }
 
 // Template returns the template with the slug, or NOT_FOUND. The caller must
@@ -166,7 +167,7 @@ func (c *Catalog) Template(slug string) (*models.CatalogTemplate, error) {
 	if t := c.current.Load().bySlug[slug]; t != nil {
 		return t, nil
 	}
-	return nil, fault.NotFound("template", clip(slug, maxName))
+	return nil, fault.NotFound("template", sources.Clip(slug, sources.MaxName))
 }
 
 // RelatedEntries returns the entries that a template names, in its order and

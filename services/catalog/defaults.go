@@ -10,6 +10,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/catalog/sources"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 )
@@ -46,17 +47,17 @@ func (s *Store) LoadDefaults(ctx context.Context) error {
 	if !source.Enabled || source.ContentHash == hash {
 		return nil
 	}
-	whole := &batch{}
+	whole := &sources.Batch{}
 	for _, raw := range documents {
-		b, err := readFile(raw)
+		b, err := sources.ParseFile(raw)
 		if err != nil {
 			return fault.Internal(err)
 		}
-		whole.fetched += b.fetched
-		if len(b.entries.rows) > 0 {
-			whole.entries = b.entries
+		whole.Fetched += b.Fetched
+		if len(b.Entries.Rows) > 0 {
+			whole.Entries = b.Entries
 		} else {
-			whole.templates = b.templates
+			whole.Templates = b.Templates
 		}
 	}
 	var plan Plan
@@ -84,7 +85,7 @@ func (s *Store) LoadDefaults(ctx context.Context) error {
 }
 
 // take stores what a source said, and that it said it.
-func (s *Store) take(tx *gorm.DB, source *models.CatalogSource, b *batch, hash string) (Plan, error) {
+func (s *Store) take(tx *gorm.DB, source *models.CatalogSource, b *sources.Batch, hash string) (Plan, error) {
 	plan, rows, err := s.plan(tx, source.ID, b)
 	if err != nil {
 		return plan, err
@@ -103,7 +104,7 @@ func (s *Store) take(tx *gorm.DB, source *models.CatalogSource, b *batch, hash s
 // returns the plan. It returns VALIDATION_FAILED for a document that cannot be
 // used, and PAYLOAD_TOO_LARGE; then nothing was changed.
 func (s *Store) ImportFile(ctx context.Context, raw []byte, dryRun bool) (Plan, error) {
-	b, err := readFile(raw)
+	b, err := sources.ParseFile(raw)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -113,7 +114,7 @@ func (s *Store) ImportFile(ctx context.Context, raw []byte, dryRun bool) (Plan, 
 
 // importBatch stores what a source said in one transaction. also changes the
 // source's row further.
-func (s *Store) importBatch(ctx context.Context, source models.CatalogSource, b *batch, dryRun bool, also func(tx *gorm.DB, source *models.CatalogSource) error) (Plan, error) {
+func (s *Store) importBatch(ctx context.Context, source models.CatalogSource, b *sources.Batch, dryRun bool, also func(tx *gorm.DB, source *models.CatalogSource) error) (Plan, error) {
 	var plan Plan
 	if dryRun {
 		err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {

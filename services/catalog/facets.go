@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"mcpgateway/services/query"
 )
@@ -44,7 +43,7 @@ func (c *Catalog) Facets(text string) (*Facets, error) {
 	f := &Facets{}
 	transports, tags, publishers := map[string]int{}, map[string]int{}, map[string]int{}
 	titles := map[string]string{}
-	s.entryIndex.each(parsed, func(row uint32) {
+	s.entryIndex.Each(parsed, func(row uint32) {
 		e := s.entries[row]
 		f.Total++
 		f.Verified += one(e.Verified)
@@ -76,18 +75,10 @@ func one(b bool) int {
 func most(counts map[string]int, titles map[string]string, n int) []Count {
 	all := make([]Count, 0, len(counts))
 	for value, count := range counts {
-		all = append(all, Count{Value: value, Title: or(titles[value], value), Count: count})
+		all = append(all, Count{Value: value, Title: cmp.Or(titles[value], value), Count: count})
 	}
 	slices.SortFunc(all, func(a, b Count) int {
 		return cmp.Or(b.Count-a.Count, strings.Compare(a.Value, b.Value))
 	})
 	return slices.Clone(all[:min(n, len(all))])
-}
-
-// Term returns a value as a query takes it: in quotes where it needs them.
-func Term(qualifier, value string) string {
-	if !strings.HasPrefix(value, `"`) && !strings.ContainsFunc(value, unicode.IsSpace) {
-		return qualifier + ":" + value
-	}
-	return qualifier + `:"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
 }

@@ -8,6 +8,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/catalog/sources"
 )
 
 // rowsAtOnce is how many rows one statement writes; both databases bound the
@@ -21,17 +22,17 @@ type writes struct {
 }
 
 // plan compares what a source says with what is stored.
-func (s *Store) plan(tx *gorm.DB, source string, b *batch) (Plan, writes, error) {
-	p := Plan{Source: source, Fetched: b.fetched, Skipped: b.skipped, Warnings: b.warnings}
+func (s *Store) plan(tx *gorm.DB, source string, b *sources.Batch) (Plan, writes, error) {
+	p := Plan{Source: source, Fetched: b.Fetched, Skipped: b.Skipped, Warnings: b.Warnings}
 	var w writes
 	var err error
-	if len(b.entries.rows)+len(b.entries.gone) > 0 {
-		if w.entries, err = planRows(tx, &p, source, &b.entries.rowSet, entryKind{now: s.now()}); err != nil {
+	if len(b.Entries.Rows)+len(b.Entries.Gone) > 0 {
+		if w.entries, err = planRows(tx, &p, source, &b.Entries, entryKind{now: s.now()}); err != nil {
 			return p, w, err
 		}
 	}
-	if len(b.templates.rows)+len(b.templates.gone) > 0 {
-		if w.templates, err = planRows(tx, &p, source, &b.templates.rowSet, templateKind{now: s.now()}); err != nil {
+	if len(b.Templates.Rows)+len(b.Templates.Gone) > 0 {
+		if w.templates, err = planRows(tx, &p, source, &b.Templates, templateKind{now: s.now()}); err != nil {
 			return p, w, err
 		}
 	}

@@ -38,7 +38,7 @@ func (c *Catalog) Legacy(l Legacy) []*models.CatalogEntry {
 			transport != "" && e.ServerType != transport,
 			publisher != "" && query.Fold(e.PublisherName) != publisher,
 			tag != "" && !slices.ContainsFunc(e.Tags, func(t string) bool { return query.Fold(t) == tag }),
-			!like.isIn(s.folded[i].server) && !like.isIn(s.folded[i].publisher):
+			!like.isIn(s.entryIndex.Title(i)) && !like.isIn(s.entryIndex.FirstName(i)):
 			continue
 		}
 		if skip > 0 {

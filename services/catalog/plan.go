@@ -1,11 +1,5 @@
 package catalog
 
-import (
-	"fmt"
-
-	"mcpgateway/services/fault"
-)
-
 // Action says what an import does with a row.
 type Action string
 
@@ -64,25 +58,4 @@ func (p *Plan) add(action Action, template bool, name string) {
 	if len(p.Changes) < maxChanges {
 		p.Changes = append(p.Changes, Change{action, template, name})
 	}
-}
-
-// batch is what a source says: rows by name, and names that it withdrew.
-type batch struct {
-	entries   entryRows
-	templates templateRows
-	fetched   int
-	skipped   int
-	warnings  []string
-}
-
-func (b *batch) skip(name string, why error) {
-	b.skipped++
-	if len(b.warnings) < maxWarnings {
-		b.warnings = append(b.warnings, fmt.Sprintf("%s is left out: %v", clean(or(name, "a row without a name"), maxName), why))
-	}
-}
-
-// tooMany returns the fault for a catalog that would grow beyond its bound.
-func tooMany() error {
-	return fault.New(fault.KindTooLarge, fault.CodePayloadTooLarge, "the catalog holds at most %d rows of a kind", MaxRows)
 }

@@ -8,41 +8,8 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
+	"mcpgateway/services/catalog/sources"
 )
-
-// rowSet is what a source says of one kind of rows.
-type rowSet[T any] struct {
-	rows  []*T
-	names map[string]int  // name to the index of its row
-	gone  map[string]bool // names that the source withdrew
-}
-
-type (
-	entryRows    struct{ rowSet[models.CatalogEntry] }
-	templateRows struct{ rowSet[models.CatalogTemplate] }
-)
-
-// put adds a row or, when the name is known, replaces its row.
-func (s *rowSet[T]) put(name string, row *T) {
-	if s.names == nil {
-		s.names = map[string]int{}
-	}
-	delete(s.gone, name)
-	if at, known := s.names[name]; known {
-		s.rows[at] = row
-		return
-	}
-	s.names[name] = len(s.rows)
-	s.rows = append(s.rows, row)
-}
-
-// withdraw notes that the source deleted the name.
-func (s *rowSet[T]) withdraw(name string) {
-	if s.gone == nil {
-		s.gone = map[string]bool{}
-	}
-	s.gone[name] = true
-}
 
 // state is what an import has to know of a row.
 type state struct {
@@ -65,7 +32,7 @@ type kind[T any] interface {
 
 // planRows adds the changes to one kind of rows to the plan and returns the
 // rows to store.
-func planRows[T any](tx *gorm.DB, p *Plan, source string, said *rowSet[T], k kind[T]) ([]*T, error) {
+func planRows[T any](tx *gorm.DB, p *Plan, source string, said *sources.Rows[T], k kind[T]) ([]*T, error) {
 	stored, err := k.stored(tx)
 	if err != nil {
 		return nil, err
@@ -76,25 +43,25 @@ func planRows[T any](tx *gorm.DB, p *Plan, source string, said *rowSet[T], k kin
 		byName[st.name], byID[st.id] = row, row
 	}
 	var changed []*T
-	for _, row := range said.rows {
+	for _, row := range said.Rows {
 		in := k.state(row)
-		if said.gone[in.name] {
+		if said.Gone[in.name] {
 			continue
 		}
 		old := byName[in.name]
 		if old == nil {
 			// A source that gives a known id another name renamed the row.
-			if same := byID[in.id]; same != nil && k.state(same).source == source && !said.speaksOf(k.state(same).name) {
+			if same := byID[in.id]; same != nil && k.state(same).source == source && !said.Has(k.state(same).name) {
 				old = same
 			}
 		}
 		if old == nil {
 			id := in.id
 			if byID[id] != nil {
-				id = idOf(source+" ", in.name)
+				id = sources.NewID(source+" ", in.name)
 			}
-			if len(stored)+p.Added >= MaxRows {
-				return nil, tooMany()
+			if len(stored)+p.Added >= sources.MaxRows {
+				return nil, sources.TooMany()
 			}
 			p.add(ActionAdd, k.template(), in.name)
 			k.merge(nil, row, source, id)
@@ -114,7 +81,14 @@ func planRows[T any](tx *gorm.DB, p *Plan, source string, said *rowSet[T], k kin
 			changed = append(changed, row)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(said.gone)) {
+	return append(changed, planWithdrawn(p, source, said.Gone, byName, k)...), nil
+}
+
+// planWithdrawn adds the rows that the source withdrew to the plan and returns
+// the rows to store.
+func planWithdrawn[T any](p *Plan, source string, gone map[string]bool, byName map[string]*T, k kind[T]) []*T {
+	var changed []*T
+	for _, name := range slices.Sorted(maps.Keys(gone)) {
 		old := byName[name]
 		if old == nil {
 			continue
@@ -129,12 +103,7 @@ func planRows[T any](tx *gorm.DB, p *Plan, source string, said *rowSet[T], k kin
 			changed = append(changed, old)
 		}
 	}
-	return changed, nil
-}
-
-func (s *rowSet[T]) speaksOf(name string) bool {
-	_, said := s.names[name]
-	return said || s.gone[name]
+	return changed
 }
 
 // entryKind and templateKind stamp what they change with now.
@@ -153,7 +122,7 @@ func (entryKind) stored(tx *gorm.DB) ([]*models.CatalogEntry, error) {
 
 func (entryKind) state(row *models.CatalogEntry) state {
 	return state{
-		id: row.ID, source: row.SourceID, name: fullName(row), hash: row.ContentHash,
+		id: row.ID, source: row.SourceID, name: sources.FullName(row), hash: row.ContentHash,
 		deleted: row.Status == models.CatalogDeleted, locked: row.Locked, hidden: row.Hidden,
 	}
 }

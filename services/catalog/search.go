@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mcpgateway/models"
+	"mcpgateway/services/catalog/index"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/page"
 	"mcpgateway/services/query"
@@ -43,7 +44,7 @@ type Found[T any] struct {
 func (c *Catalog) Entries(ctx context.Context, search Search) (*Found[*models.CatalogEntry], error) {
 	return find(ctx, c, surface[*models.CatalogEntry]{
 		name: "registry", grammar: query.Registry(),
-		of: func(s *snapshot) (*index, []*models.CatalogEntry, string) {
+		of: func(s *snapshot) (*index.Index, []*models.CatalogEntry, string) {
 			return s.entryIndex, s.entries, s.entriesMark
 		},
 	}, search)
@@ -55,7 +56,7 @@ func (c *Catalog) Entries(ctx context.Context, search Search) (*Found[*models.Ca
 func (c *Catalog) Templates(ctx context.Context, search Search) (*Found[*models.CatalogTemplate], error) {
 	return find(ctx, c, surface[*models.CatalogTemplate]{
 		name: "templates", grammar: query.Templates(),
-		of: func(s *snapshot) (*index, []*models.CatalogTemplate, string) {
+		of: func(s *snapshot) (*index.Index, []*models.CatalogTemplate, string) {
 			return s.templateIndex, s.templates, s.templatesMark
 		},
 	}, search)
@@ -65,7 +66,7 @@ func (c *Catalog) Templates(ctx context.Context, search Search) (*Found[*models.
 type surface[T any] struct {
 	name    string
 	grammar query.Grammar
-	of      func(*snapshot) (x *index, rows []T, mark string)
+	of      func(*snapshot) (x *index.Index, rows []T, mark string)
 }
 
 func find[T any](ctx context.Context, c *Catalog, on surface[T], search Search) (*Found[T], error) {
@@ -96,7 +97,7 @@ func find[T any](ctx context.Context, c *Catalog, on surface[T], search Search) 
 			return nil, fault.Internal(err)
 		}
 	}
-	hits, total := x.find(parsed, offset, search.Limit)
+	hits, total := x.Find(parsed, offset, search.Limit)
 	found := &Found[T]{Rows: make([]T, len(hits)), Total: total, Offset: offset, Warnings: warnings(parsed)}
 	for i, row := range hits {
 		found.Rows[i] = rows[row]

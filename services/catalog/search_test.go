@@ -187,8 +187,8 @@ func TestFacetsCountWhatTheQueryFinds(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, tag := range got.Tags {
-		if found := w.entries(t, "git "+catalog.Term("tag", tag.Value)); found.Total != tag.Count {
-			t.Errorf("%s finds %d", catalog.Term("tag", tag.Value), found.Total)
+		if found := w.entries(t, `git tag:"`+tag.Value+`"`); found.Total != tag.Count {
+			t.Errorf("%s finds %d", tag.Value, found.Total)
 		}
 	}
 	all, err := onSQLite(t).catalog.Facets("")

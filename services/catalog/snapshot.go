@@ -17,6 +17,8 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/background"
+	"mcpgateway/services/catalog/index"
+	"mcpgateway/services/catalog/sources"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/query"
 )
@@ -26,24 +28,20 @@ type snapshot struct {
 	revision int64 // of the topic
 
 	entries      []*models.CatalogEntry // that are shown, in the order of a list without text
-	entryIndex   *index
+	entryIndex   *index.Index
 	entriesMark  string // changes with what a search of entries shows, finds or sorts by
 	byID         map[string]*models.CatalogEntry
 	byName       map[string]*models.CatalogEntry
 	byServerName map[string][]*models.CatalogEntry
-	folded       []foldedTitles
 
 	templates     []*models.CatalogTemplate
-	templateIndex *index
+	templateIndex *index.Index
 	templatesMark string
 	bySlug        map[string]*models.CatalogTemplate
 
 	official []*models.CatalogEntry // all, hidden and deleted ones too, by full name
 	version  string                 // changes with anything that is public
 }
-
-// foldedTitles are what a legacy search looks at.
-type foldedTitles struct{ server, publisher string }
 
 // read reads the catalog as it is at one moment.
 func read(ctx context.Context, db *gorm.DB, tasks *background.Tasks) (*snapshot, error) {
@@ -146,32 +144,37 @@ func (s *snapshot) sortEntries(rows []*models.CatalogEntry) []sortedEntry {
 func (s *snapshot) indexEntries(shown []sortedEntry) {
 	n := len(shown)
 	s.byID, s.byName, s.byServerName = make(map[string]*models.CatalogEntry, n), make(map[string]*models.CatalogEntry, n), make(map[string][]*models.CatalogEntry, n)
-	s.folded = make([]foldedTitles, n)
-	documents := make([]document, n)
-	for i, e := range shown {
-		s.byID[e.ID], s.byName[fullName(e.CatalogEntry)] = e.CatalogEntry, e.CatalogEntry
+	size := 0
+	for _, e := range shown {
+		s.byID[e.ID], s.byName[sources.FullName(e.CatalogEntry)] = e.CatalogEntry, e.CatalogEntry
 		s.byServerName[e.ServerName] = append(s.byServerName[e.ServerName], e.CatalogEntry)
-		documents[i] = entryDocument(e.CatalogEntry, e.title)
-		s.folded[i] = foldedTitles{e.title, documents[i].names[1]}
+		size += len(e.title) + len(e.ServerName) + len(e.PublisherTitle) + len(e.PublisherName) + len(e.Description) + 64
 	}
-	s.entryIndex = newIndex(documents)
+	s.entryIndex = index.New(n, size, func(row int) index.Document { return entryDocument(shown[row].CatalogEntry, shown[row].title) })
 }
 
-func entryDocument(e *models.CatalogEntry, title string) document {
-	d := document{
-		title:       title,
-		names:       []string{query.Fold(e.ServerName), query.Fold(e.PublisherTitle), query.Fold(e.PublisherName)},
-		topics:      foldAll(e.Tags),
-		description: query.Fold(e.Description),
-		qualifiers: []qualifier{
-			{"transport", e.ServerType}, {"verified", boolText(e.Verified)}, {"featured", boolText(e.Featured)},
-		},
+// entryDocument returns the document of an entry. The title of its publisher is
+// its first name.
+func entryDocument(e *models.CatalogEntry, title string) index.Document {
+	publisher, name, topics := query.Fold(e.PublisherTitle), query.Fold(e.PublisherName), foldAll(e.Tags)
+	values := []index.Value{
+		{Qualifier: "transport", Folded: e.ServerType},
+		{Qualifier: "verified", Folded: boolText(e.Verified)},
+		{Qualifier: "featured", Folded: boolText(e.Featured)},
+		{Qualifier: "publisher", Folded: name},
+		{Qualifier: "publisher", Folded: publisher},
 	}
-	d.qualifiers = append(d.qualifiers, qualifier{"publisher", d.names[2]}, qualifier{"publisher", d.names[1]})
-	for _, tag := range d.topics {
-		d.qualifiers = append(d.qualifiers, qualifier{"tag", tag})
+	return index.Document{
+		Title: title, Names: []string{publisher, query.Fold(e.ServerName), name}, Topics: topics,
+		Description: query.Fold(e.Description), Values: withTags(values, topics),
 	}
-	return d
+}
+
+func withTags(values []index.Value, tags []string) []index.Value {
+	for _, tag := range tags {
+		values = append(values, index.Value{Qualifier: "tag", Folded: tag})
+	}
+	return values
 }
 
 func (s *snapshot) sortTemplates(rows []*models.CatalogTemplate) {
@@ -187,27 +190,19 @@ func (s *snapshot) sortTemplates(rows []*models.CatalogTemplate) {
 
 func (s *snapshot) indexTemplates() {
 	s.bySlug = make(map[string]*models.CatalogTemplate, len(s.templates))
-	documents := make([]document, len(s.templates))
-	for i, t := range s.templates {
+	for _, t := range s.templates {
 		s.bySlug[t.Slug] = t
-		documents[i] = templateDocument(t)
 	}
-	s.templateIndex = newIndex(documents)
+	s.templateIndex = index.New(len(s.templates), 0, func(row int) index.Document { return templateDocument(s.templates[row]) })
 }
 
-func templateDocument(t *models.CatalogTemplate) document {
+func templateDocument(t *models.CatalogTemplate) index.Document {
 	category, tags := query.Fold(t.Category), foldAll(t.Tags)
-	d := document{
-		title:       query.Fold(t.Title),
-		names:       append([]string{query.Fold(t.Slug)}, foldAll(t.RelatedServerNames)...),
-		topics:      append([]string{query.Fold(t.Role), category}, tags...),
-		description: query.Fold(t.Description),
-		qualifiers:  []qualifier{{"category", category}},
+	return index.Document{
+		Title: query.Fold(t.Title), Names: append([]string{query.Fold(t.Slug)}, foldAll(t.RelatedServerNames)...),
+		Topics: append([]string{query.Fold(t.Role), category}, tags...), Description: query.Fold(t.Description),
+		Values: withTags([]index.Value{{Qualifier: "category", Folded: category}}, tags),
 	}
-	for _, tag := range tags {
-		d.qualifiers = append(d.qualifiers, qualifier{"tag", tag})
-	}
-	return d
 }
 
 func foldAll(list []string) []string {

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/catalog/sources"
 	"mcpgateway/services/egress"
 	"mcpgateway/services/fault"
 )
@@ -63,7 +65,7 @@ func (s *Store) AddSource(ctx context.Context, n NewSource) (models.CatalogSourc
 func newSource(n NewSource) (models.CatalogSource, error) {
 	address := strings.TrimSuffix(strings.TrimSpace(n.URL), "/")
 	if n.Kind == models.CatalogOfficial {
-		address = strings.TrimSuffix(strings.TrimSuffix(address, officialPath), "/v0.1")
+		address = strings.TrimSuffix(strings.TrimSuffix(address, sources.OfficialPath), "/v0.1")
 	}
 	fields := map[string]string{}
 	u, err := url.Parse(address)
@@ -78,7 +80,7 @@ func newSource(n NewSource) (models.CatalogSource, error) {
 	if len(fields) > 0 {
 		return models.CatalogSource{}, fault.Validation(fields)
 	}
-	name := or(clean(n.Name, maxSourceName), clean(u.Host, maxSourceName))
+	name := cmp.Or(sources.Clean(n.Name, maxSourceName), sources.Clean(u.Host, maxSourceName))
 	return models.CatalogSource{ID: uuid.Must(uuid.NewV7()).String(), Kind: n.Kind, Name: name, URL: address, Enabled: true}, nil
 }
 
@@ -195,9 +197,9 @@ func (s *Store) sync(ctx context.Context, source models.CatalogSource, dryRun bo
 	read, err := s.fetch(ctx, &source)
 	if err == nil {
 		var plan Plan
-		plan, err = s.importBatch(ctx, source, read.batch, dryRun, func(tx *gorm.DB, row *models.CatalogSource) error {
+		plan, err = s.importBatch(ctx, source, read.Batch, dryRun, func(tx *gorm.DB, row *models.CatalogSource) error {
 			changes := map[string]any{"started_at": started}
-			if mark := highWater(row.HighWater, read.highWater); mark != nil {
+			if mark := highWater(row.HighWater, read.HighWater); mark != nil {
 				changes["high_water"] = *mark
 			}
 			return tx.Model(row).Updates(changes).Error
@@ -212,16 +214,11 @@ func (s *Store) sync(ctx context.Context, source models.CatalogSource, dryRun bo
 	return Plan{}, errors.Join(err, s.failed(ctx, source.ID, started, err))
 }
 
-func (s *Store) fetch(ctx context.Context, source *models.CatalogSource) (fetched, error) {
-	if source.Kind == models.CatalogOfficial {
-		return s.fetchOfficial(ctx, source.URL, source.HighWater)
+func (s *Store) fetch(ctx context.Context, row *models.CatalogSource) (sources.Content, error) {
+	if row.Kind == models.CatalogOfficial {
+		return s.reader.Official(ctx, row.URL, row.HighWater)
 	}
-	raw, err := s.get(ctx, source.URL, MaxFileBytes)
-	if err != nil {
-		return fetched{}, err
-	}
-	b, err := readFile(raw)
-	return fetched{batch: b}, err
+	return s.reader.File(ctx, row.URL)
 }
 
 // highWater returns the later of two moments; zero is none.
@@ -239,7 +236,7 @@ func (s *Store) failed(ctx context.Context, id string, started time.Time, cause 
 	defer cancel()
 	f := fault.From(cause)
 	return s.db.WithContext(ctx).Model(&models.CatalogSource{}).Where("id = ?", id).Updates(map[string]any{
-		"started_at": started, "finished_at": s.now(), "succeeded": false, "error_code": string(f.Code), "error_message": clip(f.Message, maxDescription),
+		"started_at": started, "finished_at": s.now(), "succeeded": false, "error_code": string(f.Code), "error_message": sources.Clip(f.Message, sources.MaxDescription),
 	}).Error
 }
 

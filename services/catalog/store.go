@@ -11,6 +11,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/catalog/sources"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 )
@@ -29,7 +30,7 @@ type Auditor interface {
 // decide. Every change that shows is audited and announced.
 type Store struct {
 	db     *gorm.DB
-	client *http.Client
+	reader *sources.Reader
 	audit  Auditor
 	feed   Publisher
 	now    func() time.Time
@@ -41,7 +42,7 @@ type Store struct {
 // NewStore returns the store of the database. Sources are read with client,
 // which comes from services/egress; changes are announced on feed.
 func NewStore(db *gorm.DB, client *http.Client, audit Auditor, feed Publisher, now func() time.Time) *Store {
-	return &Store{db: db, client: client, audit: audit, feed: feed, now: now, syncing: map[string]bool{}}
+	return &Store{db: db, reader: sources.NewReader(client), audit: audit, feed: feed, now: now, syncing: map[string]bool{}}
 }
 
 // The sources that every catalog has.

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"mcpgateway/models"
+	"mcpgateway/services/catalog/sources"
 	"mcpgateway/services/fault"
 )
 
@@ -63,7 +65,7 @@ func (c *Catalog) OfficialServers(ctx context.Context, q OfficialQuery) (*Offici
 	from := 0
 	if q.Cursor != "" {
 		publisher, server, ok := strings.Cut(q.Cursor, "/")
-		if !ok || len(q.Cursor) > maxName || !validName(publisher, false) || !validName(server, true) {
+		if !ok || len(q.Cursor) > sources.MaxName || !sources.ValidName(publisher, false) || !sources.ValidName(server, true) {
 			f := fault.New(fault.KindInvalid, fault.CodeInvalidCursor, "this cursor is not one of ours: list again without it")
 			f.Restart = true
 			return nil, f
@@ -87,7 +89,7 @@ func (c *Catalog) OfficialServers(ctx context.Context, q OfficialQuery) (*Offici
 	}
 	list, err := c.officialList(ctx, page)
 	if err == nil && more {
-		list.Metadata.NextCursor = fullName(page[len(page)-1])
+		list.Metadata.NextCursor = sources.FullName(page[len(page)-1])
 	}
 	return list, err
 }
@@ -96,7 +98,7 @@ func (q *OfficialQuery) matches(e *models.CatalogEntry, search string) bool {
 	return (!withdrawn(e) || q.IncludeDeleted || !q.UpdatedSince.IsZero()) &&
 		(q.UpdatedSince.IsZero() || !e.UpdatedAt.Before(q.UpdatedSince)) &&
 		(q.Version == "" || q.Version == "latest" || q.Version == e.Version) &&
-		(search == "" || strings.Contains(strings.ToLower(fullName(e)), search))
+		(search == "" || strings.Contains(strings.ToLower(sources.FullName(e)), search))
 }
 
 // withdrawn reports whether an entry is only there to say that it is gone.
@@ -108,7 +110,7 @@ func withdrawn(e *models.CatalogEntry) bool { return e.Hidden || e.Status == mod
 func (c *Catalog) OfficialVersions(ctx context.Context, name, version string) (*OfficialList, error) {
 	e := c.current.Load().byName[name]
 	if e == nil || version != "" && version != "latest" && version != e.Version {
-		return nil, fault.NotFound("server", clip(strings.Trim(name+" "+version, " "), maxName))
+		return nil, fault.NotFound("server", sources.Clip(strings.Trim(name+" "+version, " "), sources.MaxName))
 	}
 	return c.officialList(ctx, []*models.CatalogEntry{e})
 }
@@ -127,14 +129,14 @@ func (c *Catalog) officialList(ctx context.Context, rows []*models.CatalogEntry)
 		switch {
 		case withdrawn(e):
 			status = string(models.CatalogDeleted)
-			server, err = json.Marshal(serverDocument{Schema: officialSchema, Name: fullName(e), Description: "No longer listed.", Version: e.Version})
+			server, err = json.Marshal(serverDocument{Schema: officialSchema, Name: sources.FullName(e), Description: "No longer listed.", Version: e.Version})
 		case server == nil || e.Locked:
 			server, err = json.Marshal(newServerDocument(e))
 		}
 		if err != nil {
 			return nil, fault.Internal(err)
 		}
-		out.Servers[i] = OfficialServer{server, map[string]OfficialMark{officialMeta: {
+		out.Servers[i] = OfficialServer{server, map[string]OfficialMark{sources.OfficialMeta: {
 			Status: status, StatusChangedAt: e.UpdatedAt.UTC(), PublishedAt: e.CreatedAt.UTC(), UpdatedAt: e.UpdatedAt.UTC(), IsLatest: true,
 		}}}
 	}
@@ -209,8 +211,8 @@ type input struct {
 // newServerDocument describes an entry that did not come with a document.
 func newServerDocument(e *models.CatalogEntry) serverDocument {
 	d := serverDocument{
-		Schema: officialSchema, Name: fullName(e), Title: clean(e.ServerTitle, officialDescription),
-		Description: clean(or(e.Description, e.ServerTitle), officialDescription), Version: e.Version, WebsiteURL: e.WebsiteURL,
+		Schema: officialSchema, Name: sources.FullName(e), Title: sources.Clean(e.ServerTitle, officialDescription),
+		Description: sources.Clean(cmp.Or(e.Description, e.ServerTitle), officialDescription), Version: e.Version, WebsiteURL: e.WebsiteURL,
 	}
 	if e.RepoURL != "" {
 		d.Repository = &repository{URL: e.RepoURL, Source: repositoryHost(e.RepoURL)}
@@ -257,6 +259,6 @@ func repositoryHost(link string) string {
 	case host == "gitlab.com":
 		return "gitlab"
 	default:
-		return or(host, "git")
+		return cmp.Or(host, "git")
 	}
 }

@@ -2,5 +2,6 @@ package locks
 
 import "time"
 
-// OwnEvery sets how often ownership is tried and looked after.
+// OwnEvery sets the interval between attempts to become an owner, and between
+// checks of the connection.
 func (l *Locks) OwnEvery(d time.Duration) { l.interval = d }

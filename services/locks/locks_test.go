@@ -1,10 +1,12 @@
 package locks_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"os"
+	"os/exec"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,20 +15,44 @@ import (
 	"go.uber.org/goleak"
 	"gorm.io/gorm"
 
+	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/locks"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// holderVariable turns this test program into a process that holds a lock of
+// the database.
+const holderVariable = "LOCKS_HOLDER"
+
+func TestMain(m *testing.M) {
+	if dsn := os.Getenv(holderVariable); dsn != "" {
+		fmt.Println(holdForever(dsn))
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func holdForever(dsn string) error {
+	db, err := models.Open(context.Background(), dsn)
+	if err != nil {
+		return err
+	}
+	l, err := locks.Open(context.Background(), db, dsn)
+	if err != nil {
+		return err
+	}
+	_, err = l.Hold(context.Background(), "shared", true, func(context.Context) error {
+		fmt.Println("held")
+		select {}
+	})
+	return err
+}
 
 // replicas returns the locks of some processes that share a database, and the
-// database. A SQLite database has one process.
+// database.
 func replicas(t *testing.T, dsn string, n int) ([]*locks.Locks, *gorm.DB) {
 	t.Helper()
 	db := modelstest.Open(t, dsn)
-	if strings.HasPrefix(dsn, "sqlite:") {
-		n = 1
-	}
 	all := make([]*locks.Locks, n)
 	for i := range all {
 		l, err := locks.Open(t.Context(), db, dsn)
@@ -154,8 +180,8 @@ func endConnections(t *testing.T, db *gorm.DB) {
 func TestALockEndsWithTheConnectionOfItsHolder(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		all, db := replicas(t, dsn, 2)
-		if len(all) == 1 {
-			return // locks in memory have no connection
+		if db.Name() != "postgres" {
+			return // files have no connection
 		}
 		h := hold(t, all[0], "lost")
 		endConnections(t, db)
@@ -163,6 +189,56 @@ func TestALockEndsWithTheConnectionOfItsHolder(t *testing.T) {
 		h.end(t)
 		hold(t, all[0], "lost").end(t) // on a new connection
 	})
+}
+
+func TestWorkEndsWithItsLock(t *testing.T) {
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		all, db := replicas(t, dsn, 1)
+		if db.Name() != "postgres" {
+			return // a lock on a file is held until it is released
+		}
+		holds, ended := make(chan struct{}), make(chan error, 1)
+		go func() {
+			_, err := all[0].Hold(within(t), "work", true, func(ctx context.Context) error {
+				close(holds)
+				<-ctx.Done()
+				return context.Cause(ctx)
+			})
+			ended <- err
+		}()
+		<-holds
+		endConnections(t, db)
+		if err := <-ended; !errors.Is(err, locks.ErrLost) {
+			t.Errorf("the work ended with %v, want %v", err, locks.ErrLost)
+		}
+	})
+}
+
+// TestALockEndsWithItsProcess holds a lock of a SQLite database in a process that
+// is killed.
+func TestALockEndsWithItsProcess(t *testing.T) {
+	dsn := modelstest.SQLite(t)
+	all, _ := replicas(t, dsn, 1)
+	other := exec.CommandContext(t.Context(), os.Args[0])
+	other.Env = append(os.Environ(), holderVariable+"="+dsn)
+	out, err := other.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "held\n" {
+		t.Fatalf("the other process says %q: %v", line, err)
+	}
+	if held, err := all[0].Hold(within(t), "shared", false, func(context.Context) error { return nil }); held || err != nil {
+		t.Errorf("held %v while another process holds it: %v", held, err)
+	}
+	if err := other.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = other.Wait()
+	hold(t, all[0], "shared").end(t)
 }
 
 func TestManyLocksAreHeldOnOneConnection(t *testing.T) {
@@ -219,7 +295,7 @@ func TestWorkHasOneOwner(t *testing.T) {
 		}
 		endOne()
 		want(2)
-		if len(all) == 2 { // and it ends with the connection, for any of the two
+		if db.Name() == "postgres" { // and it ends with the connection, for any of the two
 			endOne = own(one, 1)
 			endConnections(t, db)
 			want(0)

@@ -48,10 +48,19 @@ type Documenter interface {
 	WhyNot(ctx context.Context) string
 }
 
+// Locks are named locks that all processes respect. Implemented by locks.Locks.
+type Locks interface {
+	Hold(ctx context.Context, name string, wait bool, work func(context.Context) error) (held bool, err error)
+}
+
+// lockOf returns the name of the lock under which the tokens of a server are
+// renewed.
+func lockOf(serverID string) string { return "connection " + serverID }
+
 // Settings is what connections use.
 type Settings struct {
 	DB        *gorm.DB
-	Locks     *Locks
+	Locks     Locks
 	HTTP      *http.Client // of package egress
 	Keys      Sealer
 	Audit     Auditor

@@ -11,8 +11,6 @@ const (
 	requestTimeout  = 10 * time.Second // of one request to an authorization server
 	discoverTimeout = 30 * time.Second // of finding an authorization server
 	workTimeout     = 30 * time.Second // of a refresh with its wait for the lock and its write
-	leaseLife       = 45 * time.Second // longer than workTimeout
-	leasePoll       = 25 * time.Millisecond
 
 	refreshSpread   = 0.05 // of a token's life, by which refreshes are spread to the earlier
 	forcedSpacing   = time.Minute

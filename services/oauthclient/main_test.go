@@ -133,7 +133,7 @@ func open(ctx context.Context, dsn string, o options) (w *world, closed func() e
 	if w.feed, err = notify.NewFeed(w.db, dsn, log); err != nil {
 		return nil, nil, err
 	}
-	advisory, err := locks.Open(ctx, w.db, dsn)
+	held, err := locks.Open(ctx, w.db, dsn)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -150,7 +150,7 @@ func open(ctx context.Context, dsn string, o options) (w *world, closed func() e
 		return nil, nil, err
 	}
 	w.Connections = oauthclient.New(oauthclient.Settings{
-		DB: w.db, Locks: oauthclient.NewLocks(w.db, advisory, o.now), HTTP: clients.MCP(), Keys: ring, Audit: activity.NewAudit(w.db, o.now), Feed: w.feed, Document: o.document, PublicURL: public,
+		DB: w.db, Locks: held, HTTP: clients.MCP(), Keys: ring, Audit: activity.NewAudit(w.db, o.now), Feed: w.feed, Document: o.document, PublicURL: public,
 		ClientSecret: func(models.Server) (secrets.Value, error) { return secrets.NewValue(o.secret), nil },
 		Now:          o.now, Log: log, RequestTimeout: o.timeout,
 	})
@@ -158,7 +158,7 @@ func open(ctx context.Context, dsn string, o options) (w *world, closed func() e
 	return w, func() error {
 		w.Close()
 		clients.Close()
-		return errors.Join(advisory.Close(), pool.Close())
+		return errors.Join(held.Close(), pool.Close())
 	}, nil
 }
 

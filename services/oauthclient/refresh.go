@@ -23,7 +23,9 @@ func (c *Connections) refresh(ctx context.Context, server models.Server, refused
 		key = "force " + server.ID // one that is under way may find the refused token good enough
 	}
 	return c.once(ctx, key, func(ctx context.Context) (o *opened, err error) {
-		held, err := c.Locks.hold(ctx, server.ID, true, func(ctx context.Context) (err error) {
+		// A loss of the lock does not end the work: a refresh token that was sent
+		// may be consumed, so the response must be stored.
+		held, err := c.Locks.Hold(ctx, lockOf(server.ID), true, func(context.Context) (err error) {
 			o, err = c.renew(ctx, server, refused)
 			return err
 		})

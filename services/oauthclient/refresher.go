@@ -91,7 +91,7 @@ func (c *Connections) renewInBackground(ctx context.Context, serverID string) {
 			return nil, err
 		}
 		var o *opened
-		_, err = c.Locks.hold(ctx, serverID, false, func(ctx context.Context) (err error) {
+		_, err = c.Locks.Hold(ctx, lockOf(serverID), false, func(context.Context) (err error) {
 			if o, err = c.read(ctx, serverID); err != nil {
 				return err
 			}

@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 )
@@ -167,8 +168,8 @@ func (s *Store) setURL(m *merge, row *models.Server, declared string) {
 	if found {
 		next = joinQuery(base, values)
 	}
-	if len(next) > MaxURL {
-		m.problems["url"] = fmt.Sprintf("with %s in place of its query values the URL is longer than %d characters", secrets.Placeholder, MaxURL)
+	if len(next) > declaration.MaxURL {
+		m.problems["url"] = fmt.Sprintf("with %s in place of its query values the URL is longer than %d characters", secrets.Placeholder, declaration.MaxURL)
 	}
 	if next != row.URL || !slices.Equal(sealed, row.URLSecrets) {
 		row.URL, row.URLSecrets = next, sealed

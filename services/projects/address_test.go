@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcpgateway/models"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/secrets"
@@ -103,8 +104,8 @@ func TestMaskedURLIsBounded(t *testing.T) {
 	s := sqliteStore(t)
 	const base, value = "https://up.example/?", len("a=[secret]&")
 	for left, ok := range map[int]bool{1: true, 0: true, -1: false} {
-		n := (projects.MaxURL - len(base)) / value
-		path := strings.Repeat("x", projects.MaxURL-len(base)-n*value-left+1)
+		n := (declaration.MaxURL - len(base)) / value
+		path := strings.Repeat("x", declaration.MaxURL-len(base)-n*value-left+1)
 		_, err := s.tryApply(t, withURL("https://up.example/"+path+"?"+strings.TrimSuffix(strings.Repeat("a=1&", n), "&")))
 		if ok != (err == nil) {
 			t.Errorf("with %d characters left: %v %v", left, err, fieldsOf(err))
@@ -117,7 +118,7 @@ func TestQueryValuesAreCredentials(t *testing.T) {
 	for address, want := range map[string]bool{
 		row.URL: false, "https://up.example/?a=new": true, "https://elsewhere.example/?a=[secret]": true, "https://up.example/": true,
 	} {
-		if got := projects.TouchesCredentials(row, &projects.ServerDeclaration{URL: &address}); got != want {
+		if got := projects.TouchesCredentials(row, &declaration.Server{URL: &address}); got != want {
 			t.Errorf("TouchesCredentials(%q) = %v, want %v", address, got, want)
 		}
 	}

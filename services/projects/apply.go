@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"mcpgateway/models"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 )
@@ -56,8 +56,8 @@ type ApplyOptions struct{ Prune, DryRun bool }
 // returns the plan. It writes one audit row per changed project and server. It
 // returns VALIDATION_FAILED with the path of every field that cannot be used;
 // then nothing was written.
-func (s *Store) Apply(ctx context.Context, d *Declaration, opts ApplyOptions) (Plan, error) {
-	w, err := s.write(ctx, pathInFile, opts.DryRun, func(w *writer) error {
+func (s *Store) Apply(ctx context.Context, d *declaration.File, opts ApplyOptions) (Plan, error) {
+	w, err := s.write(ctx, declaration.PathInFile, opts.DryRun, func(w *writer) error {
 		for _, slug := range slices.Sorted(maps.Keys(d.Projects)) {
 			if _, err := w.project(slug, d.Projects[slug], opts.Prune); err != nil {
 				return err
@@ -79,10 +79,10 @@ func (s *Store) Apply(ctx context.Context, d *Declaration, opts ApplyOptions) (P
 // servers that cannot be stored are left out and added to d.Refused. It returns
 // VALIDATION_FAILED with d.Refused when no server is left, or when prune would
 // delete what the refused ones stand for.
-func (s *Store) Import(ctx context.Context, d *Declaration, opts ApplyOptions) (Plan, error) {
+func (s *Store) Import(ctx context.Context, d *declaration.File, opts ApplyOptions) (Plan, error) {
 	plan, err := s.Apply(ctx, d, ApplyOptions{Prune: opts.Prune, DryRun: true})
-	if err != nil && d.refuse(fault.From(err).Fields) {
-		if len(d.Projects[bareProject].Servers) == 0 {
+	if err != nil && d.Refuse(fault.From(err).Fields) {
+		if len(d.Projects[declaration.DefaultProject].Servers) == 0 {
 			return Plan{}, fault.Validation(d.Refused)
 		}
 		plan, err = s.Apply(ctx, d, ApplyOptions{Prune: opts.Prune, DryRun: true})
@@ -98,42 +98,8 @@ func (s *Store) Import(ctx context.Context, d *Declaration, opts ApplyOptions) (
 	return s.Apply(ctx, d, opts)
 }
 
-// refuse takes the servers out of a client's configuration that have one of
-// the problems, and reports whether that resolves all of them.
-func (d *Declaration) refuse(problems map[string]string) bool {
-	if d.Client == nil || len(problems) == 0 {
-		return false
-	}
-	servers := d.Projects[bareProject].Servers
-	left, refused := maps.Clone(servers), maps.Clone(d.Refused)
-	for path, why := range problems {
-		alias, field := "", ""
-		for name := range servers {
-			if rest, inside := strings.CutPrefix(path, pathInFile(bareProject, name)+"."); inside && len(name) > len(alias) {
-				alias, field = name, rest // aliases may have dots
-			}
-		}
-		if alias == "" {
-			return false
-		}
-		refused[join(d.Client.path(alias), field)] = why
-		delete(left, alias)
-	}
-	d.Projects[bareProject].Servers, d.Refused = left, refused
-	return true
-}
-
-// pathInFile returns where a declarative file speaks of a project or server.
-func pathInFile(slug, alias string) string {
-	path := "projects." + slug
-	if alias != "" {
-		path += ".mcpServers." + alias
-	}
-	return path
-}
-
 // project creates the project with the slug or writes the declaration over it.
-func (w *writer) project(slug string, d *ProjectDeclaration, prune bool) (*models.Project, error) {
+func (w *writer) project(slug string, d *declaration.Project, prune bool) (*models.Project, error) {
 	row, err := w.lockProject(slug)
 	found := err == nil
 	if err != nil && !fault.Is(err, fault.CodeNotFound) {
@@ -172,7 +138,7 @@ func (w *writer) project(slug string, d *ProjectDeclaration, prune bool) (*model
 
 // servers writes the declared servers of a project. wasOpen says that its
 // endpoint was open to anybody before.
-func (w *writer) servers(project *models.Project, d *ProjectDeclaration, prune, wasOpen bool) error {
+func (w *writer) servers(project *models.Project, d *declaration.Project, prune, wasOpen bool) error {
 	stored, err := serversOf(w.tx, project.ID)
 	if err != nil {
 		return err
@@ -183,8 +149,8 @@ func (w *writer) servers(project *models.Project, d *ProjectDeclaration, prune, 
 	}
 	named := map[string]bool{}
 	for _, alias := range slices.Sorted(maps.Keys(d.Servers)) {
-		named[foldAlias(alias)] = true
-		old, found := byFold[foldAlias(alias)]
+		named[declaration.FoldAlias(alias)] = true
+		old, found := byFold[declaration.FoldAlias(alias)]
 		row, err := w.server(project, alias, d.Servers[alias], old, found)
 		if err != nil {
 			return err
@@ -199,8 +165,8 @@ func (w *writer) servers(project *models.Project, d *ProjectDeclaration, prune, 
 			delete(byFold, fold)
 		}
 	}
-	if len(byFold) > MaxServers {
-		w.problem(project.Slug, "", "mcpServers", fmt.Sprintf("a project holds at most %d servers", MaxServers))
+	if len(byFold) > declaration.MaxServers {
+		w.problem(project.Slug, "", "mcpServers", fmt.Sprintf("a project holds at most %d servers", declaration.MaxServers))
 	}
 	w.noteShared(project, wasOpen, stored, slices.Collect(maps.Values(byFold)))
 	return nil
@@ -209,7 +175,7 @@ func (w *writer) servers(project *models.Project, d *ProjectDeclaration, prune, 
 // server creates the server with the alias, or writes the declaration over the
 // row when it was found. A row with problems is returned unwritten: the
 // transaction will be rolled back with every problem listed.
-func (w *writer) server(project *models.Project, alias string, d *ServerDeclaration, row models.Server, found bool) (models.Server, error) {
+func (w *writer) server(project *models.Project, alias string, d *declaration.Server, row models.Server, found bool) (models.Server, error) {
 	now := w.store.now()
 	if !found {
 		row = newServer(project.ID, alias, d, now)
@@ -243,7 +209,7 @@ func (w *writer) server(project *models.Project, alias string, d *ServerDeclarat
 
 // newServer returns the row of a server before anything but what follows from
 // the declaration of its credentials is written over it.
-func newServer(projectID, alias string, d *ServerDeclaration, now time.Time) models.Server {
+func newServer(projectID, alias string, d *declaration.Server, now time.Time) models.Server {
 	row := models.Server{
 		ID: uuid.Must(uuid.NewV7()).String(), ProjectID: projectID, Alias: alias,
 		Transport: models.TransportAuto, AuthType: models.UpstreamAuthNone, Enabled: true, TimeoutMS: defaultTimeoutMS, MaxConcurrent: defaultConcurrent,
@@ -255,7 +221,7 @@ func newServer(projectID, alias string, d *ServerDeclaration, now time.Time) mod
 	return row
 }
 
-func (w *writer) pruneProjects(d *Declaration) error {
+func (w *writer) pruneProjects(d *declaration.File) error {
 	var rows []models.Project
 	if err := w.tx.Order("slug").Find(&rows).Error; err != nil {
 		return err

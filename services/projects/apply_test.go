@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcpgateway/models"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/projects"
@@ -254,7 +255,7 @@ func TestServersOfSeveralAppliesAreBoundedTogether(t *testing.T) {
 	file := func(prefix string, n int) string {
 		return inProject(`"mcpServers":` + object(n, func(i int) string { return fmt.Sprint(prefix, i) }, `{"url":"https://up.example"}`))
 	}
-	s.apply(t, file("a", projects.MaxServers-1))
+	s.apply(t, file("a", declaration.MaxServers-1))
 	s.apply(t, file("b", 1))
 	_, err := s.tryApply(t, file("c", 1))
 	wantProblem(t, err, "at most 200", "projects.p.mcpServers")

@@ -11,26 +11,18 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/locks"
 	"mcpgateway/services/notify"
 )
 
 // errDryRun rolls the transaction of a dry run back.
 var errDryRun = errors.New("dry run")
 
-// writeLock is the PostgreSQL advisory lock of the writers of projects:
-// "gwapply" in ASCII.
-const writeLock = 0x67776170706c79
-
-// lockWrites makes changes on PostgreSQL wait for each other, so that replicas
-// which start with the same file create its projects once. A SQLite write
-// transaction is alone anyway.
-func lockWrites(tx *gorm.DB) error {
-	if tx.Name() != "postgres" {
-		return nil
-	}
-	return tx.Exec("SELECT pg_advisory_xact_lock(?)", writeLock).Error
-}
+// lockWrites makes changes wait for each other, so that replicas which start
+// with the same file create its projects once.
+func lockWrites(tx *gorm.DB) error { return locks.InTransaction(tx, "projects") }
 
 // writer is one transaction over projects and servers, and what it did. Its
 // audit rows and topics are written at the end, because other writers wait for
@@ -102,7 +94,7 @@ func (w *writer) lockServer(id string) (models.Project, models.Server, error) {
 // problem notes what is wrong with a field of a project, or of the server with
 // the alias.
 func (w *writer) problem(slug, alias, field, why string) {
-	w.problems[join(w.path(slug, alias), field)] = why
+	w.problems[declaration.Join(w.path(slug, alias), field)] = why
 }
 
 // past is how the audit log calls what an action did.

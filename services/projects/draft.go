@@ -1,9 +1,11 @@
 package projects
 
 import (
+	"maps"
 	"strings"
 
 	"mcpgateway/models"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 )
@@ -13,24 +15,21 @@ import (
 // its secrets are sealed for that. It returns VALIDATION_FAILED with every
 // field that cannot be used; what the project decides, such as whether the
 // alias is free, is not looked at.
-func (s *Store) Draft(alias string, d *ServerDeclaration) (models.Server, error) {
-	r := &reader{problems: map[string]string{}}
-	d = r.parsed(d)
-	if why := checkAlias(alias); why != "" {
-		r.problem("alias", why)
+func (s *Store) Draft(alias string, d *declaration.Server) (models.Server, error) {
+	d, problems := d.Check()
+	if why := declaration.CheckAlias(alias); why != "" {
+		problems["alias"] = why
 	}
 	row := newServer("", alias, d, s.now())
-	_, missing, problems := s.mergeServer(&row, alias, d)
-	for field, why := range problems {
-		r.problem(field, why)
-	}
+	_, missing, unusable := s.mergeServer(&row, alias, d)
 	for _, field := range missing {
-		if name, isQuery := strings.CutPrefix(field, "url?"); isQuery {
-			r.problem("url", "enter a value for "+name+" in place of "+secrets.Placeholder)
+		if name, isQuery := strings.CutPrefix(field, "url?"); isQuery && unusable["url"] == "" {
+			unusable["url"] = "enter a value for " + name + " in place of " + secrets.Placeholder
 		}
 	}
-	if len(r.problems) > 0 {
-		return models.Server{}, fault.Validation(r.problems)
+	maps.Copy(unusable, problems) // the first problem of a field counts
+	if len(unusable) > 0 {
+		return models.Server{}, fault.Validation(unusable)
 	}
 	return row, nil
 }

@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"mcpgateway/models"
-	"mcpgateway/services/projects"
+	"mcpgateway/services/declaration"
 )
 
 func TestADraftIsWhatWouldBeStored(t *testing.T) {
 	s := sqliteStore(t)
 	url, token := "https://mcp.example.com/mcp", "plain-token"
-	row, err := s.Draft("docs", &projects.ServerDeclaration{URL: &url, AuthBearer: &token, Headers: map[string]string{"x-key": "plain-key"}})
+	row, err := s.Draft("docs", &declaration.Server{URL: &url, AuthBearer: &token, Headers: map[string]string{"x-key": "plain-key"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,6 +35,6 @@ func TestADraftIsWhatWouldBeStored(t *testing.T) {
 func TestADraftNamesEveryProblem(t *testing.T) {
 	s := sqliteStore(t)
 	url, token := "", "${HOME}"
-	_, err := s.Draft("gateway", &projects.ServerDeclaration{URL: &url, AuthBearer: &token})
+	_, err := s.Draft("gateway", &declaration.Server{URL: &url, AuthBearer: &token})
 	wantProblem(t, err, "reserved", "alias", "url", "authBearer")
 }

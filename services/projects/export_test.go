@@ -14,6 +14,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
 )
@@ -147,7 +148,7 @@ func TestAppliedExportWarnsOfMissingSecrets(t *testing.T) {
 			t.Errorf("stored %+v (-want +got headers):\n%s", row, d)
 		}
 		wantPlan(t, s.apply(t, inServer(`"headers":{"x-other":""}`)), "keep p", "update p/s headers.x-other")
-		saved, err := s.UpdateServer(t.Context(), row.ID, nil, &projects.ServerDeclaration{Headers: map[string]string{"X-Key": "[secret]"}})
+		saved, err := s.UpdateServer(t.Context(), row.ID, nil, &declaration.Server{Headers: map[string]string{"X-Key": "[secret]"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +254,7 @@ func drawProject(t *rapid.T) map[string]any {
 	if rapid.Bool().Draw(t, "with codeMode") {
 		mode := map[string]any{}
 		maybe(t, mode, "enabled", rapid.Bool())
-		maybe(t, mode, "timeout", rapid.IntRange(projects.MinRunTimeoutMS, projects.MaxRunTimeoutMS))
+		maybe(t, mode, "timeout", rapid.IntRange(declaration.MinRunTimeoutMS, declaration.MaxRunTimeoutMS))
 		maybe(t, mode, "allowFetch", rapid.Bool())
 		o["codeMode"] = mode
 	}

@@ -1,31 +1,7 @@
 package projects
 
-// Bounds of what a project and a server may hold (contract, "Limits").
+// Settings of new projects and servers (contract, "Limits").
 const (
-	MaxServers         = 200 // per project
-	MaxDeclarationSize = 4 << 20
-	MaxPasted          = 256 << 10 // bytes
-	MaxName            = 100       // characters
-	MaxDescription     = 2000      // characters
-	MaxURL             = 2048      // characters
-	MaxPatterns        = 500       // per filter list
-	MaxPattern         = 256       // bytes
-	MaxHeaders         = 32
-	MaxHeaderValue     = 8192 // characters
-	MaxScopes          = 100
-	MaxDisabledTools   = 10_000
-	MinTimeoutMS       = 100
-	MaxTimeoutMS       = 600_000
-	MinConcurrent      = 1 // calls of one server at once
-	MaxConcurrent      = 4096
-	MinRunTimeoutMS    = 1_000 // of Code Mode
-	MaxRunTimeoutMS    = 300_000
-	MaxRatePerSecond   = 1_000_000
-	MinToolNameLimit   = 32
-	MaxToolNameLimit   = 256
-
-	maxDepth = 64 // levels of arrays and objects in what is parsed
-
 	defaultTimeoutMS         = 60_000
 	defaultConcurrent        = 512
 	defaultCodeModeTimeoutMS = 30_000

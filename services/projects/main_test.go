@@ -15,6 +15,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/projects"
@@ -97,9 +98,9 @@ func sqliteStore(t *testing.T) *store {
 	return newStore(t, modelstest.Open(t, modelstest.SQLite(t)))
 }
 
-func parse(t tester, file string) *projects.Declaration {
+func parse(t tester, file string) *declaration.File {
 	t.Helper()
-	d, err := projects.ParseDeclaration([]byte(file))
+	d, err := declaration.Parse([]byte(file))
 	if err != nil {
 		t.Fatalf("%v %v: %s", err, fieldsOf(err), file)
 	}
@@ -231,4 +232,19 @@ func quote(s string) string {
 		panic(err) // a string always encodes
 	}
 	return string(b)
+}
+
+func inProject(field string) string { return `{"projects":{"p":{` + field + `}}}` }
+
+func inServer(field string) string {
+	return inProject(`"mcpServers":{"s":{"url":"https://up.example/mcp",` + field + `}}`)
+}
+
+// object returns a JSON object of n members.
+func object(n int, name func(int) string, value string) string {
+	items := make([]string, n)
+	for i := range items {
+		items[i] = quote(name(i)) + ":" + value
+	}
+	return "{" + strings.Join(items, ",") + "}"
 }

@@ -10,13 +10,14 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"mcpgateway/models"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 )
 
 // mergeProject writes the declared fields over the row and returns the
 // declarative names of those that changed.
-func mergeProject(row *models.Project, d *ProjectDeclaration) []string {
+func mergeProject(row *models.Project, d *declaration.Project) []string {
 	var changed []string
 	set(&changed, "name", &row.Name, d.Name)
 	set(&changed, "description", &row.Description, d.Description)
@@ -52,10 +53,10 @@ type merge struct {
 
 // mergeServer writes the declared fields over the row. It returns the parts of
 // a merge.
-func (s *Store) mergeServer(row *models.Server, alias string, d *ServerDeclaration) (changed, missing []string, problems map[string]string) {
+func (s *Store) mergeServer(row *models.Server, alias string, d *declaration.Server) (changed, missing []string, problems map[string]string) {
 	m := &merge{problems: map[string]string{}}
 	set(&m.changed, "alias", &row.Alias, &alias)
-	row.AliasFold = foldAlias(alias)
+	row.AliasFold = declaration.FoldAlias(alias)
 	if d.URL != nil && *d.URL != row.URL {
 		if err := s.checkURL(*d.URL); err != nil {
 			m.problems["url"] = fault.From(err).Message
@@ -137,7 +138,7 @@ func (s *Store) mergeHeaders(m *merge, row *models.Server, declared map[string]s
 			s.mergeHeader(m, field, headers, name, value, HeaderRow(row.ID, name))
 		}
 	}
-	if len(headers) > MaxHeaders {
+	if len(headers) > declaration.MaxHeaders {
 		m.problems["headers"] = "too many headers"
 	}
 	row.Headers = headers

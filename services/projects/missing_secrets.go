@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"mcpgateway/models"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 )
 
@@ -33,7 +34,7 @@ func (m MissingSecret) Warning() fault.Warning {
 // noteMissing adds the missing secrets of a server to the plan.
 func (w *writer) noteMissing(project *models.Project, row *models.Server, fields []string) {
 	for _, field := range fields {
-		m := MissingSecret{Project: project.Slug, Server: row.Alias, Field: field, path: join(w.path(project.Slug, row.Alias), field)}
+		m := MissingSecret{Project: project.Slug, Server: row.Alias, Field: field, path: declaration.Join(w.path(project.Slug, row.Alias), field)}
 		w.plan.Missing = append(w.plan.Missing, m)
 		w.plan.Warnings = append(w.plan.Warnings, m.String())
 		w.warnings = append(w.warnings, m.Warning())

@@ -3,11 +3,11 @@ package projects
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 
 	"mcpgateway/models"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 )
 
@@ -32,9 +32,9 @@ func pathInBody(_, alias string) string {
 // records project.created and server.created. It returns VALIDATION_FAILED
 // with the path of every field that cannot be used, and CONFLICT with the field
 // projectSlug when the slug is taken.
-func (s *Store) CreateProject(ctx context.Context, slug string, d *ProjectDeclaration) (SavedProject, error) {
-	d, problems := checkedProject(d)
-	if why := checkSlug(slug); why != "" {
+func (s *Store) CreateProject(ctx context.Context, slug string, d *declaration.Project) (SavedProject, error) {
+	d, problems := d.Check()
+	if why := declaration.CheckSlug(slug); why != "" {
 		problems["projectSlug"] = why
 	}
 	if len(problems) > 0 {
@@ -57,8 +57,8 @@ func (s *Store) CreateProject(ctx context.Context, slug string, d *ProjectDeclar
 // project.credentials_shared when stored credentials become open to anybody.
 // It returns NOT_FOUND for an unknown slug and VALIDATION_FAILED with the path
 // of every field that cannot be used.
-func (s *Store) UpdateProject(ctx context.Context, slug string, d *ProjectDeclaration) (SavedProject, error) {
-	d, problems := checkedProject(d)
+func (s *Store) UpdateProject(ctx context.Context, slug string, d *declaration.Project) (SavedProject, error) {
+	d, problems := d.Check()
 	if len(problems) > 0 {
 		return SavedProject{}, fault.Validation(problems)
 	}
@@ -130,21 +130,4 @@ func taken(field, format string, args ...any) error {
 	f := fault.Conflict(format, args...)
 	f.Fields = map[string]string{field: fmt.Sprintf(format, args...)}
 	return f
-}
-
-// checkedProject returns a declaration as the parser of declarative files
-// returns it, with what that finds wrong, so that one that was put together
-// in another way obeys the same rules.
-func checkedProject(d *ProjectDeclaration) (*ProjectDeclaration, map[string]string) {
-	r := &reader{problems: map[string]string{}}
-	checked := r.project("", d.raw())
-	for _, alias := range slices.Sorted(maps.Keys(d.Servers)) {
-		switch one := checked.Servers[alias]; {
-		case d.Servers[alias] == nil:
-			r.problem("mcpServers."+alias, "use an object")
-		case one != nil:
-			one.MissingHeaders = d.Servers[alias].MissingHeaders
-		}
-	}
-	return checked, r.problems
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mcpgateway/models"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/secrets"
 )
@@ -53,7 +54,7 @@ func TestSecretsShowNowhere(t *testing.T) {
 	if err == nil {
 		t.Fatal("a reference within a text was accepted")
 	}
-	_, parseErr := projects.ParseDeclaration([]byte(inServer(`"authBearer":["` + canary + `"],"headers":{"X-Key":{"a":"` + canary + `"}}`)))
+	_, parseErr := declaration.Parse([]byte(inServer(`"authBearer":["` + canary + `"],"headers":{"X-Key":{"a":"` + canary + `"}}`)))
 	if parseErr == nil {
 		t.Fatal("a list was accepted as a secret")
 	}

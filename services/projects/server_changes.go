@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mcpgateway/models"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/toolset"
@@ -33,9 +34,9 @@ func pathInServer(string, string) string { return "" }
 // AddServer adds a server to the project with the slug and records
 // server.created. It returns NOT_FOUND for an unknown slug, VALIDATION_FAILED
 // with every field that cannot be used, and CONFLICT when the project has
-// MaxServers servers or, with the field alias, one of that alias.
-func (s *Store) AddServer(ctx context.Context, slug, alias string, d *ServerDeclaration) (SavedServer, error) {
-	return s.saveServer(ctx, d, func(w *writer, d *ServerDeclaration) (saved models.Server, project string, err error) {
+// declaration.MaxServers servers or, with the field alias, one of that alias.
+func (s *Store) AddServer(ctx context.Context, slug, alias string, d *declaration.Server) (SavedServer, error) {
+	return s.saveServer(ctx, d, func(w *writer, d *declaration.Server) (saved models.Server, project string, err error) {
 		p, err := w.lockProject(slug)
 		if err != nil {
 			return saved, "", err
@@ -44,8 +45,8 @@ func (s *Store) AddServer(ctx context.Context, slug, alias string, d *ServerDecl
 		if err != nil {
 			return saved, "", err
 		}
-		if len(before) >= MaxServers {
-			return saved, "", fault.Conflict("the project holds %d servers, which is the most: delete one first, or use another project", MaxServers)
+		if len(before) >= declaration.MaxServers {
+			return saved, "", fault.Conflict("the project holds %d servers, which is the most: delete one first, or use another project", declaration.MaxServers)
 		}
 		saved, err = w.server(&p, alias, d, models.Server{}, false)
 		w.noteShared(&p, p.AuthMode == models.AuthNone, before, append(slices.Clone(before), saved))
@@ -59,7 +60,7 @@ func (s *Store) AddServer(ctx context.Context, slug, alias string, d *ServerDecl
 // records server.updated with the names of what changed. It returns NOT_FOUND
 // for an unknown id, VALIDATION_FAILED with every field that cannot be used,
 // and CONFLICT with the field alias when another server of the project has it.
-func (s *Store) UpdateServer(ctx context.Context, id string, alias *string, d *ServerDeclaration) (saved SavedServer, err error) {
+func (s *Store) UpdateServer(ctx context.Context, id string, alias *string, d *declaration.Server) (saved SavedServer, err error) {
 	if d.Enabled == nil || *d.Enabled {
 		return s.updateServer(ctx, id, alias, d)
 	}
@@ -70,8 +71,8 @@ func (s *Store) UpdateServer(ctx context.Context, id string, alias *string, d *S
 	return saved, err
 }
 
-func (s *Store) updateServer(ctx context.Context, id string, alias *string, d *ServerDeclaration) (SavedServer, error) {
-	return s.saveServer(ctx, d, func(w *writer, d *ServerDeclaration) (saved models.Server, project string, err error) {
+func (s *Store) updateServer(ctx context.Context, id string, alias *string, d *declaration.Server) (SavedServer, error) {
+	return s.saveServer(ctx, d, func(w *writer, d *declaration.Server) (saved models.Server, project string, err error) {
 		p, row, err := w.lockServer(id)
 		if err != nil {
 			return saved, "", err
@@ -92,13 +93,12 @@ func (s *Store) updateServer(ctx context.Context, id string, alias *string, d *S
 	})
 }
 
-func (s *Store) saveServer(ctx context.Context, d *ServerDeclaration, save func(*writer, *ServerDeclaration) (models.Server, string, error)) (SavedServer, error) {
-	r := &reader{problems: map[string]string{}}
-	d = r.parsed(d)
+func (s *Store) saveServer(ctx context.Context, d *declaration.Server, save func(*writer, *declaration.Server) (models.Server, string, error)) (SavedServer, error) {
+	d, problems := d.Check()
 	var row models.Server
 	var project string
 	w, err := s.write(ctx, pathInServer, false, func(w *writer) (err error) {
-		w.problems = r.problems // with those that the database decides
+		w.problems = problems // with those that the database decides
 		row, project, err = save(w, d)
 		return err
 	})
@@ -112,7 +112,7 @@ func (s *Store) saveServer(ctx context.Context, d *ServerDeclaration, save func(
 // empty for a new one, and returns the servers that the project has. It
 // returns CONFLICT when another of them has the alias.
 func (w *writer) claim(project *models.Project, alias, id string) ([]models.Server, error) {
-	if why := checkAlias(alias); why != "" {
+	if why := declaration.CheckAlias(alias); why != "" {
 		w.problem(project.Slug, alias, "alias", why)
 	}
 	rows, err := serversOf(w.tx, project.ID)
@@ -120,7 +120,7 @@ func (w *writer) claim(project *models.Project, alias, id string) ([]models.Serv
 		return nil, err
 	}
 	for _, row := range rows {
-		if row.ID != id && row.AliasFold == foldAlias(alias) {
+		if row.ID != id && row.AliasFold == declaration.FoldAlias(alias) {
 			return nil, taken("alias", "the project has a server %q already, and aliases are unique ignoring case", row.Alias)
 		}
 	}
@@ -173,7 +173,7 @@ func (w *writer) renameTools(project *models.Project, from, to string) error {
 // changes which credentials are sent to the server, or sends those that are
 // stored to another address. The zero row stands for a new server. Edits that
 // do so are worth asking again who makes them.
-func TouchesCredentials(row models.Server, d *ServerDeclaration) bool {
+func TouchesCredentials(row models.Server, d *declaration.Server) bool {
 	secret := func(stored string, declared *string) bool {
 		return declared != nil && (*declared != "" || stored != "")
 	}

@@ -1,3 +1,5 @@
+// Package projects stores projects and their upstream servers. It applies
+// declarations to them and exports them.
 package projects
 
 import (

@@ -8,6 +8,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/toolset"
@@ -89,7 +90,7 @@ func (c *toolChanges) enable(tx *gorm.DB, project *models.Project, enabled bool)
 		off = sorted(append(off, c.name))
 		action = "tool.disabled"
 	}
-	if len(off) > MaxDisabledTools {
+	if len(off) > declaration.MaxDisabledTools {
 		return fault.Validation(map[string]string{"disabledTools": "the project has too many disabled tools: filter them by denyTools of their server"})
 	}
 	c.note(action)

@@ -99,7 +99,7 @@ func newPerson(ctx context.Context, job Job, client *http.Client, log io.Writer)
 	if err != nil {
 		return nil, nil, err
 	}
-	advisory, err := locks.Open(ctx, db, dsn)
+	held, err := locks.Open(ctx, db, dsn)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -113,7 +113,7 @@ func newPerson(ctx context.Context, job Job, client *http.Client, log io.Writer)
 	}
 	now := func() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 	p.connections = oauthclient.New(oauthclient.Settings{
-		DB: db, Locks: oauthclient.NewLocks(db, advisory, time.Now), HTTP: client, Keys: keys, Audit: activity.NewAudit(db, now), Feed: feed, Document: document{}, PublicURL: public,
+		DB: db, Locks: held, HTTP: client, Keys: keys, Audit: activity.NewAudit(db, now), Feed: feed, Document: document{}, PublicURL: public,
 		ClientSecret: func(models.Server) (secrets.Value, error) { return secret, nil }, Now: now, Log: quiet,
 	})
 	feed.Subscribe(p.connections.Changed)

@@ -1,4 +1,4 @@
-package projects_test
+package declaration_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcpgateway/models"
-	"mcpgateway/services/projects"
+	"mcpgateway/services/declaration"
 )
 
 func TestBareFileIsTheDefaultProject(t *testing.T) {
@@ -18,7 +18,7 @@ func TestBareFileIsTheDefaultProject(t *testing.T) {
 	if diff := cmp.Diff([]string{"not taken: inputs", "a: not taken: autoApprove"}, d.Notes); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
-	_, err := projects.ParseDeclaration([]byte(`{"mcpServers":{"a":{"url":"https://a.example"}},"denyTools":[]}`))
+	_, err := declaration.Parse([]byte(`{"mcpServers":{"a":{"url":"https://a.example"}},"denyTools":[]}`))
 	wantProblem(t, err, "unknown", "denyTools")
 }
 
@@ -64,7 +64,7 @@ func TestLocalServersAreRefused(t *testing.T) {
 		{inProject(`"mcpServers":{"fs":{"command":"npx"}}`), "projects.p.mcpServers.fs.command"},
 	} {
 		t.Run(tc.file, func(t *testing.T) {
-			_, err := projects.ParseDeclaration([]byte(tc.file))
+			_, err := declaration.Parse([]byte(tc.file))
 			wantProblem(t, err, says, tc.path)
 		})
 	}
@@ -79,7 +79,7 @@ func TestBareFileMistakes(t *testing.T) {
 		{`"url":"https://a.example","autoAprove":[]`, "mcpServers.a.autoAprove", "did you mean autoApprove?"},
 	} {
 		t.Run(tc.entry, func(t *testing.T) {
-			_, err := projects.ParseDeclaration([]byte(`{"mcpServers":{"a":{` + tc.entry + `}}}`))
+			_, err := declaration.Parse([]byte(`{"mcpServers":{"a":{` + tc.entry + `}}}`))
 			wantProblem(t, err, tc.says, tc.path)
 		})
 	}

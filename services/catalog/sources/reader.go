@@ -1,4 +1,4 @@
-package catalog
+package sources
 
 import (
 	"context"
@@ -17,50 +17,56 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// officialPath is where a registry serves its list (official registry API).
-const officialPath = "/v0.1/servers"
+// OfficialPath is where a registry serves its list (official registry API).
+const OfficialPath = "/v0.1/servers"
 
-// fetched is what was read from a source and up to when it is complete.
-type fetched struct {
-	batch     *batch
-	highWater time.Time // zero when the source told no times
+// Content is the content of a source and the time up to which it is complete.
+type Content struct {
+	*Batch
+	HighWater time.Time // zero for a source without times
 }
 
-// fetchOfficial reads what changed at a registry since a time, or everything
+// Reader reads sources over HTTP.
+type Reader struct{ client *http.Client }
+
+// NewReader returns a reader with a client of services/egress.
+func NewReader(client *http.Client) *Reader { return &Reader{client} }
+
+// Official reads what changed at a registry since a time, or everything
 // for nil. It returns UPSTREAM_ faults for a registry that fails, repeats its
 // cursors, never ends or sends anything but the official format.
-func (s *Store) fetchOfficial(ctx context.Context, base string, since *time.Time) (fetched, error) {
+func (r *Reader) Official(ctx context.Context, base string, since *time.Time) (Content, error) {
 	b := &officialBatch{published: map[string]time.Time{}}
 	seen := map[string]bool{}
 	cursor, left := "", int64(maxAllBytes)
 	for range maxPages {
-		page, err := s.getPage(ctx, officialURL(base, cursor, since))
+		page, err := r.getPage(ctx, officialURL(base, cursor, since))
 		if err != nil {
-			return fetched{}, err
+			return Content{}, err
 		}
 		officialPageMembers.unknown("", page.raw, func(path string) { b.ignored.add("the member "+path+" is unknown", "the registry's list") })
 		if err := page.check(); err != nil {
-			return fetched{}, invalidAnswer("%v", err)
+			return Content{}, invalidAnswer("%v", err)
 		}
 		for _, row := range page.Servers {
 			b.read(row)
 		}
 		left -= int64(len(page.raw))
-		if b.fetched > MaxRows || left < 0 {
-			return fetched{}, invalidAnswer("it lists more than %d servers or %d MiB", MaxRows, maxAllBytes>>20)
+		if b.Fetched > MaxRows || left < 0 {
+			return Content{}, invalidAnswer("it lists more than %d servers or %d MiB", MaxRows, maxAllBytes>>20)
 		}
 		cursor = page.Metadata.NextCursor
 		switch {
 		case cursor == "":
 			ignored := b.ignored.warnings()
-			b.warnings = append(b.warnings, ignored[:min(len(ignored), maxWarnings-len(b.warnings))]...)
-			return fetched{&b.batch, b.highWater}, nil
+			b.Warnings = append(b.Warnings, ignored[:min(len(ignored), maxWarnings-len(b.Warnings))]...)
+			return Content{&b.Batch, b.highWater}, nil
 		case seen[cursor]:
-			return fetched{}, invalidAnswer("it repeats the cursor of an earlier page, so its list has no end")
+			return Content{}, invalidAnswer("it repeats the cursor of an earlier page, so its list has no end")
 		}
 		seen[cursor] = true
 	}
-	return fetched{}, invalidAnswer("its list has more than %d pages", maxPages)
+	return Content{}, invalidAnswer("its list has more than %d pages", maxPages)
 }
 
 func officialURL(base, cursor string, since *time.Time) string {
@@ -71,25 +77,36 @@ func officialURL(base, cursor string, since *time.Time) string {
 	if since != nil {
 		values.Set("updated_since", since.UTC().Add(-syncOverlap).Format(time.RFC3339))
 	}
-	return strings.TrimSuffix(base, "/") + officialPath + "?" + values.Encode()
+	return strings.TrimSuffix(base, "/") + OfficialPath + "?" + values.Encode()
 }
 
 // getPage reads a page of a registry's list. Member names are matched exactly;
 // a repeated name is refused by the reader of the row that has it.
-func (s *Store) getPage(ctx context.Context, address string) (*officialPage, error) {
-	raw, err := s.get(ctx, address, maxPageBytes)
+func (r *Reader) getPage(ctx context.Context, address string) (*officialPage, error) {
+	raw, err := r.get(ctx, address, maxPageBytes)
 	if err != nil {
 		return nil, err
 	}
 	page := &officialPage{raw: raw}
 	if err := json.Unmarshal(raw, page, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil {
-		return nil, invalidAnswer("its answer is not the expected JSON: %s", clean(typeError(err).Error(), maxTitle))
+		return nil, invalidAnswer("its answer is not the expected JSON: %s", Clean(typeError(err).Error(), MaxTitle))
 	}
 	return page, nil
 }
 
+// File reads a document of the catalog's own format. It returns UPSTREAM_ faults
+// and those of ParseFile.
+func (r *Reader) File(ctx context.Context, address string) (Content, error) {
+	raw, err := r.get(ctx, address, MaxFileBytes)
+	if err != nil {
+		return Content{}, err
+	}
+	b, err := ParseFile(raw)
+	return Content{Batch: b}, err
+}
+
 // get returns the body of an answer with the status 200.
-func (s *Store) get(ctx context.Context, address string, most int64) ([]byte, error) {
+func (r *Reader) get(ctx context.Context, address string, most int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -97,7 +114,7 @@ func (s *Store) get(ctx context.Context, address string, most int64) ([]byte, er
 		return nil, fault.Invalid("the address of the source cannot be used").Because(err)
 	}
 	request.Header.Set("Accept", "application/json")
-	response, err := s.client.Do(request)
+	response, err := r.client.Do(request)
 	if err != nil {
 		return nil, unreachable(err)
 	}

@@ -1,4 +1,4 @@
-package projects_test
+package declaration_test
 
 import (
 	"encoding/json"
@@ -8,13 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/projects"
 )
 
 // shown returns a pasted server as one line: alias, what is declared, what is
 // wrong, what was noted.
-func shown(t *testing.T, s projects.PastedServer) string {
+func shown(t *testing.T, s declaration.PastedServer) string {
 	t.Helper()
 	d := map[string]any{}
 	for name, value := range map[string]*string{"url": s.Declaration.URL, "bearer": s.Declaration.AuthBearer, "type": (*string)(s.Declaration.AuthType), "transport": (*string)(s.Declaration.Transport)} {
@@ -76,7 +76,7 @@ func TestWhatPeoplePaste(t *testing.T) {
 		"nothing usable inside": {`{"a":7}`, []string{`a {} [ url: use an object, or a URL]`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pasted, err := projects.ParsePasted(tc.pasted)
+			pasted, err := declaration.ParsePasted(tc.pasted)
 			if err != nil {
 				t.Fatal(err, fieldsOf(err))
 			}
@@ -99,15 +99,15 @@ func TestWhatCannotBePasted(t *testing.T) {
 		}
 		return `{"mcpServers":{` + strings.Join(list, ",") + `}}`
 	}
-	for _, text := range []string{"", "hello", "[]", "{", "{}", `{"mcpServers":{}}`, "ftp://x.example", "https://", "https://a.example https://b.example", `{"a":{},"a":{}}`, entries(projects.MaxServers + 1), strings.Repeat(`{"a":`, 65) + "1" + strings.Repeat("}", 65)} {
-		_, err := projects.ParsePasted(text)
+	for _, text := range []string{"", "hello", "[]", "{", "{}", `{"mcpServers":{}}`, "ftp://x.example", "https://", "https://a.example https://b.example", `{"a":{},"a":{}}`, entries(declaration.MaxServers + 1), strings.Repeat(`{"a":`, 65) + "1" + strings.Repeat("}", 65)} {
+		_, err := declaration.ParsePasted(text)
 		wantProblem(t, err, "paste a URL", "pasted")
 	}
-	if pasted, err := projects.ParsePasted(entries(projects.MaxServers)); err != nil || len(pasted.Servers) != projects.MaxServers {
+	if pasted, err := declaration.ParsePasted(entries(declaration.MaxServers)); err != nil || len(pasted.Servers) != declaration.MaxServers {
 		t.Errorf("%v, %v", pasted, err)
 	}
-	for n, code := range map[int]fault.Code{projects.MaxPasted - 1: fault.CodeValidationFailed, projects.MaxPasted: fault.CodeValidationFailed, projects.MaxPasted + 1: fault.CodePayloadTooLarge} {
-		_, err := projects.ParsePasted(strings.Repeat("x", n))
+	for n, code := range map[int]fault.Code{declaration.MaxPasted - 1: fault.CodeValidationFailed, declaration.MaxPasted: fault.CodeValidationFailed, declaration.MaxPasted + 1: fault.CodePayloadTooLarge} {
+		_, err := declaration.ParsePasted(strings.Repeat("x", n))
 		wantFault(t, err, code)
 	}
 }
@@ -127,7 +127,7 @@ func TestWhatCannotBePastedIsToldWhereAndWhy(t *testing.T) {
 		`{"gh": {"url":"https://gh.example"}`:          "cut off: a closing } is missing",
 		`{,}`:                                          "no server is in it",
 	} {
-		_, err := projects.ParsePasted(text)
+		_, err := declaration.ParsePasted(text)
 		f := fault.From(err)
 		if !strings.Contains(f.Fields["pasted"], says) {
 			t.Errorf("%q gave %v", text, f.Fields)

@@ -1,7 +1,8 @@
-package catalog
+package sources
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -21,10 +22,10 @@ const formatVersion = 1
 // maxFaultFields is how many unusable rows of a file are named.
 const maxFaultFields = 20
 
-// readFile reads a document of the catalog's own format: registry rows,
+// ParseFile reads a document of the catalog's own format: registry rows,
 // templates, or both. Whoever wrote it can mend it, so one unusable row
 // refuses the whole; the VALIDATION_FAILED fault names the first ones.
-func readFile(raw []byte) (*batch, error) {
+func ParseFile(raw []byte) (*Batch, error) {
 	if len(raw) > MaxFileBytes {
 		return nil, fault.New(fault.KindTooLarge, fault.CodePayloadTooLarge, "the file is larger than %d MiB", MaxFileBytes>>20)
 	}
@@ -34,7 +35,7 @@ func readFile(raw []byte) (*batch, error) {
 	}
 	// Some editors put a byte-order mark before the text (RFC 8259, section 8.1).
 	if err := json.Unmarshal(bytes.TrimPrefix(raw, []byte("\ufeff")), &file, json.RejectUnknownMembers(true)); err != nil {
-		return nil, fault.Validation(map[string]string{"(file)": `it is not a catalog file such as {"version":1,"items":[…]}: ` + clean(typeError(err).Error(), maxTitle)})
+		return nil, fault.Validation(map[string]string{"(file)": `it is not a catalog file such as {"version":1,"items":[…]}: ` + Clean(typeError(err).Error(), MaxTitle)})
 	}
 	if file.Version != formatVersion {
 		return nil, fault.Validation(map[string]string{"version": fmt.Sprintf("must be %d", formatVersion)})
@@ -43,14 +44,14 @@ func readFile(raw []byte) (*batch, error) {
 		return nil, fault.Validation(map[string]string{"items": "is missing: it is the list of rows"})
 	}
 	if len(file.Items) > MaxRows {
-		return nil, tooMany()
+		return nil, TooMany()
 	}
-	b := &batch{fetched: len(file.Items)}
+	b := &Batch{Fetched: len(file.Items)}
 	wrong := map[string]string{}
 	for i, raw := range file.Items {
 		file.Items[i] = nil // a large file is not kept beside what was read of it
 		if err := b.readItem(raw); err != nil {
-			wrong["items["+strconv.Itoa(i)+"]"] = clean(err.Error(), maxDescription)
+			wrong["items["+strconv.Itoa(i)+"]"] = Clean(err.Error(), MaxDescription)
 			if len(wrong) == maxFaultFields {
 				break
 			}
@@ -63,7 +64,7 @@ func readFile(raw []byte) (*batch, error) {
 }
 
 // readItem reads a row, which is a template when it has a slug.
-func (b *batch) readItem(raw []byte) error {
+func (b *Batch) readItem(raw []byte) error {
 	var names struct {
 		Slug          jsontext.Value `json:"slug"`
 		PublisherName jsontext.Value `json:"publisherName"`
@@ -90,17 +91,17 @@ func (b *batch) readItem(raw []byte) error {
 		return err
 	}
 	if row.Status == models.CatalogDeleted {
-		b.entries.withdraw(fullName(&row))
+		b.Entries.withdraw(FullName(&row))
 		return nil
 	}
-	if b.entries.speaksOf(fullName(&row)) {
-		return fmt.Errorf("%s is in the file twice", fullName(&row))
+	if b.Entries.Has(FullName(&row)) {
+		return fmt.Errorf("%s is in the file twice", FullName(&row))
 	}
-	b.entries.put(fullName(&row), &row)
+	b.Entries.put(FullName(&row), &row)
 	return nil
 }
 
-func (b *batch) readTemplate(raw []byte) error {
+func (b *Batch) readTemplate(raw []byte) error {
 	var i templateItem
 	if err := json.Unmarshal(raw, &i, json.RejectUnknownMembers(true)); err != nil {
 		return typeError(err)
@@ -110,13 +111,13 @@ func (b *batch) readTemplate(raw []byte) error {
 		return err
 	}
 	if row.Status == models.CatalogDeleted {
-		b.templates.withdraw(row.Slug)
+		b.Templates.withdraw(row.Slug)
 		return nil
 	}
-	if b.templates.speaksOf(row.Slug) {
+	if b.Templates.Has(row.Slug) {
 		return fmt.Errorf("%s is in the file twice", row.Slug)
 	}
-	b.templates.put(row.Slug, &row)
+	b.Templates.put(row.Slug, &row)
 	return nil
 }
 
@@ -164,7 +165,7 @@ func memberOf(at jsontext.Pointer) string {
 			names = append(names, token)
 		}
 	}
-	return or(strings.Join(names, "."), "this")
+	return cmp.Or(strings.Join(names, "."), "this")
 }
 
 func kindName(k jsontext.Kind) string {

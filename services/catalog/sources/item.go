@@ -1,6 +1,7 @@
-package catalog
+package sources
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -60,21 +61,21 @@ const defaultVersion = "1.0.0"
 // object behind it, or empty.
 func (i *item) entry(document string) (models.CatalogEntry, error) {
 	row := models.CatalogEntry{
-		ID: i.ID, Version: clean(i.Version, maxVersion),
-		PublisherName: i.PublisherName, PublisherTitle: clean(i.PublisherTitle, maxTitle),
-		ServerName: i.ServerName, ServerTitle: clean(i.ServerTitle, maxTitle), ServerType: i.ServerType,
-		Tags: tags(i.Tags), Verified: i.Verified, VerifiedEvidence: clean(i.VerifiedEvidence, maxEvidence), Featured: i.Featured,
-		IconURL: cleanIcon(i.IconURL), RepoURL: cleanLink(i.RepoURL), DocsURL: cleanLink(i.DocsURL), WebsiteURL: cleanLink(i.WebsiteURL),
-		Description: clean(i.Description, maxDescription),
-		AuthType:    i.AuthType, AuthHeader: clean(i.AuthHeader, maxShort), DynamicRegistration: i.OAuthDynamicRegistration,
-		PackageType: i.PackageType, PackageIdentifier: clean(i.PackageIdentifier, maxShort),
+		ID: i.ID, Version: Clean(i.Version, maxVersion),
+		PublisherName: i.PublisherName, PublisherTitle: Clean(i.PublisherTitle, MaxTitle),
+		ServerName: i.ServerName, ServerTitle: Clean(i.ServerTitle, MaxTitle), ServerType: i.ServerType,
+		Tags: Tags(i.Tags), Verified: i.Verified, VerifiedEvidence: Clean(i.VerifiedEvidence, MaxEvidence), Featured: i.Featured,
+		IconURL: CleanIcon(i.IconURL), RepoURL: CleanLink(i.RepoURL), DocsURL: CleanLink(i.DocsURL), WebsiteURL: CleanLink(i.WebsiteURL),
+		Description: Clean(i.Description, MaxDescription),
+		AuthType:    i.AuthType, AuthHeader: Clean(i.AuthHeader, maxShort), DynamicRegistration: i.OAuthDynamicRegistration,
+		PackageType: i.PackageType, PackageIdentifier: Clean(i.PackageIdentifier, maxShort),
 		SecretEnv: cleanList(i.SecretEnv, maxSecrets, maxSecret), ToolNames: cleanList(i.ToolNames, maxTools, maxTool),
 		Status: models.CatalogStatus(i.Status), Document: document,
 	}
-	row.Version = or(row.Version, defaultVersion)
-	row.PublisherTitle, row.ServerTitle = or(row.PublisherTitle, row.PublisherName), or(row.ServerTitle, row.ServerName)
-	row.Status = models.CatalogStatus(or(string(row.Status), string(models.CatalogActive)))
-	row.AuthType = or(row.AuthType, "unknown")
+	row.Version = cmp.Or(row.Version, defaultVersion)
+	row.PublisherTitle, row.ServerTitle = cmp.Or(row.PublisherTitle, row.PublisherName), cmp.Or(row.ServerTitle, row.ServerName)
+	row.Status = models.CatalogStatus(cmp.Or(string(row.Status), string(models.CatalogActive)))
+	row.AuthType = cmp.Or(row.AuthType, "unknown")
 	if !row.Verified {
 		row.VerifiedEvidence = ""
 	}
@@ -85,7 +86,7 @@ func (i *item) entry(document string) (models.CatalogEntry, error) {
 		return row, err
 	}
 	if !validID(row.ID) {
-		row.ID = idOf(entryIDs, fullName(&row))
+		row.ID = NewID(entryIDs, FullName(&row))
 	}
 	hash, err := hashOf(i.hashed(&row), document)
 	row.ContentHash = hash
@@ -99,8 +100,8 @@ func (i *item) unusableAddresses() []string {
 		member, address string
 		clean           func(string) string
 	}{
-		{"iconUrl", i.IconURL, cleanIcon}, {"repoUrl", i.RepoURL, cleanLink}, {"docsUrl", i.DocsURL, cleanLink},
-		{"websiteUrl", i.WebsiteURL, cleanLink}, {"altRemoteUrl", i.AltRemoteURL, cleanEndpoint},
+		{"iconUrl", i.IconURL, CleanIcon}, {"repoUrl", i.RepoURL, CleanLink}, {"docsUrl", i.DocsURL, CleanLink},
+		{"websiteUrl", i.WebsiteURL, CleanLink}, {"altRemoteUrl", i.AltRemoteURL, cleanEndpoint},
 	} {
 		if strings.TrimSpace(a.address) != "" && a.clean(a.address) == "" {
 			members = append(members, a.member)
@@ -131,8 +132,8 @@ func hashOf(parts ...any) (string, error) {
 
 func checkEntry(row *models.CatalogEntry) error {
 	switch {
-	case !validName(row.PublisherName, false), !validName(row.ServerName, true), len(fullName(row)) > maxName:
-		return fmt.Errorf("its name must be publisher/server of letters, digits, dots and dashes, at most %d characters", maxName)
+	case !ValidName(row.PublisherName, false), !ValidName(row.ServerName, true), len(FullName(row)) > MaxName:
+		return fmt.Errorf("its name must be publisher/server of letters, digits, dots and dashes, at most %d characters", MaxName)
 	case row.ServerType != "http" && row.ServerType != "sse" && row.ServerType != "stdio":
 		return fmt.Errorf("serverType must be http, sse or stdio")
 	case row.ServerType != "stdio" && row.RemoteURL == "":
@@ -172,13 +173,13 @@ type templateItem struct {
 // bounds, or an error that says why it cannot be one.
 func (i *templateItem) template() (models.CatalogTemplate, error) {
 	row := models.CatalogTemplate{
-		ID: i.ID, Slug: i.Slug, Title: clean(i.Title, maxTitle), Description: clean(i.Description, maxDescription),
-		Role: clean(i.Role, maxShort), Category: clean(i.Category, maxTag), Difficulty: i.Difficulty, EstimatedSetupMinutes: i.EstimatedSetupMinutes,
-		Tags: tags(i.Tags), RelatedServerNames: cleanList(i.RelatedServerNames, maxRelated, maxName), Steps: cleanList(i.Steps, maxSteps, maxStep),
-		Status: models.CatalogStatus(or(i.Status, string(models.CatalogActive))), CreatedAt: i.CreatedAt.UTC().Truncate(time.Millisecond),
+		ID: i.ID, Slug: i.Slug, Title: Clean(i.Title, MaxTitle), Description: Clean(i.Description, MaxDescription),
+		Role: Clean(i.Role, maxShort), Category: Clean(i.Category, maxTag), Difficulty: i.Difficulty, EstimatedSetupMinutes: i.EstimatedSetupMinutes,
+		Tags: Tags(i.Tags), RelatedServerNames: cleanList(i.RelatedServerNames, maxRelated, MaxName), Steps: cleanList(i.Steps, maxSteps, maxStep),
+		Status: models.CatalogStatus(cmp.Or(i.Status, string(models.CatalogActive))), CreatedAt: i.CreatedAt.UTC().Truncate(time.Millisecond),
 	}
 	switch {
-	case !validName(row.Slug, false), len(row.Slug) > maxShort, row.Slug != strings.ToLower(row.Slug):
+	case !ValidName(row.Slug, false), len(row.Slug) > maxShort, row.Slug != strings.ToLower(row.Slug):
 		return row, fmt.Errorf("slug must be lower-case letters, digits and dashes")
 	case row.Title == "":
 		return row, fmt.Errorf("title must not be empty")
@@ -192,7 +193,7 @@ func (i *templateItem) template() (models.CatalogTemplate, error) {
 		return row, fmt.Errorf("status must be active, deprecated or deleted")
 	}
 	if !validID(row.ID) {
-		row.ID = idOf(templateIDs, row.Slug)
+		row.ID = NewID(templateIDs, row.Slug)
 	}
 	hash, err := hashOf(row.Slug, row.Title, row.Description, row.Role, row.Category, row.Difficulty, row.EstimatedSetupMinutes,
 		row.Tags, row.RelatedServerNames, row.Steps, row.Status, row.CreatedAt)
@@ -200,11 +201,11 @@ func (i *templateItem) template() (models.CatalogTemplate, error) {
 	return row, err
 }
 
-// fullName returns the name of an entry in the official registry's form.
-func fullName(row *models.CatalogEntry) string { return row.PublisherName + "/" + row.ServerName }
+// FullName returns the name of an entry in the official registry's form.
+func FullName(row *models.CatalogEntry) string { return row.PublisherName + "/" + row.ServerName }
 
-// tags returns tags in lower case.
-func tags(list []string) []string {
+// Tags returns tags in lower case.
+func Tags(list []string) []string {
 	lower := make([]string, len(list))
 	for i, tag := range list {
 		lower[i] = strings.ToLower(tag)
@@ -212,16 +213,10 @@ func tags(list []string) []string {
 	return cleanList(lower, maxTags, maxTag)
 }
 
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
 // validID reports whether an id can stand in an address as it is.
-func validID(id string) bool { return len(id) >= 8 && len(id) <= 64 && validName(id, true) }
+func validID(id string) bool { return len(id) >= 8 && len(id) <= 64 && ValidName(id, true) }
 
-func idOf(kind, name string) string {
+// NewID returns the id that belongs to a name of the kind.
+func NewID(kind, name string) string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(kind+name)).String()
 }

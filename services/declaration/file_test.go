@@ -1,4 +1,4 @@
-package projects_test
+package declaration_test
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mcpgateway/models"
+	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/projects"
 )
 
 func inProject(field string) string { return `{"projects":{"p":{` + field + `}}}` }
@@ -95,7 +95,7 @@ func TestDeclarationFieldsAreBounded(t *testing.T) {
 					}
 					field = quote(outer) + ":{" + quote(inner) + ":" + value + "}"
 				}
-				_, err := projects.ParseDeclaration([]byte(tc.file(field)))
+				_, err := declaration.Parse([]byte(tc.file(field)))
 				if n >= tc.low && n <= tc.top {
 					if err != nil {
 						t.Errorf("refused: %v", fieldsOf(err))
@@ -115,7 +115,7 @@ func TestDeclarationFieldsAreBounded(t *testing.T) {
 func TestURLIsBoundedByCharacters(t *testing.T) {
 	for n, ok := range map[int]bool{2047: true, 2048: true, 2049: false} {
 		url := "https://up.example/"
-		_, err := projects.ParseDeclaration([]byte(inProject(`"mcpServers":{"s":{"url":` + quote(url+strings.Repeat("x", n-len(url))) + `}}`)))
+		_, err := declaration.Parse([]byte(inProject(`"mcpServers":{"s":{"url":` + quote(url+strings.Repeat("x", n-len(url))) + `}}`)))
 		if ok != (err == nil) {
 			t.Errorf("%d characters: %v", n, err)
 		}
@@ -124,7 +124,7 @@ func TestURLIsBoundedByCharacters(t *testing.T) {
 
 func TestToolNameLimitZeroIsNoLimit(t *testing.T) {
 	for value, ok := range map[string]bool{"0": true, "1": false, "-1": false, "31": false, "32": true, "64.0": false, `"64"`: false, "null": false} {
-		_, err := projects.ParseDeclaration([]byte(inProject(`"toolNameLimit":` + value)))
+		_, err := declaration.Parse([]byte(inProject(`"toolNameLimit":` + value)))
 		if ok != (err == nil) {
 			t.Errorf("%s: %v", value, err)
 		}
@@ -173,7 +173,7 @@ func TestDeclarationValuesHaveTheirType(t *testing.T) {
 		{inServer(`"oauth":{"scopes":[""]}`), "projects.p.mcpServers.s.oauth.scopes[0]"},
 	} {
 		t.Run(tc.file, func(t *testing.T) {
-			_, err := projects.ParseDeclaration([]byte(tc.file))
+			_, err := declaration.Parse([]byte(tc.file))
 			wantProblem(t, err, "", tc.path)
 		})
 	}
@@ -193,21 +193,21 @@ func TestUnknownKeysNameTheirPath(t *testing.T) {
 		{inServer(`"serverUrl":"x"`), "projects.p.mcpServers.s.serverUrl", "unknown"},
 	} {
 		t.Run(tc.path, func(t *testing.T) {
-			_, err := projects.ParseDeclaration([]byte(tc.file))
+			_, err := declaration.Parse([]byte(tc.file))
 			wantProblem(t, err, tc.says, tc.path)
 		})
 	}
 }
 
 func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
-	_, err := projects.ParseDeclaration([]byte(`{"projects":{"Bad Slug":{"authMode":"x","mcpServers":{"a__b":{"timeout":1},"ok":{"url":7,"color":1}}},"p":{"name":1}},"more":0}`))
+	_, err := declaration.Parse([]byte(`{"projects":{"Bad Slug":{"authMode":"x","mcpServers":{"a__b":{"timeout":1},"ok":{"url":7,"color":1}}},"p":{"name":1}},"more":0}`))
 	wantProblem(t, err, "lower-case",
 		"projects.Bad Slug", "projects.Bad Slug.authMode", "projects.Bad Slug.mcpServers.a__b", "projects.Bad Slug.mcpServers.a__b.timeout",
 		"projects.Bad Slug.mcpServers.ok.color", "projects.Bad Slug.mcpServers.ok.url", "projects.p.name", "more")
 }
 
 func TestOneMistakeIsTheMessage(t *testing.T) {
-	_, err := projects.ParseDeclaration([]byte(inProject(`"name":1`)))
+	_, err := declaration.Parse([]byte(inProject(`"name":1`)))
 	if f := wantFault(t, err, fault.CodeValidationFailed); f.Message != "projects.p.name: use a string" {
 		t.Errorf("the message is %q", f.Message)
 	}
@@ -220,15 +220,15 @@ func TestFileMustBeOneJSONObject(t *testing.T) {
 		"comment": "{/* x */}", "65 levels": strings.Repeat(`{"projects":`, 64) + "{}" + strings.Repeat("}", 64),
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := projects.ParseDeclaration([]byte(file))
+			_, err := declaration.Parse([]byte(file))
 			wantProblem(t, err, "", "(file)")
 		})
 	}
-	_, err := projects.ParseDeclaration([]byte(`{}`))
+	_, err := declaration.Parse([]byte(`{}`))
 	wantProblem(t, err, "either projects or mcpServers", "projects")
-	_, err = projects.ParseDeclaration([]byte(`{"projects":{"p":{"mcpServers":{"s":{"url":"x","url":"y"}}}}}`))
+	_, err = declaration.Parse([]byte(`{"projects":{"p":{"mcpServers":{"s":{"url":"x","url":"y"}}}}}`))
 	wantFault(t, err, fault.CodeValidationFailed)
-	_, err = projects.ParseDeclaration([]byte(`{"mcpServers":{},"projects":{}}`))
+	_, err = declaration.Parse([]byte(`{"mcpServers":{},"projects":{}}`))
 	wantProblem(t, err, "either projects or mcpServers", "mcpServers")
 }
 
@@ -236,7 +236,7 @@ func TestFileIsNestedAtMost64Levels(t *testing.T) {
 	for depth, ok := range map[int]bool{63: true, 64: true, 65: false} {
 		// Too deep for any field, so that only the kind of refusal tells.
 		file := `{"projects":{"p":{"name":` + strings.Repeat("[", depth-3) + strings.Repeat("]", depth-3) + `}}}`
-		_, err := projects.ParseDeclaration([]byte(file))
+		_, err := declaration.Parse([]byte(file))
 		want := "projects.p.name"
 		if !ok {
 			want = "(file)"
@@ -247,11 +247,11 @@ func TestFileIsNestedAtMost64Levels(t *testing.T) {
 
 func TestFileSizeIsBounded(t *testing.T) {
 	for n, code := range map[int]fault.Code{
-		projects.MaxDeclarationSize - 1: fault.CodeValidationFailed, projects.MaxDeclarationSize: fault.CodeValidationFailed,
-		projects.MaxDeclarationSize + 1: fault.CodePayloadTooLarge,
+		declaration.MaxSize - 1: fault.CodeValidationFailed, declaration.MaxSize: fault.CodeValidationFailed,
+		declaration.MaxSize + 1: fault.CodePayloadTooLarge,
 	} {
 		head, tail := `{"projects":{"p":{"name":"`, `"}}}`
-		_, err := projects.ParseDeclaration([]byte(head + strings.Repeat("x", n-len(head)-len(tail)) + tail))
+		_, err := declaration.Parse([]byte(head + strings.Repeat("x", n-len(head)-len(tail)) + tail))
 		wantFault(t, err, code)
 	}
 }
@@ -263,7 +263,7 @@ func TestSlugTable(t *testing.T) {
 		"": false, "-": false, "-a": false, "a-": false, "A": false, "Demo": false, "a_b": false, "a.b": false, "a b": false,
 		"a/b": false, "é": false, "a\n": false, "\na": false, "..": false, "a%20b": false,
 	} {
-		_, err := projects.ParseDeclaration([]byte(`{"projects":{` + quote(slug) + `:{}}}`))
+		_, err := declaration.Parse([]byte(`{"projects":{` + quote(slug) + `:{}}}`))
 		if ok != (err == nil) {
 			t.Errorf("%q: %v", slug, err)
 		}
@@ -281,7 +281,7 @@ func TestAliasTable(t *testing.T) {
 			`{"projects":{"p":{"mcpServers":{` + quote(alias) + `:{"url":"https://up.example"}}}}}`,
 			`{"mcpServers":{` + quote(alias) + `:{"url":"https://up.example"}}}`,
 		} {
-			_, err := projects.ParseDeclaration([]byte(file))
+			_, err := declaration.Parse([]byte(file))
 			switch {
 			case says == "" && err != nil:
 				t.Errorf("%q is refused: %v", alias, fieldsOf(err))
@@ -293,7 +293,7 @@ func TestAliasTable(t *testing.T) {
 }
 
 func TestAliasesAreUniqueIgnoringCase(t *testing.T) {
-	_, err := projects.ParseDeclaration([]byte(inProject(`"mcpServers":{"GitHub":{"url":"https://a.example"},"github":{"url":"https://b.example"}}`)))
+	_, err := declaration.Parse([]byte(inProject(`"mcpServers":{"GitHub":{"url":"https://a.example"},"github":{"url":"https://b.example"}}`)))
 	wantProblem(t, err, `"GitHub" is there too`, "projects.p.mcpServers.github")
 }
 
@@ -306,11 +306,11 @@ func TestWholeDeclarationIsRead(t *testing.T) {
       "headers": {"X-A": "1"}, "allowedTools": ["*"], "denyTools": ["delete_*"], "enabled": true, "timeout": 60000, "maxConcurrent": 64,
       "sessionMode": "shared", "definitionPolicy": "follow", "oauth": {"clientId": "", "clientSecret": "", "scopes": []} }},
    "toolExposure": "full", "toolNameLimit": 0, "disabledTools": [], "rateLimit": {"perSecond": 0.5, "burst": 0}, "recordPayloads": true }}}`)
-	want := &projects.Declaration{Projects: map[string]*projects.ProjectDeclaration{"demo": {
+	want := &declaration.File{Projects: map[string]*declaration.Project{"demo": {
 		Name: new("Demo"), Description: new("d"), AuthMode: new(models.AuthNone),
 		CodeModeEnabled: new(true), CodeModeTimeoutMS: new(int64(30000)), CodeModeFetch: new(false),
 		ToolExposure: new(models.ExposeFull), ToolNameLimit: new(int64(0)), DisabledTools: &[]string{}, RatePerSecond: new(0.5), RateBurst: new(int64(0)), RecordPayloads: new(true),
-		Servers: map[string]*projects.ServerDeclaration{"everything": {
+		Servers: map[string]*declaration.Server{"everything": {
 			URL: new("http://127.0.0.1:3001/mcp"), Transport: new(models.TransportAuto), AuthType: new(models.UpstreamAuthNone), AuthBearer: new("${MCP_UPSTREAM_TOKEN}"),
 			Headers: map[string]string{"X-A": "1"}, AllowedTools: &[]string{"*"}, DenyTools: &[]string{"delete_*"}, Enabled: new(true), TimeoutMS: new(int64(60000)), MaxConcurrent: new(int64(64)),
 			SessionMode: new(models.SessionShared), DefinitionPolicy: new(models.PolicyFollow),
@@ -320,22 +320,22 @@ func TestWholeDeclarationIsRead(t *testing.T) {
 	if d := cmp.Diff(want, d); d != "" {
 		t.Errorf("read (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff(&projects.ProjectDeclaration{Servers: map[string]*projects.ServerDeclaration{}}, parse(t, `{"projects":{"p":{}}}`).Projects["p"]); d != "" {
+	if d := cmp.Diff(&declaration.Project{Servers: map[string]*declaration.Server{}}, parse(t, `{"projects":{"p":{}}}`).Projects["p"]); d != "" {
 		t.Errorf("an empty project (-want +got):\n%s", d)
 	}
 }
 
 func TestTimeoutProblemsNameTheUnit(t *testing.T) {
 	for _, value := range []string{"999", "300001", "30.5", `"30s"`} {
-		_, err := projects.ParseDeclaration([]byte(`{"projects":{"p":{"codeMode":{"timeout":` + value + `}}}}`))
+		_, err := declaration.Parse([]byte(`{"projects":{"p":{"codeMode":{"timeout":` + value + `}}}}`))
 		wantProblem(t, err, "use a whole number of milliseconds from 1000 to 300000", "projects.p.codeMode.timeout")
 	}
 	for _, value := range []string{"99", "600001"} {
-		_, err := projects.ParseDeclaration([]byte(inServer(`"timeout":` + value)))
+		_, err := declaration.Parse([]byte(inServer(`"timeout":` + value)))
 		wantProblem(t, err, "use a whole number of milliseconds from 100 to 600000", "projects.p.mcpServers.s.timeout")
 	}
 	for _, value := range []string{"1000", "300000"} {
-		if _, err := projects.ParseDeclaration([]byte(`{"projects":{"p":{"codeMode":{"timeout":` + value + `}}}}`)); err != nil {
+		if _, err := declaration.Parse([]byte(`{"projects":{"p":{"codeMode":{"timeout":` + value + `}}}}`)); err != nil {
 			t.Errorf("%s: %v", value, fieldsOf(err))
 		}
 	}

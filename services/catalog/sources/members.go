@@ -1,4 +1,4 @@
-package catalog
+package sources
 
 import (
 	"fmt"
@@ -74,10 +74,10 @@ func (s *officialServer) unusableAddresses() []string {
 		}
 	}
 	if len(s.Icons) > 0 {
-		unusable("icons.src", s.Icons[0].Src, cleanIcon)
+		unusable("icons.src", s.Icons[0].Src, CleanIcon)
 	}
-	unusable("repository.url", s.Repository.URL, cleanLink)
-	unusable("websiteUrl", s.WebsiteURL, cleanLink)
+	unusable("repository.url", s.Repository.URL, CleanLink)
+	unusable("websiteUrl", s.WebsiteURL, CleanLink)
 	for _, r := range s.Remotes {
 		unusable("remotes.url", r.URL, cleanEndpoint)
 	}
@@ -99,7 +99,7 @@ type notice struct {
 
 // add notes the problem of a row.
 func (n *notices) add(problem, row string) {
-	problem, row = clean(problem, maxTitle), clean(row, maxName)
+	problem, row = Clean(problem, MaxTitle), Clean(row, MaxName)
 	if n.rows == nil {
 		n.rows = map[string]*notice{}
 	}

@@ -1,6 +1,7 @@
-// Package projects keeps projects and their upstream servers: the rules for
-// their fields, and their declarative import and export.
-package projects
+// Package declaration describes projects and servers as users write them: in
+// the gateway's own file, in a client's configuration, or in a request. It reads
+// and checks them and reports every problem by its path.
+package declaration
 
 import (
 	"regexp"
@@ -17,27 +18,27 @@ var (
 // reservedAlias is the prefix of the built-in tools.
 const reservedAlias = "gateway"
 
-// checkSlug returns what is wrong with a project's slug, or "".
-func checkSlug(slug string) string {
+// CheckSlug returns what is wrong with a project's slug, or "".
+func CheckSlug(slug string) string {
 	if !slugForm.MatchString(slug) {
 		return "use 1 to 64 lower-case letters, digits and inner hyphens"
 	}
 	return ""
 }
 
-// checkAlias returns what is wrong with a server's alias, or "". Without the
+// CheckAlias returns what is wrong with a server's alias, or "". Without the
 // separator in it, every exported name splits in exactly one way.
-func checkAlias(alias string) string {
+func CheckAlias(alias string) string {
 	switch {
 	case !aliasForm.MatchString(alias):
 		return "use 1 to 64 letters, digits and inner hyphens, dots or underscores"
 	case strings.Contains(alias, toolset.Separator):
 		return "two underscores in a row separate alias and tool, so an alias cannot hold them"
-	case foldAlias(alias) == reservedAlias:
+	case FoldAlias(alias) == reservedAlias:
 		return "this alias is reserved for the built-in tools"
 	}
 	return ""
 }
 
-// foldAlias returns the form by which aliases are unique in a project.
-func foldAlias(alias string) string { return strings.ToLower(alias) }
+// FoldAlias returns the form by which aliases are unique in a project.
+func FoldAlias(alias string) string { return strings.ToLower(alias) }

@@ -1,6 +1,7 @@
-package catalog
+package sources
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,9 +14,9 @@ import (
 	"mcpgateway/models"
 )
 
-// officialMeta is the key of what the registry itself says about a server
+// OfficialMeta is the key of what the registry itself says about a server
 // (official registry API, ServerResponse).
-const officialMeta = "io.modelcontextprotocol.registry/official"
+const OfficialMeta = "io.modelcontextprotocol.registry/official"
 
 // officialPage is one page of GET /v0.1/servers (official registry API,
 // ServerList).
@@ -76,7 +77,7 @@ type officialInput struct {
 
 // officialBatch collects the latest versions of servers.
 type officialBatch struct {
-	batch
+	Batch
 	published map[string]time.Time // of the version that is kept, by name
 	ignored   notices
 	highWater time.Time
@@ -85,14 +86,14 @@ type officialBatch struct {
 // read takes in one row of a page. Rows that cannot be used are skipped and
 // warned about: one publisher's mistake is no reason to miss the others.
 func (b *officialBatch) read(row officialRow) {
-	b.fetched++
+	b.Fetched++
 	var server officialServer
 	if err := json.Unmarshal(row.Server, &server, jsontext.AllowInvalidUTF8(true)); err != nil {
 		b.skip("", fmt.Errorf("its server object is invalid: %w", typeError(err)))
 		return
 	}
 	var state officialState
-	raw, ok := row.Meta[officialMeta]
+	raw, ok := row.Meta[OfficialMeta]
 	if ok {
 		if err := json.Unmarshal(raw, &state, jsontext.AllowInvalidUTF8(true)); err != nil {
 			b.skip(server.Name, fmt.Errorf("its registry metadata is invalid: %w", typeError(err)))
@@ -106,27 +107,33 @@ func (b *officialBatch) read(row officialRow) {
 		return
 	}
 	publisher, name, ok := strings.Cut(server.Name, "/")
-	if !ok || !validName(publisher, false) || !validName(name, true) || len(server.Name) > maxName {
+	if !ok || !ValidName(publisher, false) || !ValidName(name, true) || len(server.Name) > MaxName {
 		b.skip(server.Name, errors.New("its name is not one of the official form"))
 		return
 	}
 	if !b.newer(server.Name, state) {
 		return
 	}
-	if or(state.Status, server.Status) == string(models.CatalogDeleted) {
-		b.entries.withdraw(server.Name)
+	if cmp.Or(state.Status, server.Status) == string(models.CatalogDeleted) {
+		b.Entries.withdraw(server.Name)
 		return
 	}
-	document := strings.ToValidUTF8(string(row.Server), "\uFFFD")
-	if len(document) > maxDocument {
-		document = ""
+	b.keep(&server, cmp.Or(state.Status, server.Status), row.Server, raw)
+}
+
+// keep adds the row of a server. document is the server object and meta what
+// the registry says about it.
+func (b *officialBatch) keep(server *officialServer, status string, document, meta []byte) {
+	text := strings.ToValidUTF8(string(document), "\uFFFD")
+	if len(text) > maxDocument {
+		text = ""
 	}
-	i, err := server.item(or(state.Status, server.Status))
+	i, err := server.item(status)
 	if err != nil {
 		b.skip(server.Name, err)
 		return
 	}
-	entry, err := i.entry(document)
+	entry, err := i.entry(text)
 	if err != nil {
 		b.skip(server.Name, err)
 		return
@@ -135,9 +142,9 @@ func (b *officialBatch) read(row officialRow) {
 		b.ignored.add("the address in "+path+" cannot be used", server.Name)
 	}
 	unknown := func(path string) { b.ignored.add("the member "+path+" is unknown", server.Name) }
-	officialServerMembers.unknown("server.", row.Server, unknown)
-	officialStateMembers.unknown("_meta.", raw, unknown)
-	b.entries.put(server.Name, &entry)
+	officialServerMembers.unknown("server.", document, unknown)
+	officialStateMembers.unknown("_meta.", meta, unknown)
+	b.Entries.put(server.Name, &entry)
 }
 
 // newer reports whether a row says more than what was read of the name: of two

@@ -1,4 +1,4 @@
-package projects
+package declaration
 
 import (
 	"strings"
@@ -20,7 +20,7 @@ func FuzzNamespace(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, alias, tool, otherAlias, otherTool string, limit int) {
 		name := toolset.JoinName(alias, tool)
-		if checkAlias(alias) == "" {
+		if CheckAlias(alias) == "" {
 			if len(alias) > 64 || !utf8.ValidString(alias) || strings.EqualFold(alias, "gateway") || strings.ContainsAny(alias, " \t\r\n/\"<>&") {
 				t.Fatalf("%q is taken for an alias", alias)
 			}
@@ -28,7 +28,7 @@ func FuzzNamespace(f *testing.F) {
 			if ok != (tool != "") || gotAlias != alias || gotTool != tool {
 				t.Fatalf("%q and %q became %q and %q, %t", alias, tool, gotAlias, gotTool, ok)
 			}
-			if checkAlias(otherAlias) == "" && toolset.JoinName(otherAlias, otherTool) == name && (otherAlias != alias || otherTool != tool) {
+			if CheckAlias(otherAlias) == "" && toolset.JoinName(otherAlias, otherTool) == name && (otherAlias != alias || otherTool != tool) {
 				t.Fatalf("%q of %q and %q of %q are both called %q", tool, alias, otherTool, otherAlias, name)
 			}
 		}
@@ -54,7 +54,7 @@ func FuzzDeclaration(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		d, err := ParseDeclaration(raw)
+		d, err := Parse(raw)
 		if err != nil {
 			if d != nil || err.Error() == "" {
 				t.Fatalf("%q: %v, %v", raw, d, err)
@@ -62,11 +62,11 @@ func FuzzDeclaration(f *testing.F) {
 			return
 		}
 		for slug, project := range d.Projects {
-			if checkSlug(slug) != "" || project == nil {
+			if CheckSlug(slug) != "" || project == nil {
 				t.Fatalf("%q: the project %q is %v", raw, slug, project)
 			}
 			for alias, server := range project.Servers {
-				if checkAlias(alias) != "" || server == nil {
+				if CheckAlias(alias) != "" || server == nil {
 					t.Fatalf("%q: the server %q is %v", raw, alias, server)
 				}
 			}

@@ -1,4 +1,4 @@
-package projects
+package declaration
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ type Pasted struct {
 // meaning here.
 type PastedServer struct {
 	Alias       string
-	Declaration *ServerDeclaration
+	Declaration *Server
 	Problems    []PastedProblem
 	Notes       []string
 }
@@ -94,10 +94,10 @@ func notTaken(keys []string) string {
 func markDuplicates(servers []PastedServer) {
 	folded := map[string]string{}
 	for i, s := range servers {
-		if other, taken := folded[foldAlias(s.Alias)]; taken {
+		if other, taken := folded[FoldAlias(s.Alias)]; taken {
 			servers[i].problem("", "alias", fmt.Sprintf("aliases are unique ignoring case, and %q is there too", other))
 		}
-		folded[foldAlias(s.Alias)] = s.Alias
+		folded[FoldAlias(s.Alias)] = s.Alias
 	}
 }
 
@@ -108,29 +108,29 @@ func (s *PastedServer) problem(path, field, why string) {
 // readEntry reads one entry of a client's configuration.
 func readEntry(alias string, raw []byte) PastedServer {
 	s := PastedServer{Alias: alias}
-	if why := checkAlias(alias); why != "" {
+	if why := CheckAlias(alias); why != "" {
 		s.problem("", "alias", why)
 	}
-	r := &reader{problems: map[string]string{}}
+	r := newReader()
 	s.read(r, clientfile.Translate(raw), nil)
 	return s
 }
 
-// read reads the translated keys. more are readers of keys that the entry has
+// read reads the translated keys. more are the keys that the entry has
 // besides those of every server.
-func (s *PastedServer) read(r *reader, entry clientfile.Entry, more fieldReaders) {
-	s.Declaration = &ServerDeclaration{}
-	readers := r.serverFields(s.Declaration)
-	maps.Copy(readers, more)
+func (s *PastedServer) read(r *reader, entry clientfile.Entry, more fields) {
+	s.Declaration = &Server{}
+	known := r.serverFields(s.Declaration)
+	maps.Copy(known, more)
 	for _, p := range entry.Problems {
 		s.problem(p.Path, p.Field, p.Why)
 	}
 	for _, f := range entry.Fields {
 		clear(r.problems)
-		if read, known := readers[f.Key]; known {
-			read(f.From, f.Value)
+		if one, found := known[f.Key]; found {
+			one.read(f.From, f.Value)
 		} else {
-			r.unknown(f.From, f.Key, readers, clientfile.Keys()...)
+			r.unknown(f.From, f.Key, known, clientfile.Keys()...)
 		}
 		for _, path := range slices.Sorted(maps.Keys(r.problems)) {
 			s.problem(path, f.Key+strings.TrimPrefix(path, f.From), r.problems[path])
@@ -164,19 +164,19 @@ func (p *Pasted) RefusalsOf(alias string, f *fault.Fault) map[string]string {
 	}
 	problems := map[string]string{}
 	for field, why := range f.Fields {
-		problems[join(p.path(alias), field)] = why
+		problems[Join(p.path(alias), field)] = why
 	}
 	return problems
 }
 
-func (p *Pasted) path(alias string) string { return join(p.Path, alias) }
+func (p *Pasted) path(alias string) string { return Join(p.Path, alias) }
 
 func (s PastedServer) refusals(path string) map[string]string {
 	problems := map[string]string{}
 	for _, problem := range s.Problems {
 		at := path
 		if problem.Path != "" {
-			at = join(path, problem.Path)
+			at = Join(path, problem.Path)
 		}
 		if problems[at] == "" {
 			problems[at] = problem.Why

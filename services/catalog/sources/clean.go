@@ -1,4 +1,4 @@
-package catalog
+package sources
 
 import (
 	"net/url"
@@ -10,10 +10,10 @@ import (
 	"mcpgateway/services/egress"
 )
 
-// clean returns a text from outside as it may be shown: without control
+// Clean returns a text from outside as it may be shown: without control
 // characters and without what is invisible or turns the direction of writing,
 // with single spaces, and at most so many characters long.
-func clean(s string, most int) string {
+func Clean(s string, most int) string {
 	var b strings.Builder
 	space := false
 	length := 0
@@ -31,7 +31,7 @@ func clean(s string, most int) string {
 			space = false
 		}
 		if length++; length > most {
-			return strings.TrimSpace(clip(b.String(), most-1)) + "…"
+			return strings.TrimSpace(Clip(b.String(), most-1)) + "…"
 		}
 		b.WriteRune(r)
 	}
@@ -53,8 +53,8 @@ func showable(r rune) bool {
 	return unicode.IsGraphic(r)
 }
 
-// clip returns the first characters of s, at most n.
-func clip(s string, n int) string {
+// Clip returns the first characters of s, at most n.
+func Clip(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
 	}
@@ -66,7 +66,7 @@ func clip(s string, n int) string {
 func cleanList(list []string, items, characters int) []string {
 	out := make([]string, 0, min(len(list), items))
 	for _, s := range list {
-		s = clean(s, characters)
+		s = Clean(s, characters)
 		if s == "" || len(list) <= 1000 && slices.Contains(out, s) {
 			continue
 		}
@@ -78,9 +78,9 @@ func cleanList(list []string, items, characters int) []string {
 	return out
 }
 
-// cleanLink returns an http or https address as it may be linked to, or
+// CleanLink returns an http or https address as it may be linked to, or
 // nothing.
-func cleanLink(raw string) string {
+func CleanLink(raw string) string {
 	raw = strings.TrimSpace(raw)
 	if raw == "" || len(raw) > maxURL || strings.ContainsFunc(raw, func(r rune) bool { return unicode.IsSpace(r) || !showable(r) }) {
 		return ""
@@ -92,9 +92,9 @@ func cleanLink(raw string) string {
 	return raw
 }
 
-// cleanIcon returns the https address of an image, or nothing.
-func cleanIcon(raw string) string {
-	if link := cleanLink(raw); strings.HasPrefix(link, "https://") {
+// CleanIcon returns the https address of an image, or nothing.
+func CleanIcon(raw string) string {
+	if link := CleanLink(raw); strings.HasPrefix(link, "https://") {
 		return link
 	}
 	return ""
@@ -103,17 +103,17 @@ func cleanIcon(raw string) string {
 // cleanEndpoint returns an address that a client could connect to, or nothing.
 // A template with {variables} is not one.
 func cleanEndpoint(raw string) string {
-	link := cleanLink(raw)
+	link := CleanLink(raw)
 	if link == "" || strings.ContainsAny(link, "{}") || egress.CheckURL(link) != nil {
 		return ""
 	}
 	return link
 }
 
-// validName reports whether s may be part of a server's name in the official
+// ValidName reports whether s may be part of a server's name in the official
 // registry (server.json, name): letters, digits, dots and dashes, and in the
 // second part underscores.
-func validName(s string, underscore bool) bool {
+func ValidName(s string, underscore bool) bool {
 	if s == "" {
 		return false
 	}

@@ -1,0 +1,115 @@
+package index
+
+import "mcpgateway/services/query"
+
+// scratch is the memory of one search, a byte for each row.
+type scratch struct {
+	scores []uint8 // 1 and the sum of the tiers; 0 for rows that do not match
+	kept   []uint8
+}
+
+func newScratch(rows int) *scratch {
+	return &scratch{scores: make([]uint8, rows), kept: make([]uint8, rows)}
+}
+
+// The scores of a query must fit into a byte.
+var _ [254 - query.MaxClauses*tierExact]struct{}
+
+// scores returns the score of every row. The caller returns the scratch.
+func (x *Index) scores(q *query.Query) *scratch {
+	s := x.scratch.Get().(*scratch)
+	for row := range s.scores {
+		s.scores[row] = 1
+	}
+	for i := range q.Clauses {
+		c := &q.Clauses[i]
+		switch {
+		case c.Qualifier == "":
+			x.match(c.Folded, c.Negated, s.scores)
+		case c.Negated:
+			for _, row := range x.valueOf(c) {
+				s.scores[row] = 0
+			}
+		case firstOf(q.Clauses, i):
+			x.keep(q.Clauses[i:], s)
+		}
+	}
+	return s
+}
+
+// keep sets the score of rows to 0 that have none of the values of the first
+// clause's qualifier.
+func (x *Index) keep(clauses []query.Clause, s *scratch) {
+	clear(s.kept)
+	for i := range clauses {
+		if c := &clauses[i]; !c.Negated && c.Qualifier == clauses[0].Qualifier {
+			for _, row := range x.valueOf(c) {
+				s.kept[row] = 1
+			}
+		}
+	}
+	for row, kept := range s.kept[:len(s.scores)] {
+		s.scores[row] *= kept
+	}
+}
+
+func (x *Index) valueOf(c *query.Clause) []uint32 {
+	return x.values[Value{c.Qualifier, c.Folded}]
+}
+
+// firstOf reports whether no earlier positive clause has the same qualifier.
+func firstOf(clauses []query.Clause, i int) bool {
+	for _, c := range clauses[:i] {
+		if !c.Negated && c.Qualifier == clauses[i].Qualifier {
+			return false
+		}
+	}
+	return true
+}
+
+// Find returns the rows of a query from offset on, at most limit: the best
+// score first, equal ones in the order of the rows; and how many there are.
+func (x *Index) Find(q *query.Query, offset, limit int) (rows []uint32, total int) {
+	s := x.scores(q)
+	defer x.scratch.Put(s)
+	var counts [256]int
+	for _, score := range s.scores {
+		counts[score]++
+	}
+	var next [256]int // the rank of the next row of each score
+	for score := 255; score > 0; score-- {
+		next[score] = total
+		total += counts[score]
+	}
+	end := min(offset+limit, total)
+	if offset >= end {
+		return nil, total
+	}
+	rows = make([]uint32, end-offset)
+	missing := len(rows)
+	for row, score := range s.scores {
+		if score == 0 {
+			continue
+		}
+		rank := next[score]
+		next[score]++
+		if rank >= offset && rank < end {
+			rows[rank-offset] = uint32(row)
+			if missing--; missing == 0 {
+				break
+			}
+		}
+	}
+	return rows, total
+}
+
+// Each calls found with every row of a query, in no particular order.
+func (x *Index) Each(q *query.Query, found func(row uint32)) {
+	s := x.scores(q)
+	defer x.scratch.Put(s)
+	for row, score := range s.scores {
+		if score != 0 {
+			found(uint32(row))
+		}
+	}
+}

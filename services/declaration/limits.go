@@ -1,0 +1,28 @@
+package declaration
+
+// Bounds of what a project and a server may hold (contract, "Limits").
+const (
+	MaxServers       = 200       // per project
+	MaxSize          = 4 << 20   // bytes of a declarative file
+	MaxPasted        = 256 << 10 // bytes
+	MaxName          = 100       // characters
+	MaxDescription   = 2000      // characters
+	MaxURL           = 2048      // characters
+	MaxPatterns      = 500       // per filter list
+	MaxPattern       = 256       // bytes
+	MaxHeaders       = 32
+	MaxHeaderValue   = 8192 // characters
+	MaxScopes        = 100
+	MaxDisabledTools = 10_000
+	MinTimeoutMS     = 100
+	MaxTimeoutMS     = 600_000
+	MinConcurrent    = 1 // calls of one server at once
+	MaxConcurrent    = 4096
+	MinRunTimeoutMS  = 1_000 // of Code Mode
+	MaxRunTimeoutMS  = 300_000
+	MaxRatePerSecond = 1_000_000
+	MinToolNameLimit = 32
+	MaxToolNameLimit = 256
+
+	maxDepth = 64 // levels of arrays and objects in what is parsed
+)

@@ -1,0 +1,95 @@
+package declaration
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"mcpgateway/models"
+)
+
+// Project is the wished state of one project.
+type Project struct {
+	Name, Description *string
+	AuthMode          *models.AuthMode
+	OAuthAccess       *models.OAuthAccess
+	CodeModeEnabled   *bool
+	CodeModeTimeoutMS *int64
+	CodeModeFetch     *bool
+	ToolExposure      *models.ToolExposure
+	ToolNameLimit     *int64
+	DisabledTools     *[]string
+	RatePerSecond     *float64
+	RateBurst         *int64
+	RecordPayloads    *bool
+	Servers           map[string]*Server // by alias
+}
+
+// Check returns the declaration without the values that have a problem, and the
+// problems by path.
+func (d *Project) Check() (*Project, map[string]string) {
+	r, checked := newReader(), *d
+	r.projectFields(&checked).check("")
+	return &checked, r.problems
+}
+
+// projectFields returns the keys of a project.
+func (r *reader) projectFields(d *Project) fields {
+	if d.Servers == nil {
+		d.Servers = map[string]*Server{}
+	}
+	return fields{
+		"name":        r.text(&d.Name, MaxName),
+		"description": r.text(&d.Description, MaxDescription),
+		"authMode":    oneOf(r, &d.AuthMode, models.AuthNone, models.AuthAPIKey, models.AuthOAuth),
+		"oauthAccess": oneOf(r, &d.OAuthAccess, models.OAuthAnyone, models.OAuthMembers),
+		"codeMode": r.group(fields{
+			"enabled":    r.boolean(&d.CodeModeEnabled),
+			"timeout":    r.milliseconds(&d.CodeModeTimeoutMS, MinRunTimeoutMS, MaxRunTimeoutMS),
+			"allowFetch": r.boolean(&d.CodeModeFetch),
+		}),
+		"mcpServers":     r.servers(d),
+		"toolExposure":   oneOf(r, &d.ToolExposure, models.ExposeFull, models.ExposeBuiltin),
+		"toolNameLimit":  r.toolNameLimit(&d.ToolNameLimit),
+		"disabledTools":  r.strings(&d.DisabledTools, MaxDisabledTools, 512),
+		"recordPayloads": r.boolean(&d.RecordPayloads),
+		"rateLimit": r.group(fields{
+			"perSecond": r.number(&d.RatePerSecond, MaxRatePerSecond),
+			"burst":     r.integer(&d.RateBurst, 0, MaxRatePerSecond),
+		}),
+	}
+}
+
+// servers returns the field of the servers of a project by alias.
+func (r *reader) servers(d *Project) field {
+	bound := func(path string) {
+		if len(d.Servers) > MaxServers {
+			r.problem(path, fmt.Sprintf("a project holds at most %d servers", MaxServers))
+		}
+	}
+	read := func(path string, raw []byte) {
+		checkAlias := r.aliases()
+		r.each(path, raw, func(alias, path string, v []byte) {
+			checkAlias(path, alias)
+			d.Servers[alias] = r.server(path, v)
+		})
+		bound(path)
+	}
+	check := func(path string) {
+		checkAlias, given := r.aliases(), d.Servers
+		d.Servers = make(map[string]*Server, len(given))
+		for _, alias := range slices.Sorted(maps.Keys(given)) {
+			path := Join(path, alias)
+			checkAlias(path, alias)
+			if given[alias] == nil {
+				r.problem(path, "use an object")
+				continue
+			}
+			server := *given[alias]
+			r.serverFields(&server).check(path)
+			d.Servers[alias] = &server
+		}
+		bound(path)
+	}
+	return field{read: read, check: check}
+}

@@ -1,0 +1,112 @@
+package declaration
+
+import (
+	"maps"
+	"slices"
+
+	"mcpgateway/services/clientfile"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/rawjson"
+)
+
+// ParseProject reads the record of one project as the administration API takes
+// it: the names of the declarative file, and projectSlug, which is nil when it
+// is absent. It returns VALIDATION_FAILED with the path of every mistake.
+func ParseProject(raw []byte) (slug *string, d *Project, err error) {
+	d = &Project{}
+	err = parseRecord(raw, func(r *reader, o *rawjson.Object) {
+		known := r.projectFields(d)
+		known["projectSlug"] = r.text(&slug, 64)
+		r.readOnly(known, "createdAt", "updatedAt", "warnings")
+		r.members("", o, known)
+	})
+	return slug, d, err
+}
+
+// ParseServer reads the record of one server in the same way; alias is nil
+// when it is absent.
+func ParseServer(raw []byte) (alias *string, d *Server, err error) {
+	d = &Server{}
+	err = parseRecord(raw, func(r *reader, o *rawjson.Object) {
+		if o.Get("command") != nil {
+			r.problem("command", clientfile.NotRunHere)
+			return
+		}
+		known := r.serverFields(d)
+		maps.Copy(known, r.recordFields(&alias))
+		r.members("", o, known)
+	})
+	return alias, d, err
+}
+
+// recordFields returns the keys that the record of a server has
+// besides those of its declaration.
+func (r *reader) recordFields(alias **string) fields {
+	known := fields{"alias": r.text(alias, 64)}
+	r.readOnly(known, "id", "projectSlug", "hasAuthBearer", "headerNames", "lastSync", "health", "createdAt", "updatedAt", "warnings")
+	return known
+}
+
+// ParseNewServers reads the body of a request for new servers: the record of
+// one server with its alias, for which single is true and which has no
+// problems, or a client's configuration. It returns VALIDATION_FAILED with the
+// path of every mistake when no server is left.
+func ParseNewServers(raw []byte) (p *Pasted, single bool, err error) {
+	o, err := rawjson.ParseObject(raw, rawjson.Strict)
+	if err == nil && (o.Get("alias") != nil || !clientfile.IsFile(o)) {
+		p, err = parseNewServer(raw)
+		return p, true, err
+	}
+	p, problems, readErr := readPasted(string(raw))
+	switch {
+	case readErr != nil:
+		return nil, false, fault.Validation(map[string]string{"(body)": "send a server, or the JSON that a client uses for its MCP servers: " + readErr.Error()})
+	case len(problems) > 0:
+		return nil, false, fault.Validation(problems)
+	case !slices.ContainsFunc(p.Servers, func(s PastedServer) bool { return len(s.Problems) == 0 }):
+		return nil, false, fault.Validation(p.Refusals())
+	}
+	return p, false, nil
+}
+
+func parseNewServer(raw []byte) (*Pasted, error) {
+	s := PastedServer{}
+	var alias *string
+	err := parseRecord(raw, func(r *reader, o *rawjson.Object) {
+		s.read(r, clientfile.Translate(o.Bytes()), r.recordFields(&alias))
+		if alias == nil && o.Get("alias") == nil {
+			s.problem("alias", "alias", "this key is required")
+		}
+		clear(r.problems)
+		maps.Copy(r.problems, s.refusals(""))
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.Alias = *alias
+	return &Pasted{Servers: []PastedServer{s}}, nil
+}
+
+func parseRecord(raw []byte, read func(*reader, *rawjson.Object)) error {
+	if err := rawjson.CheckDepth(raw, maxDepth); err != nil {
+		return fault.Validation(map[string]string{"(body)": err.Error()})
+	}
+	o, err := rawjson.ParseObject(raw, rawjson.Strict)
+	if err != nil {
+		return fault.Validation(map[string]string{"(body)": "send a JSON object: " + err.Error()})
+	}
+	r := newReader()
+	read(r, o)
+	if len(r.problems) > 0 {
+		return fault.Validation(r.problems)
+	}
+	return nil
+}
+
+// readOnly refuses keys that records have and nobody may set, with a better
+// reason than that they are unknown.
+func (r *reader) readOnly(known fields, names ...string) {
+	for _, name := range names {
+		known[name] = field{read: func(path string, _ []byte) { r.problem(path, "this key is read-only: leave it out") }}
+	}
+}

@@ -1,0 +1,81 @@
+package declaration
+
+import (
+	"encoding/json"
+
+	"mcpgateway/models"
+	"mcpgateway/services/clientfile"
+	"mcpgateway/services/rawjson"
+)
+
+// Server is the wished state of one upstream server. Secrets are
+// plain text or `${NAME}` references here; "" clears the stored one.
+type Server struct {
+	URL               *string
+	Transport         *models.Transport
+	AuthType          *models.AuthType
+	AuthBearer        *string
+	Headers           map[string]string
+	AllowedTools      *[]string
+	DenyTools         *[]string
+	Enabled           *bool
+	TimeoutMS         *int64
+	MaxConcurrent     *int64
+	SessionMode       *models.SessionMode
+	DefinitionPolicy  *models.DefinitionPolicy
+	OAuthClientID     *string
+	OAuthClientSecret *string
+	OAuthScopes       *[]string
+
+	// MissingHeaders are headers that the server requires and whose values
+	// follow later. No file and no request can name them.
+	MissingHeaders []string
+}
+
+// Check returns the declaration without the values that have a problem, and the
+// problems by path.
+func (d *Server) Check() (*Server, map[string]string) {
+	r, checked := newReader(), *d
+	r.serverFields(&checked).check("")
+	return &checked, r.problems
+}
+
+// JSON returns the declaration with its secrets as ParseServer reads it. It does
+// not hold MissingHeaders.
+func (d *Server) JSON() []byte {
+	b, _ := json.Marshal(newReader().serverFields(d).values()) // strings, booleans and integers always encode
+	return b
+}
+
+func (r *reader) server(path string, raw []byte) *Server {
+	d := &Server{}
+	if o, err := rawjson.ParseObject(raw, rawjson.Strict); err == nil && o.Get("command") != nil {
+		r.problem(Join(path, "command"), clientfile.NotRunHere)
+		return d
+	}
+	r.object(path, raw, r.serverFields(d))
+	return d
+}
+
+// serverFields returns the keys of a server.
+func (r *reader) serverFields(d *Server) fields {
+	return fields{
+		"url":              r.text(&d.URL, MaxURL),
+		"transport":        oneOf(r, &d.Transport, models.TransportAuto, models.TransportStreamableHTTP, models.TransportSSE),
+		"authType":         oneOf(r, &d.AuthType, models.UpstreamAuthNone, models.UpstreamAuthBearer, models.UpstreamAuthOAuth),
+		"authBearer":       r.text(&d.AuthBearer, MaxHeaderValue),
+		"headers":          r.headers(&d.Headers),
+		"allowedTools":     r.strings(&d.AllowedTools, MaxPatterns, MaxPattern),
+		"denyTools":        r.strings(&d.DenyTools, MaxPatterns, MaxPattern),
+		"enabled":          r.boolean(&d.Enabled),
+		"timeout":          r.milliseconds(&d.TimeoutMS, MinTimeoutMS, MaxTimeoutMS),
+		"maxConcurrent":    r.integer(&d.MaxConcurrent, MinConcurrent, MaxConcurrent),
+		"sessionMode":      oneOf(r, &d.SessionMode, models.SessionShared, models.SessionPerClient),
+		"definitionPolicy": oneOf(r, &d.DefinitionPolicy, models.PolicyFollow, models.PolicyApprove),
+		"oauth": r.group(fields{
+			"clientId":     r.text(&d.OAuthClientID, MaxURL),
+			"clientSecret": r.text(&d.OAuthClientSecret, MaxHeaderValue),
+			"scopes":       r.strings(&d.OAuthScopes, MaxScopes, MaxPattern),
+		}),
+	}
+}

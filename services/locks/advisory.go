@@ -1,0 +1,109 @@
+package locks
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+)
+
+// session is a connection to PostgreSQL. Its locks end with it, and so does ctx.
+type session struct {
+	conn *sql.Conn
+	ctx  context.Context
+	end  context.CancelFunc
+}
+
+// tryAdvisory returns a context that ends with the lock, or nil when another
+// process holds the lock. A connection that broke since its last use is replaced
+// once.
+func (l *Locks) tryAdvisory(ctx context.Context, key int64) (lost context.Context, err error) {
+	s, got, err := l.ask(ctx, "SELECT pg_try_advisory_lock($1)", key)
+	if err != nil && ctx.Err() == nil {
+		s, got, err = l.ask(ctx, "SELECT pg_try_advisory_lock($1)", key)
+	}
+	if err != nil || !got {
+		return nil, err
+	}
+	return s.ctx, nil
+}
+
+// releaseAdvisory releases a lock. When that fails the connection is closed,
+// which does so too.
+func (l *Locks) releaseAdvisory(ctx context.Context, key int64) {
+	_, _, _ = l.ask(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", key)
+}
+
+// ask runs a statement on the session, which is opened when there is none. The
+// context counts only until the statement is sent: a canceled one would cost the
+// connection and all locks.
+func (l *Locks) ask(ctx context.Context, statement string, key int64) (s *session, yes bool, err error) {
+	select {
+	case l.turn <- struct{}{}:
+		defer func() { <-l.turn }()
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
+	}
+	if l.session == nil {
+		if err := l.connect(ctx); err != nil {
+			return nil, false, err
+		}
+	}
+	s = l.session
+	yes, err = l.query(ctx, statement, key)
+	return s, yes, err
+}
+
+// query runs a statement on the session and drops the session when it fails.
+// The caller holds turn.
+func (l *Locks) query(ctx context.Context, statement string, key int64) (yes bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
+	defer cancel()
+	if err := l.session.conn.QueryRowContext(ctx, statement, key).Scan(&yes); err != nil {
+		l.drop()
+		return false, err
+	}
+	return yes, nil
+}
+
+// connect opens the session. The caller holds turn.
+func (l *Locks) connect(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
+	defer cancel()
+	pool, err := l.db.DB()
+	if err != nil {
+		return err
+	}
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	s := &session{conn: conn}
+	s.ctx, s.end = context.WithCancel(context.Background())
+	l.session = s
+	l.checks.Go(l.tasks.Func("check of the locks", func() { l.check(s) }))
+	return nil
+}
+
+// check polls the connection of a session until it ends.
+func (l *Locks) check(s *session) {
+	for s.ctx.Err() == nil {
+		pause(s.ctx, l.interval)
+		l.turn <- struct{}{}
+		if l.session == s {
+			_, _ = l.query(s.ctx, "SELECT $1::bigint = 0", 0) // drops the session when it fails
+		}
+		<-l.turn
+	}
+}
+
+// drop closes the connection and with it ends every lock. The caller holds turn.
+func (l *Locks) drop() {
+	if l.session == nil {
+		return
+	}
+	// Given back to the pool it would keep its locks.
+	_ = l.session.conn.Raw(func(any) error { return driver.ErrBadConn })
+	_ = l.session.conn.Close()
+	l.session.end()
+	l.session = nil
+}
