@@ -13,6 +13,7 @@ import (
 	"mcpgateway/services/access"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
+	"mcpgateway/views/paths"
 	"mcpgateway/web"
 )
 
@@ -43,18 +44,12 @@ const (
 	wrongKeysBurst     = 100
 )
 
-// Paths where people sign in and prove again who they are.
-const (
-	loginPath  = "/login"
-	stepUpPath = "/login/again"
-)
-
 // newGuards returns the guards and the handlers that stand before a route of
 // each kind.
 func newGuards(s *services.Services) (*web.Guards, map[guard][]fiber.Handler) {
 	g := web.NewGuards(web.GuardOptions{
 		Sessions: sessions{s.People}, Token: access.NewAdminToken(s.Config.AdminToken), Failures: web.NewFailureLimit(time.Now), PublicURL: s.Config.PublicURL,
-		NeedStepUp: s.People.NeedStepUp, Act: act, Denied: s.Denials.Record, LoginPath: loginPath, StepUpPath: stepUpPath,
+		NeedStepUp: s.People.NeedStepUp, Act: act, Denied: s.Denials.Record, LoginPath: paths.Login, StepUpPath: paths.StepUp,
 		Forms: forms{s.KeptForms}, KeepsForm: keepsForm,
 	})
 	perAddress := web.NewAddressLimit(publicPerSecond, publicBurst, time.Now).Handler

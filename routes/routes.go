@@ -21,6 +21,7 @@ import (
 	"mcpgateway/services/page"
 	"mcpgateway/static"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
@@ -109,7 +110,7 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 	calls, metrics := api.NewCalls(s.Calls, s.Directory, page.NewCursors(s.Config.Keys)), api.NewMetrics(s.Metrics, metricsAccess(s))
 	people := api.NewPeople(s.People)
 	metadata := oauth.NewMetadata(s.Config.PublicURL, s.Directory)
-	authorize := oauth.NewAuthorize(s.OAuth, s.Directory, assets, loginPath)
+	authorize := oauth.NewAuthorize(s.OAuth, s.Directory, assets, paths.Login)
 	token, register, grants := oauth.NewToken(s.OAuth, web.NewFailureLimit(time.Now)), oauth.NewRegister(s.OAuth), oauth.NewGrants(s.OAuth, assets, time.Now)
 	syncer := adminpages.Health{Syncer: s.Syncer, ConnectionWaits: s.Waiting}
 	frames := adminpages.NewPages(assets, adminpages.Banners(s.Waiting))
@@ -146,7 +147,7 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 	catalogPages, catalogUse := adminpages.NewCatalog(frames, s.CatalogStore), adminpages.NewCatalogUse(frames, s.Directory, s.Catalog, s.Projects, syncer)
 	connections := adminpages.NewConnections(frames, s.Connections)
 	connectionPages := adminpages.NewConnectionPages(frames, s.Directory, s.Connections, s.Projects, s.Audit, s.Config.PublicURL, time.Now)
-	connectionAPI := api.NewConnections(s.Connections, s.Config.PublicURL, adminpages.StartConnectionPath)
+	connectionAPI := api.NewConnections(s.Connections, s.Config.PublicURL, paths.StartConnection)
 	callback, clientDocument := oauth.NewCallback(s.Connections, connections), oauth.NewClientDocument(s.ClientDocument)
 	return append(devTable(s, assets), []route{
 		{anyone, "/v1/mcp/:projectSlug/request", endpoint.Request, project},
@@ -220,12 +221,12 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 		{get, "/robots.txt", feeds.Robots, open},
 		{get, "/setup", setup.Show, visitor},
 		{post, "/setup", setup.Create, visitor},
-		{get, loginPath, login.Show, visitor},
-		{post, loginPath, login.SignIn, visitor},
+		{get, paths.Login, login.Show, visitor},
+		{post, paths.Login, login.SignIn, visitor},
 		{get, "/login/sso", signOn.Start, visitor},
 		{get, "/login/callback", signOn.Finish, visitor},
-		{get, stepUpPath, stepUp.Show, person},
-		{post, stepUpPath, stepUp.Prove, person},
+		{get, paths.StepUp, stepUp.Show, person},
+		{post, paths.StepUp, stepUp.Prove, person},
 		{post, "/logout", login.SignOut, person},
 		{get, "/admin/account", account.Show, person},
 		{post, "/admin/account/password", account.ChangePassword, person},

@@ -11,11 +11,9 @@ import (
 	"mcpgateway/services/secrets"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/web"
 )
-
-// accountPath is the page of a person's own account.
-const accountPath = "/admin/account"
 
 // AccountKeeper keeps what concerns one person; access.People says how.
 type AccountKeeper interface {
@@ -57,7 +55,7 @@ func (a *Account) ChangePassword(c *fiber.Ctx) error {
 		return err
 	}
 	a.guards.SetSession(c, in.Cookie.Reveal())
-	return Done(c, accountPath, "Your password is changed. Your other sessions are over.")
+	return Done(c, paths.Account, "Your password is changed. Your other sessions are over.")
 }
 
 // EndSession serves POST /admin/account/sessions/:id/end.
@@ -65,7 +63,7 @@ func (a *Account) EndSession(c *fiber.Ctx) error {
 	if err := a.people.EndSession(c.UserContext(), web.PersonOf(c).ID, c.Params("id")); err != nil {
 		return err
 	}
-	return Done(c, accountPath, "That browser is signed out.")
+	return Done(c, paths.Account, "That browser is signed out.")
 }
 
 // SignOutEverywhere serves POST /admin/account/sign-out-everywhere.
@@ -74,7 +72,7 @@ func (a *Account) SignOutEverywhere(c *fiber.Ctx) error {
 		return err
 	}
 	a.guards.ClearSession(c)
-	return Done(c, loginPath, "You are signed out everywhere.")
+	return Done(c, paths.Login, "You are signed out everywhere.")
 }
 
 func (a *Account) page(c *fiber.Ctx, errors map[string]string) error {

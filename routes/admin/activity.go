@@ -16,6 +16,7 @@ import (
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
@@ -72,8 +73,6 @@ func NewActivity(o ActivityOptions) *Activity {
 
 // OpenStreams returns how many pages follow the calls as they come.
 func (a *Activity) OpenStreams() int { return a.live.count() }
-
-func activityPath(slug string) string { return projectPath(slug) + "/activity" }
 
 // Page serves GET /admin/projects/:projectSlug/activity?period=&query=&cursor=.
 // A cursor that leads nowhere leads to the first page.
@@ -218,13 +217,13 @@ func (a *Activity) Call(c *fiber.Ctx) error {
 		Frame: a.Pages.Frame(c, title(project, "One call"), layout.SectionProjects), Slug: slug,
 		At: call.At, Tool: toolWords(call.Tool), Server: call.Server, Builtin: activity.ServerOf(call) == activity.ServerBuiltin, Caller: newCallers(a.Keys, a.People).of(ctx, call.Principal), Outcome: string(call.Outcome), Code: call.Code,
 		Duration: time.Duration(call.DurationUS) * time.Microsecond, RequestBytes: call.RequestBytes, ResponseBytes: call.ResponseBytes, RequestID: call.RequestID, Recorded: project.Project.RecordPayloads,
-		SameURL: activityPath(slug) + "?" + url.Values{"query": {clauseText("tool", call.Tool)}, "period": {"7d"}}.Encode(),
+		SameURL: paths.Activity(slug) + "?" + url.Values{"query": {clauseText("tool", call.Tool)}, "period": {"7d"}}.Encode(),
 	}
 	if server := project.Server(call.Server); server != nil {
-		props.ServerURL = serverPath(slug, server.Config.ID)
+		props.ServerURL = paths.Server(slug, server.Config.ID)
 	}
 	if slices.ContainsFunc(project.AllTools(), func(t *toolset.Tool) bool { return t.FullName == call.Tool }) {
-		props.ToolURL = toolPath(slug, call.Tool)
+		props.ToolURL = paths.Tool(slug, call.Tool)
 	}
 	if props.Admin() {
 		payload, err := a.Calls.Payload(ctx, call.ID)

@@ -15,6 +15,7 @@ import (
 	"mcpgateway/services/page"
 	"mcpgateway/services/query"
 	"mcpgateway/services/toolset"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 )
 
@@ -141,7 +142,7 @@ func clauseText(qualifier, value string) string {
 	return (&query.Query{Clauses: []query.Clause{{Qualifier: qualifier, Value: value}}}).Canonical()
 }
 
-func (q *activityQuestion) path() string { return activityPath(q.slug) }
+func (q *activityQuestion) path() string { return paths.Activity(q.slug) }
 
 // binding is what cursors of the list belong to.
 func (q *activityQuestion) binding() page.Binding {

@@ -18,12 +18,10 @@ import (
 	"mcpgateway/services/page"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
-
-// auditPath is the page of the audit log.
-const auditPath = "/admin/audit"
 
 // auditPerPage is how many rows one page of the log has.
 const auditPerPage = 40
@@ -97,7 +95,7 @@ func (a *Audit) fill(c *fiber.Ctx, p *admin.AuditProps) error {
 		if before, err = strconv.ParseInt(position, 10, 64); err != nil {
 			return fault.Internal(err)
 		}
-		p.Pager.FirstURL = withQuery(auditPath, asked)
+		p.Pager.FirstURL = withQuery(paths.Audit, asked)
 	}
 	rows, next, err := a.log.List(c.UserContext(), filter, before, auditPerPage)
 	if err != nil {
@@ -115,7 +113,7 @@ func (a *Audit) fill(c *fiber.Ctx, p *admin.AuditProps) error {
 		return err
 	}
 	asked.Set("cursor", cursor)
-	p.Pager.NextURL = withQuery(auditPath, asked)
+	p.Pager.NextURL = withQuery(paths.Audit, asked)
 	return nil
 }
 

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"net/url"
 	"strings"
 	"time"
 
@@ -13,11 +12,10 @@ import (
 	"mcpgateway/services/fault"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
-
-const catalogPath = "/admin/catalog"
 
 // Bounds of what the pages of the catalog list.
 const (
@@ -90,27 +88,27 @@ func (a *Catalog) AddSource(c *fiber.Ctx) error {
 		props.Errors = fields
 		return a.listPage(c, props)
 	}
-	return Done(c, catalogPath, "The source is added. Sync it to see what it brings.")
+	return Done(c, paths.Catalog, "The source is added. Sync it to see what it brings.")
 }
 
 // EnableSource serves POST /admin/catalog/sources/:id/enable.
 func (a *Catalog) EnableSource(c *fiber.Ctx) error {
 	enabled := posted(c, "enabled") == "true"
 	if err := a.store.EnableSource(c.UserContext(), c.Params("id"), enabled); err != nil {
-		return Failed(c, catalogPath, err)
+		return Failed(c, paths.Catalog, err)
 	}
 	if enabled {
-		return Done(c, catalogPath, "The source is switched on.")
+		return Done(c, paths.Catalog, "The source is switched on.")
 	}
-	return Done(c, catalogPath, "The source is switched off. Its entries stay as they are.")
+	return Done(c, paths.Catalog, "The source is switched off. Its entries stay as they are.")
 }
 
 // RemoveSource serves POST /admin/catalog/sources/:id/remove.
 func (a *Catalog) RemoveSource(c *fiber.Ctx) error {
 	if err := a.store.RemoveSource(c.UserContext(), c.Params("id")); err != nil {
-		return Failed(c, catalogPath, err)
+		return Failed(c, paths.Catalog, err)
 	}
-	return Done(c, catalogPath, "The source is removed, and with it what it brought.")
+	return Done(c, paths.Catalog, "The source is removed, and with it what it brought.")
 }
 
 // Preview serves POST /admin/catalog/sources/:id/preview: it reads the source
@@ -119,7 +117,7 @@ func (a *Catalog) Preview(c *fiber.Ctx) error {
 	id := c.Params("id")
 	plan, err := a.store.SyncSource(c.UserContext(), id, true)
 	if err != nil {
-		return Failed(c, catalogPath, err)
+		return Failed(c, paths.Catalog, err)
 	}
 	props := views.CatalogPlanProps{
 		Frame: a.pages.Frame(c, "Sync a source", layout.SectionCatalog), Source: views.CatalogSource{ID: id, Name: "the source"},
@@ -166,22 +164,17 @@ func changeLine(change catalog.Change) ui.DiffLine {
 func (a *Catalog) SyncSource(c *fiber.Ctx) error {
 	plan, err := a.store.SyncSource(c.UserContext(), c.Params("id"), false)
 	if err != nil {
-		return Failed(c, catalogPath, err)
+		return Failed(c, paths.Catalog, err)
 	}
-	return Done(c, catalogPath, "Synced: "+ui.Count(plan.Added)+" new, "+ui.Count(plan.Updated)+" changed, "+ui.Count(plan.Deleted)+" withdrawn.")
-}
-
-// itemPath returns the address of an entry's public page.
-func itemPath(e *models.CatalogEntry) string {
-	return "/registry/" + url.PathEscape(e.PublisherName) + "/" + url.PathEscape(e.ServerName)
+	return Done(c, paths.Catalog, "Synced: "+ui.Count(plan.Added)+" new, "+ui.Count(plan.Updated)+" changed, "+ui.Count(plan.Deleted)+" withdrawn.")
 }
 
 // shownAt returns the address of the page that shows an entry to administrators.
 func shownAt(e *models.CatalogEntry) string {
 	if e.Hidden {
-		return catalogPath + "/" + url.PathEscape(e.ID)
+		return paths.CatalogEntry(e.ID)
 	}
-	return itemPath(e)
+	return paths.RegistryEntry(e.PublisherName, e.ServerName)
 }
 
 // Show serves GET /admin/catalog/:id.
@@ -203,7 +196,7 @@ func formOfEntry(e *models.CatalogEntry) views.CatalogForm {
 func (a *Catalog) editPage(c *fiber.Ctx, e *models.CatalogEntry, props views.CatalogEditProps) error {
 	props.Frame = a.pages.Frame(c, e.ServerTitle, layout.SectionCatalog)
 	props.Entry = views.CatalogEntry{
-		ID: e.ID, Title: e.ServerTitle, Publisher: e.PublisherTitle, Name: e.PublisherName + "/" + e.ServerName, URL: itemPath(e),
+		ID: e.ID, Title: e.ServerTitle, Publisher: e.PublisherTitle, Name: e.PublisherName + "/" + e.ServerName, URL: paths.RegistryEntry(e.PublisherName, e.ServerName),
 		Hidden: e.Hidden, Locked: e.Locked, Featured: e.Featured, Verified: e.Verified, Evidence: e.VerifiedEvidence, Decided: decided(e),
 	}
 	return web.Render(c, views.CatalogEdit(props))
@@ -241,12 +234,12 @@ func (a *Catalog) Hide(c *fiber.Ctx) error {
 	}
 	hidden := posted(c, "hidden") == "true"
 	if err := a.store.SetHidden(c.UserContext(), e.ID, hidden); err != nil {
-		return Failed(c, catalogPath, err)
+		return Failed(c, paths.Catalog, err)
 	}
 	if hidden {
-		return Done(c, catalogPath, e.ServerTitle+" is hidden: nobody finds it in the registry any more.")
+		return Done(c, paths.Catalog, e.ServerTitle+" is hidden: nobody finds it in the registry any more.")
 	}
-	return Done(c, itemPath(&e), e.ServerTitle+" is in the registry again.")
+	return Done(c, paths.RegistryEntry(e.PublisherName, e.ServerName), e.ServerTitle+" is in the registry again.")
 }
 
 // Unlock serves POST /admin/catalog/:id/unlock.
@@ -298,7 +291,7 @@ func (a *Catalog) Edit(c *fiber.Ctx) error {
 		edit.Tags = pointer(strings.Split(form.Tags, ","))
 	}
 	if edit == (catalog.Edit{}) {
-		return Failed(c, itemPath(&e), fault.Invalid("The form holds nothing to save."))
+		return Failed(c, paths.RegistryEntry(e.PublisherName, e.ServerName), fault.Invalid("The form holds nothing to save."))
 	}
 	if err := a.store.Edit(c.UserContext(), e.ID, edit); err != nil {
 		fields, ok := Fields(c, err)

@@ -15,6 +15,7 @@ import (
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/web"
 )
 
@@ -57,7 +58,7 @@ func (a *CatalogUse) Add(c *fiber.Ctx) error {
 		return err
 	}
 	if why := notRemote(entry); why != "" {
-		return Failed(c, itemPath(entry), fault.Invalid("%s: it cannot be added to a project.", why))
+		return Failed(c, paths.RegistryEntry(entry.PublisherName, entry.ServerName), fault.Invalid("%s: it cannot be added to a project.", why))
 	}
 	alias := strings.TrimSpace(posted(c, "alias"))
 	if alias == "" {
@@ -65,7 +66,7 @@ func (a *CatalogUse) Add(c *fiber.Ctx) error {
 	}
 	saved, err := a.store.AddServer(c.UserContext(), p.Project.Slug, alias, declarationOfEntry(entry, true))
 	if err != nil {
-		return Failed(c, itemPath(entry), err)
+		return Failed(c, paths.RegistryEntry(entry.PublisherName, entry.ServerName), err)
 	}
 	return a.added(c, p, saved.Server)
 }
@@ -73,7 +74,7 @@ func (a *CatalogUse) Add(c *fiber.Ctx) error {
 // added reads the tools of a server that needs no credentials, and leads to
 // its page.
 func (a *CatalogUse) added(c *fiber.Ctx, p *toolset.Snapshot, s models.Server) error {
-	to := serverPath(p.Project.Slug, s.ID)
+	to := paths.Server(p.Project.Slug, s.ID)
 	switch s.AuthType {
 	case models.UpstreamAuthOAuth:
 		return Done(c, to, "The server is added. Connect it now: the provider asks you to agree.")
@@ -170,7 +171,7 @@ func (a *CatalogUse) Use(c *fiber.Ctx) error {
 		props.Errors = fields
 		return a.templatePage(c, t, props)
 	}
-	return Done(c, serversPath(slug), "The project is there. Connect its servers and switch them on.")
+	return Done(c, paths.Servers(slug), "The project is there. Connect its servers and switch them on.")
 }
 
 // freeSlug returns a slug that follows from a name and that no project has.

@@ -18,6 +18,7 @@ import (
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
@@ -76,8 +77,6 @@ type CodeMode struct{ CodeModeOptions }
 
 // NewCodeMode returns the handlers.
 func NewCodeMode(o CodeModeOptions) *CodeMode { return &CodeMode{o} }
-
-func codeModePath(slug string) string { return projectPath(slug) + "/code-mode" }
 
 // Show serves GET /admin/projects/:projectSlug/code-mode, with ?filter= for a
 // part of the declarations.
@@ -217,7 +216,7 @@ func (a *CodeMode) Save(c *fiber.Ctx) error {
 		}
 		return a.page(c, p, views.CodeModeProps{Form: form, Errors: fields})
 	}
-	return Done(c, codeModePath(p.Project.Slug), savedWords(p.Project.CodeModeEnabled, form.Enabled))
+	return Done(c, paths.CodeMode(p.Project.Slug), savedWords(p.Project.CodeModeEnabled, form.Enabled))
 }
 
 // milliseconds returns the time-out that was typed in seconds.

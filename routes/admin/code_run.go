@@ -16,6 +16,7 @@ import (
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
@@ -48,7 +49,7 @@ func (a *CodeMode) RunForm(c *fiber.Ctx) error {
 		outcome := outcomeOf(row)
 		props.Code, props.Cleaned = ui.Clean(row.Code), ui.Hidden(row.Code)
 		props.Input, props.DryRun, props.Outcome = row.Input, row.DryRun, &outcome
-		props.RunURL = codeTracePath(p.Project.Slug, row.ID)
+		props.RunURL = paths.CodeTrace(p.Project.Slug, row.ID)
 		if check := codemode.Typecheck(c.Query("typecheck")); check == codemode.TypecheckOff || check == codemode.TypecheckError {
 			props.Typecheck = string(check)
 		}
@@ -108,7 +109,7 @@ func (a *CodeMode) Run(c *fiber.Ctx) error {
 // outcomePath returns the address of the form with the code of a run and how
 // it ended.
 func outcomePath(p *toolset.Snapshot, id string, check codemode.Typecheck) string {
-	return codeModePath(p.Project.Slug) + "/run?" + url.Values{"run": {id}, "typecheck": {string(check)}}.Encode() + "#outcome"
+	return paths.CodeRun(p.Project.Slug) + "?" + url.Values{"run": {id}, "typecheck": {string(check)}}.Encode() + "#outcome"
 }
 
 // runLive runs code and answers with what it does meanwhile.
@@ -120,7 +121,7 @@ func (a *CodeMode) runLive(c *fiber.Ctx, p *toolset.Snapshot, q codemode.Request
 	// Whoever stops the run ends the stream that would have told where it is
 	// kept, so its beginning says where to ask for that.
 	q.TraceID = codemode.NewTraceID()
-	c.Set(fiber.HeaderContentLocation, codeTracePath(p.Project.Slug, q.TraceID)+"/kept")
+	c.Set(fiber.HeaderContentLocation, paths.CodeTrace(p.Project.Slug, q.TraceID)+"/kept")
 	return answerLive(c, a.Pages.Assets, func(ctx context.Context, live *liveAnswer) (templ.Component, string) {
 		q.Watch = func(s codemode.Step) { live.show(stepOf(s)) }
 		out, err := a.Runner.Run(ctx, p, client, q)

@@ -17,6 +17,7 @@ import (
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
@@ -26,10 +27,6 @@ const (
 	runsPerPage = 50
 	maxShown    = 24 << 10 // bytes of a result, of the log, of planned arguments
 )
-
-func codeRunsPath(slug string) string { return codeModePath(slug) + "/runs" }
-
-func codeTracePath(slug, id string) string { return codeRunsPath(slug) + "/" + url.PathEscape(id) }
 
 // Runs serves GET …/code-mode/runs, with ?state=ok or failed for some of them.
 func (a *CodeMode) Runs(c *fiber.Ctx) error {
@@ -52,7 +49,7 @@ func (a *CodeMode) Runs(c *fiber.Ctx) error {
 	})
 	if len(rows) > runsPerPage {
 		rows = rows[:runsPerPage]
-		props.NextURL = codeRunsPath(p.Project.Slug) + "?" + url.Values{"state": {props.State}, "before": {rows[runsPerPage-1].ID}}.Encode()
+		props.NextURL = paths.CodeRuns(p.Project.Slug) + "?" + url.Values{"state": {props.State}, "before": {rows[runsPerPage-1].ID}}.Encode()
 	}
 	names := newCallers(a.Keys, a.People)
 	for _, row := range rows {
@@ -94,7 +91,7 @@ func (a *CodeMode) Kept(c *fiber.Ctx) error {
 	for {
 		row, err := a.Traces.Get(ctx, p.Project.ID, c.Params("id"))
 		if err == nil {
-			return web.Render(c, views.CodeRunKept(codeTracePath(p.Project.Slug, row.ID)))
+			return web.Render(c, views.CodeRunKept(paths.CodeTrace(p.Project.Slug, row.ID)))
 		}
 		select {
 		case <-ctx.Done():
@@ -129,7 +126,7 @@ func (a *CodeMode) Replay(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	here := codeTracePath(p.Project.Slug, row.ID)
+	here := paths.CodeTrace(p.Project.Slug, row.ID)
 	q, err := codemode.Replay(row)
 	if err != nil {
 		return Failed(c, here, err)
@@ -148,7 +145,7 @@ func (a *CodeMode) Replay(c *fiber.Ctx) error {
 	case out.TraceID == "":
 		return Done(c, here, "It ran again, but the run could not be kept.")
 	}
-	return Done(c, codeTracePath(p.Project.Slug, out.TraceID), "It ran again. This is the new run.")
+	return Done(c, paths.CodeTrace(p.Project.Slug, out.TraceID), "It ran again. This is the new run.")
 }
 
 // outcomeOf returns how a run ended that is kept.

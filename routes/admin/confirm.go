@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"net/url"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -16,12 +15,3 @@ type NeedStepUp func(confirmedUntil time.Time) error
 type StepUpGate interface {
 	StepUp(c *fiber.Ctx) (ok bool, err error)
 }
-
-// projectPath returns the address of a project's first page.
-func projectPath(slug string) string { return "/admin/projects/" + url.PathEscape(slug) }
-
-// serversPath returns the address of a project's servers.
-func serversPath(slug string) string { return projectPath(slug) + "/servers" }
-
-// serverPath returns the address of a server.
-func serverPath(slug, id string) string { return serversPath(slug) + "/" + url.PathEscape(id) }

@@ -17,6 +17,7 @@ import (
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/install"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/web"
 )
 
@@ -129,7 +130,7 @@ func (a *Connect) check(ctx context.Context, p *toolset.Snapshot) []views.CheckS
 			if problem == "" {
 				problem = "Its tools have not been read yet"
 			}
-			steps = append(steps, views.CheckStep{Name: server.Config.Alias, Reason: problem, URL: serverPath(p.Project.Slug, server.Config.ID)})
+			steps = append(steps, views.CheckStep{Name: server.Config.Alias, Reason: problem, URL: paths.Server(p.Project.Slug, server.Config.ID)})
 		}
 	}
 	return steps

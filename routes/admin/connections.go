@@ -14,17 +14,9 @@ import (
 	"mcpgateway/services/oauthclient"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/web"
 )
-
-// connectionsPath is the page that tells of every connection.
-const connectionsPath = "/admin/connections"
-
-// StartConnectionPath returns where an administrator begins to authorize the
-// gateway at the authorization server of an upstream server.
-func StartConnectionPath(serverID string) string {
-	return connectionsPath + "/" + url.PathEscape(serverID) + "/start"
-}
 
 // Connector begins and ends the OAuth connections of servers.
 type Connector interface {
@@ -58,7 +50,7 @@ func (a *Connections) Start(c *fiber.Ctx) error {
 		web.NoCompression(c) // the token is the same every time
 		return web.Render(c, admin.ConnectionStart(admin.ConnectionStartProps{
 			Frame:    a.pages.Frame(c, "Connect a server", layout.SectionConnections),
-			StartURL: StartConnectionPath(c.Params("id")) + "?token=" + startToken(person, c.Params("id")), CancelURL: connectionsPath,
+			StartURL: paths.StartConnection(c.Params("id")) + "?token=" + startToken(person, c.Params("id")), CancelURL: paths.Connections,
 		}))
 	}
 	to, err := a.connections.Start(c.UserContext(), oauthclient.Start{ServerID: c.Params("id"), SessionID: person.SessionID})
@@ -76,7 +68,7 @@ func fromAdministration(c *fiber.Ctx) bool {
 		return false
 	}
 	referrer, err := url.Parse(c.Get(fiber.HeaderReferer))
-	return err == nil && strings.HasPrefix(referrer.Path, homePath)
+	return err == nil && strings.HasPrefix(referrer.Path, paths.Home)
 }
 
 // startToken returns what the button of the page carries: it is bound to the
@@ -95,26 +87,26 @@ func isStartToken(given string, person *web.Person, serverID string) bool {
 func (a *Connections) Disconnect(c *fiber.Ctx) error {
 	revoked, err := a.connections.Disconnect(c.UserContext(), c.Params("id"))
 	if err != nil {
-		return Failed(c, connectionPath(c.Params("id")), err)
+		return Failed(c, paths.Connection(c.Params("id")), err)
 	}
 	if !revoked {
-		return Done(c, connectionPath(c.Params("id")), "The server is disconnected. Its authorization server did not confirm that the tokens are revoked; withdraw the access there, too.")
+		return Done(c, paths.Connection(c.Params("id")), "The server is disconnected. Its authorization server did not confirm that the tokens are revoked; withdraw the access there, too.")
 	}
-	return Done(c, connectionPath(c.Params("id")), "The server is disconnected and its tokens are revoked.")
+	return Done(c, paths.Connection(c.Params("id")), "The server is disconnected and its tokens are revoked.")
 }
 
 // DropRegistration serves POST /admin/connections/:id/drop-registration, for
 // an authorization server that does not know the gateway any more.
 func (a *Connections) DropRegistration(c *fiber.Ctx) error {
 	if err := a.connections.DropRegistration(c.UserContext(), c.Params("id")); err != nil {
-		return Failed(c, connectionPath(c.Params("id")), err)
+		return Failed(c, paths.Connection(c.Params("id")), err)
 	}
-	return Done(c, connectionPath(c.Params("id")), "The registration is dropped. Connect the server to have the gateway registered anew.")
+	return Done(c, paths.Connection(c.Params("id")), "The registration is dropped. Connect the server to have the gateway registered anew.")
 }
 
 // Connected answers the end of an authorization.
 func (a *Connections) Connected(c *fiber.Ctx, serverID string) error {
-	return Done(c, connectionPath(serverID), "The server is connected. Its tools are being read.")
+	return Done(c, paths.Connection(serverID), "The server is connected. Its tools are being read.")
 }
 
 // NotConnected answers an authorization that could not begin or end. A browser
@@ -122,7 +114,7 @@ func (a *Connections) Connected(c *fiber.Ctx, serverID string) error {
 func (a *Connections) NotConnected(c *fiber.Ctx, serverID string, err error) error {
 	if f := fault.From(err); f.Kind == fault.KindForbidden {
 		putFlash(c, layout.Flash{Tone: "bad", Text: f.Message})
-		return c.Redirect(connectionsPath, fiber.StatusSeeOther)
+		return c.Redirect(paths.Connections, fiber.StatusSeeOther)
 	}
-	return Failed(c, connectionPath(serverID), err)
+	return Failed(c, paths.Connection(serverID), err)
 }

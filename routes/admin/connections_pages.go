@@ -17,6 +17,7 @@ import (
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
@@ -71,7 +72,7 @@ func (a *ConnectionPages) List(c *fiber.Ctx) error {
 			p.Rows = append(p.Rows, row)
 		}
 	}
-	p.Chips = stateChips(connectionsPath, views.ConnectionStates(), query, kind, counts)
+	p.Chips = stateChips(paths.Connections, views.ConnectionStates(), query, kind, counts)
 	return web.Render(c, views.Connections(p))
 }
 
@@ -145,9 +146,9 @@ func (a *ConnectionPages) SaveClient(c *fiber.Ctx) error {
 		return a.page(c, p)
 	}
 	if p.ClientID == "" {
-		return Done(c, connectionPath(status.ServerID), "The client is removed.")
+		return Done(c, paths.Connection(status.ServerID), "The client is removed.")
 	}
-	return Done(c, connectionPath(status.ServerID), "The client is saved. Connect the server now.")
+	return Done(c, paths.Connection(status.ServerID), "The client is saved. Connect the server now.")
 }
 
 // issuedClient is the client that the provider of a server issued, but for its
@@ -228,12 +229,4 @@ func whoActs(kind string) string {
 		return "The gateway"
 	}
 	return kind
-}
-
-// connectionPath returns the page of a server's connection.
-func connectionPath(serverID string) string {
-	if serverID == "" {
-		return connectionsPath
-	}
-	return connectionsPath + "/" + url.PathEscape(serverID)
 }

@@ -12,6 +12,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/oauthclient"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/web"
 	"mcpgateway/web/webtest"
 )
@@ -65,7 +66,7 @@ func TestConnectionsStartFromTheAdministrationOnly(t *testing.T) {
 		"a public page":             {"Sec-Fetch-Site": "same-origin", "Referer": "https://gateway.example.com/registry"},
 		"a broken referrer":         {"Sec-Fetch-Site": "same-origin", "Referer": "%zz/admin"},
 	} {
-		answer := start(admin.StartConnectionPath("s1"), header)
+		answer := start(paths.StartConnection("s1"), header)
 		link := regexp.MustCompile(`href="(/admin/connections/s1/start\?token=[^"]+)"`).FindStringSubmatch(answer.Body)
 		if answer.Status != 200 || answer.Header.Get("Location") != "" || link == nil || answer.Header.Get("Cache-Control") != "no-store" {
 			t.Fatalf("%s: %d %v %s", name, answer.Status, answer.Header, answer.Body)
@@ -73,7 +74,7 @@ func TestConnectionsStartFromTheAdministrationOnly(t *testing.T) {
 		button = link[1]
 	}
 	for name, path := range map[string]string{
-		"the form's token": admin.StartConnectionPath("s1") + "?token=csrf", "no token": admin.StartConnectionPath("s1") + "?token=",
+		"the form's token": paths.StartConnection("s1") + "?token=csrf", "no token": paths.StartConnection("s1") + "?token=",
 		"another server's": strings.Replace(button, "/s1/", "/s2/", 1), "a part of it": button[:len(button)-1],
 	} {
 		if answer := start(path, nil); answer.Status != 200 {
@@ -86,7 +87,7 @@ func TestConnectionsStartFromTheAdministrationOnly(t *testing.T) {
 	if answer := start(button, nil); answer.Status != 303 || answer.Header.Get("Location") != "https://as.example.com/authorize?x=1" {
 		t.Errorf("the button: %d %v", answer.Status, answer.Header)
 	}
-	if answer := start(admin.StartConnectionPath("s1"), ownLink); answer.Status != 303 {
+	if answer := start(paths.StartConnection("s1"), ownLink); answer.Status != 303 {
 		t.Errorf("a link of the administration: %d", answer.Status)
 	}
 	csrf = "another session's"
@@ -107,10 +108,10 @@ func TestConnectionsAreBegunAndEnded(t *testing.T) {
 		status       int
 		to, asked    string
 	}{
-		"start":         {"GET", admin.StartConnectionPath("s1"), nil, true, 303, "https://as.example.com/authorize?x=1", "start s1 anns-session"},
-		"start failing": {"GET", admin.StartConnectionPath("s1"), down, true, 303, "/admin/connections/s1", "start s1 anns-session"},
-		"start by none": {"GET", admin.StartConnectionPath("s1"), nil, false, 401, "", ""},
-		"unknown":       {"GET", admin.StartConnectionPath("s1"), fault.NotFound("server", "s1"), true, 404, "", "start s1 anns-session"},
+		"start":         {"GET", paths.StartConnection("s1"), nil, true, 303, "https://as.example.com/authorize?x=1", "start s1 anns-session"},
+		"start failing": {"GET", paths.StartConnection("s1"), down, true, 303, "/admin/connections/s1", "start s1 anns-session"},
+		"start by none": {"GET", paths.StartConnection("s1"), nil, false, 401, "", ""},
+		"unknown":       {"GET", paths.StartConnection("s1"), fault.NotFound("server", "s1"), true, 404, "", "start s1 anns-session"},
 		"disconnect":    {"POST", "/admin/connections/s1/disconnect", nil, true, 303, "/admin/connections/s1", "disconnect s1"},
 		"drop":          {"POST", "/admin/connections/s1/drop-registration", nil, true, 303, "/admin/connections/s1", "drop s1"},
 		"drop nothing":  {"POST", "/admin/connections/s1/drop-registration", fault.Conflict("there is none"), true, 303, "/admin/connections/s1", "drop s1"},

@@ -12,6 +12,7 @@ import (
 	"mcpgateway/services/projects"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
@@ -124,13 +125,13 @@ func (a *ImportExport) apply(ctx context.Context, text string, opts projects.App
 func (a *ImportExport) Apply(c *fiber.Ctx) error {
 	text, err := a.seal.OpenToken(importPurpose, posted(c, "sealed"))
 	if err != nil {
-		return Failed(c, "/admin/import", fault.Invalid("The file was not kept: choose or paste it again."))
+		return Failed(c, paths.Import, fault.Invalid("The file was not kept: choose or paste it again."))
 	}
 	plan, _, err := a.apply(c.UserContext(), string(text), projects.ApplyOptions{Prune: posted(c, "prune") != ""})
 	if err != nil {
-		return Failed(c, "/admin/import", err)
+		return Failed(c, paths.Import, err)
 	}
-	return Done(c, homePath, planWords(plan))
+	return Done(c, paths.Home, planWords(plan))
 }
 
 // planWords says what an import did.

@@ -14,6 +14,7 @@ import (
 	"mcpgateway/services/secrets"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
@@ -116,9 +117,7 @@ func (a *Keys) Revoke(c *fiber.Ctx) error {
 	return Done(c, a.path(c), "The key is revoked. Clients that use it are refused from now on.")
 }
 
-func (a *Keys) path(c *fiber.Ctx) string { return keysPath(c.Params("projectSlug")) }
-
-func keysPath(slug string) string { return projectPath(slug) + "/keys" }
+func (a *Keys) path(c *fiber.Ctx) string { return paths.Keys(c.Params("projectSlug")) }
 
 // created leads to the page of a new key, which shows its text once.
 func (a *Keys) created(c *fiber.Ctx, row models.Key, text secrets.Value, note string) error {
@@ -182,7 +181,7 @@ func (a *Keys) cutPage(p *admin.KeysProps, page int) {
 	pages := max((all+keysPerPage-1)/keysPerPage, 1)
 	page = min(max(page, 1), pages)
 	address := func(page int) string {
-		at := keysPath(p.Project.Slug) + "?page=" + strconv.Itoa(page)
+		at := paths.Keys(p.Project.Slug) + "?page=" + strconv.Itoa(page)
 		if p.Ended {
 			at += "&ended=1"
 		}

@@ -11,15 +11,8 @@ import (
 	"mcpgateway/services/secrets"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/web"
-)
-
-// Paths between which people are sent when they sign in and out.
-const (
-	homePath  = "/admin"
-	setupPath = "/setup"
-	loginPath = "/login"
-	ssoPath   = "/login/sso"
 )
 
 // Entrance lets people in and out; access.People says how.
@@ -50,7 +43,7 @@ func (l *Login) Show(c *fiber.Ctx) error {
 	from := queriedOrigin(c)
 	switch signedIn := web.PersonOf(c) != nil; {
 	case signedIn && from.form != "":
-		return c.Redirect(from.at(stepUpPath), fiber.StatusSeeOther)
+		return c.Redirect(from.at(paths.StepUp), fiber.StatusSeeOther)
 	case signedIn:
 		return c.Redirect(from.next, fiber.StatusSeeOther)
 	}
@@ -59,7 +52,7 @@ func (l *Login) Show(c *fiber.Ctx) error {
 		return err
 	}
 	if open {
-		return c.Redirect(setupPath, fiber.StatusSeeOther)
+		return c.Redirect(paths.Setup, fiber.StatusSeeOther)
 	}
 	return l.form(c, from, admin.LoginProps{})
 }
@@ -84,7 +77,7 @@ func (l *Login) SignOut(c *fiber.Ctx) error {
 		return err
 	}
 	l.guards.ClearSession(c)
-	return Done(c, loginPath, "You are signed out.")
+	return Done(c, paths.Login, "You are signed out.")
 }
 
 func (l *Login) form(c *fiber.Ctx, from origin, p admin.LoginProps) error {
@@ -94,7 +87,7 @@ func (l *Login) form(c *fiber.Ctx, from origin, p admin.LoginProps) error {
 	}
 	p.Frame = l.pages.Frame(c, "Sign in", layout.SectionNone)
 	if l.sso != "" {
-		p.Provider, p.ProviderURL = l.sso, from.at(ssoPath)
+		p.Provider, p.ProviderURL = l.sso, from.at(paths.SingleSignOn)
 	}
 	return web.Render(c, admin.Login(p))
 }

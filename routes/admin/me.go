@@ -15,9 +15,6 @@ import (
 	"mcpgateway/web"
 )
 
-// mePath is the page of the projects that a user may use.
-const mePath = "/me"
-
 // UsableProjects returns the projects that a user may authorize clients for.
 // Implemented by oauthserver.Server.
 type UsableProjects interface {

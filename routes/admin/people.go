@@ -11,11 +11,9 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/web"
 )
-
-// peoplePath is the page of everybody with an account.
-const peoplePath = "/admin/people"
 
 // maxPeopleShown is how many people a page names; a search finds the others.
 const maxPeopleShown = 100
@@ -74,7 +72,7 @@ func (a *People) Create(c *fiber.Ctx) error {
 		}
 		return a.newForm(c, admin.PersonNewProps{Email: form.Email, Name: form.Name, Role: string(form.Role), Errors: errors})
 	}
-	return Done(c, peoplePath, form.Email+" may sign in now.")
+	return Done(c, paths.People, form.Email+" may sign in now.")
 }
 
 // Show serves GET /admin/people/:id.
@@ -145,10 +143,10 @@ func (a *People) Delete(c *fiber.Ctx) error {
 		}
 		return a.page(c, "delete", errors)
 	}
-	return Done(c, peoplePath, person.Email+" is deleted.")
+	return Done(c, paths.People, person.Email+" is deleted.")
 }
 
-func (a *People) path(c *fiber.Ctx) string { return peoplePath + "/" + c.Params("id") }
+func (a *People) path(c *fiber.Ctx) string { return paths.Person(c.Params("id")) }
 
 // done answers a form of the person's page.
 func (a *People) done(c *fiber.Ctx, form string, err error, message string) error {

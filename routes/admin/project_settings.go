@@ -16,6 +16,7 @@ import (
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
@@ -48,8 +49,6 @@ type ProjectSettings struct {
 func NewProjectSettings(pages *Pages, directory ProjectDirectory, health HealthSource, store ProjectChanger, people Membership, keys KeyLister) *ProjectSettings {
 	return &ProjectSettings{pages: pages, directory: directory, health: health, store: store, people: people, keys: keys}
 }
-
-func settingsPath(slug string) string { return projectPath(slug) + "/settings" }
 
 // Show serves GET /admin/projects/:projectSlug/settings.
 func (a *ProjectSettings) Show(c *fiber.Ctx) error {
@@ -125,7 +124,7 @@ func (a *ProjectSettings) Save(c *fiber.Ctx) error {
 		}
 		return a.page(c, p, views.ProjectSettingsProps{Form: form, Errors: fields})
 	}
-	return Done(c, settingsPath(p.Project.Slug), "The settings are saved.")
+	return Done(c, paths.ProjectSettings(p.Project.Slug), "The settings are saved.")
 }
 
 func settingsOf(stored, entered views.ProjectForm) []setting {
@@ -178,9 +177,9 @@ func (a *ProjectSettings) Delete(c *fiber.Ctx) error {
 		return a.page(c, p, views.ProjectSettingsProps{Form: formOf(p), DeleteError: "Type " + p.Project.Slug + " exactly."})
 	}
 	if err := a.store.DeleteProject(c.UserContext(), p.Project.Slug); err != nil && !fault.Is(err, fault.CodeNotFound) {
-		return Failed(c, settingsPath(p.Project.Slug), err)
+		return Failed(c, paths.ProjectSettings(p.Project.Slug), err)
 	}
-	return Done(c, homePath, "The project "+p.Project.Slug+" is deleted.")
+	return Done(c, paths.Home, "The project "+p.Project.Slug+" is deleted.")
 }
 
 // AddMember serves POST …/settings/members.
@@ -199,7 +198,7 @@ func (a *ProjectSettings) member(c *fiber.Ctx, change func(ctx context.Context, 
 		return err
 	}
 	if err := change(c.UserContext(), p.Project.ID, posted(c, "person")); err != nil {
-		return Failed(c, settingsPath(p.Project.Slug), err)
+		return Failed(c, paths.ProjectSettings(p.Project.Slug), err)
 	}
-	return Done(c, settingsPath(p.Project.Slug), done)
+	return Done(c, paths.ProjectSettings(p.Project.Slug), done)
 }

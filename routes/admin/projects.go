@@ -18,6 +18,7 @@ import (
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/web"
 )
 
@@ -53,7 +54,7 @@ func NewProjects(pages *Pages, directory ProjectDirectory, health HealthSource, 
 // to their own page.
 func (p *Projects) List(c *fiber.Ctx) error {
 	if person := web.PersonOf(c); person != nil && !access.Administers(models.Role(person.Role)) {
-		return c.Redirect(mePath, fiber.StatusSeeOther)
+		return c.Redirect(paths.Me, fiber.StatusSeeOther)
 	}
 	query, after := strings.TrimSpace(c.Query("query")), c.Query("after")
 	all := p.directory.All()
@@ -66,7 +67,7 @@ func (p *Projects) List(c *fiber.Ctx) error {
 	rest := slices.DeleteFunc(found, func(s *toolset.Snapshot) bool { return s.Project.Slug <= after })
 	if len(rest) > projectsPerPage {
 		rest = rest[:projectsPerPage]
-		props.NextURL = homePath + "?" + url.Values{"query": {query}, "after": {rest[projectsPerPage-1].Project.Slug}}.Encode()
+		props.NextURL = paths.Home + "?" + url.Values{"query": {query}, "after": {rest[projectsPerPage-1].Project.Slug}}.Encode()
 	}
 	for _, s := range rest {
 		row, err := p.row(c.UserContext(), s)
@@ -131,7 +132,7 @@ func (p *Projects) Create(c *fiber.Ctx) error {
 		props.Errors = fields
 		return p.form(c, props)
 	}
-	return Done(c, serversPath(slug)+"/new", "The project is there. Now add its first server.")
+	return Done(c, paths.NewServer(slug), "The project is there. Now add its first server.")
 }
 
 // unnamed returns what is wrong with an empty name.

@@ -10,6 +10,7 @@ import (
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/web"
 )
 
@@ -41,12 +42,12 @@ type origin struct{ next, form string }
 
 // queriedOrigin returns the origin in the address of a request.
 func queriedOrigin(c *fiber.Ctx) origin {
-	return origin{web.LocalPath(c.Query("next"), homePath), c.Query("form")}
+	return origin{web.LocalPath(c.Query("next"), paths.Home), c.Query("form")}
 }
 
 // postedOrigin returns the origin in a posted form.
 func postedOrigin(c *fiber.Ctx) origin {
-	return origin{web.LocalPath(posted(c, "next"), homePath), posted(c, "form")}
+	return origin{web.LocalPath(posted(c, "next"), paths.Home), posted(c, "form")}
 }
 
 // at returns a path that leads on to the origin.
@@ -69,10 +70,10 @@ func (o origin) path() string {
 func originOf(path string) origin {
 	if rest, ok := strings.CutPrefix(path, resumePath+"?"); ok {
 		if q, err := url.ParseQuery(rest); err == nil {
-			return origin{web.LocalPath(q.Get("next"), homePath), q.Get("form")}
+			return origin{web.LocalPath(q.Get("next"), paths.Home), q.Get("form")}
 		}
 	}
-	return origin{next: web.LocalPath(path, homePath)}
+	return origin{next: web.LocalPath(path, paths.Home)}
 }
 
 // Continue responds to a request with which a user signed in or confirmed who
@@ -103,7 +104,7 @@ func (r *Resume) Undo(c *fiber.Ctx) error {
 	}
 	form, err := r.forms.Take(c.UserContext(), posted(c, "form"), p.ID, p.SessionID)
 	if fault.Is(err, fault.CodeNotFound) {
-		return Failed(c, homePath, fault.Invalid("This can no longer be undone."))
+		return Failed(c, paths.Home, fault.Invalid("This can no longer be undone."))
 	}
 	if err != nil {
 		return err
@@ -134,7 +135,7 @@ func actOf(path string) string {
 		"disable": "block a person", "credentials": "change stored credentials", "client": "change an OAuth client",
 		"servers": "add a server", "edit": "send stored credentials to a new address", "apply": "import a file",
 	}
-	people := strings.HasPrefix(path, peoplePath+"/")
+	people := strings.HasPrefix(path, paths.People+"/")
 	switch {
 	case people && last == "enable":
 		return "unblock a person"

@@ -16,6 +16,7 @@ import (
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/web"
 )
 
@@ -94,7 +95,7 @@ func (a *Servers) Save(c *fiber.Ctx) error {
 		}
 		return a.editForm(c, p, server, props)
 	}
-	return Done(c, serverPath(p.Project.Slug, server.Config.ID), "The server is saved.")
+	return Done(c, paths.Server(p.Project.Slug, server.Config.ID), "The server is saved.")
 }
 
 // behaviourOf returns what the form of the address and behaviour changes.
@@ -146,9 +147,9 @@ func (a *Servers) SaveCredentials(c *fiber.Ctx) error {
 		return a.editForm(c, p, server, props)
 	}
 	if props.AuthType == string(models.UpstreamAuthOAuth) {
-		return Done(c, serverPath(p.Project.Slug, server.Config.ID), "The credentials are saved. Connect the server now.")
+		return Done(c, paths.Server(p.Project.Slug, server.Config.ID), "The credentials are saved. Connect the server now.")
 	}
-	return Done(c, serverPath(p.Project.Slug, server.Config.ID), "The credentials are saved.")
+	return Done(c, paths.Server(p.Project.Slug, server.Config.ID), "The credentials are saved.")
 }
 
 // credentialsTyped reads the form of the credentials. Empty secrets keep what

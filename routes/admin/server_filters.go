@@ -11,6 +11,7 @@ import (
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/web"
 )
 
@@ -141,5 +142,5 @@ func (a *Servers) saveFilters(c *fiber.Ctx, allow, deny []string) error {
 		}
 		return a.filterPage(c, p, server, views.ServerFiltersProps{Allow: allow, Deny: deny, New: posted(c, "new") != "", Errors: fields})
 	}
-	return Done(c, serverPath(p.Project.Slug, server.Config.ID), "The choice of tools is saved.")
+	return Done(c, paths.Server(p.Project.Slug, server.Config.ID), "The choice of tools is saved.")
 }

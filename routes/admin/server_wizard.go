@@ -19,6 +19,7 @@ import (
 	"mcpgateway/services/upstream"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
@@ -73,7 +74,7 @@ func (a *ServerWizard) pickPage(c *fiber.Ctx, p *toolset.Snapshot, props views.S
 	switch f := fault.From(err); {
 	case err == nil:
 		props.Total = found.Total
-		base := serversPath(p.Project.Slug) + "/new?"
+		base := paths.NewServer(p.Project.Slug) + "?"
 		if found.NextCursor != "" {
 			props.NextURL = base + url.Values{"query": {props.Query}, "cursor": {found.NextCursor}}.Encode()
 		}
@@ -84,7 +85,7 @@ func (a *ServerWizard) pickPage(c *fiber.Ctx, p *toolset.Snapshot, props views.S
 			props.Choices = append(props.Choices, choiceOf(p, entry))
 		}
 	case f.Restart && cursor != "":
-		return c.Redirect(serversPath(p.Project.Slug)+"/new?"+url.Values{"query": {props.Query}}.Encode(), fiber.StatusSeeOther)
+		return c.Redirect(paths.NewServer(p.Project.Slug)+"?"+url.Values{"query": {props.Query}}.Encode(), fiber.StatusSeeOther)
 	case f.Span != nil:
 		props.QueryError = &ui.QueryError{Message: f.Message, Start: f.Span.Start, End: f.Span.End}
 	case f.Kind == fault.KindInvalid:
@@ -220,7 +221,7 @@ func (a *ServerWizard) Add(c *fiber.Ctx) error {
 
 // addedServer returns the row of a server that was added.
 func addedServer(slug string, one *candidate) views.AddedServer {
-	added := views.AddedServer{Alias: one.server.Alias, URL: serverPath(slug, one.server.ID)}
+	added := views.AddedServer{Alias: one.server.Alias, URL: paths.Server(slug, one.server.ID)}
 	switch {
 	case one.server.AuthType == models.UpstreamAuthOAuth:
 		added.State, added.Action = "Sign-in needed", "Connect"
@@ -285,10 +286,10 @@ func (a *ServerWizard) added(c *fiber.Ctx, slug string, candidates []*candidate)
 	}
 	rest := notAdded(candidates)
 	if len(done) > 1 {
-		return Done(c, serversPath(slug), ui.Plural(len(done), "server", "servers")+" added."+rest)
+		return Done(c, paths.Servers(slug), ui.Plural(len(done), "server", "servers")+" added."+rest)
 	}
 	one := done[0]
-	path := serverPath(slug, one.server.ID)
+	path := paths.Server(slug, one.server.ID)
 	switch {
 	case one.server.AuthType == models.UpstreamAuthOAuth:
 		return Done(c, path, "The server is added. Connect it now: the provider asks you to agree."+rest)

@@ -16,6 +16,7 @@ import (
 	"mcpgateway/services/upstream"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
@@ -80,7 +81,7 @@ func (a *Servers) List(c *fiber.Ctx) error {
 			props.Rows = append(props.Rows, row)
 		}
 	}
-	props.Chips = stateChips(serversPath(p.Project.Slug), views.States(), query, kind, counts)
+	props.Chips = stateChips(paths.Servers(p.Project.Slug), views.States(), query, kind, counts)
 	return web.Render(c, views.Servers(props))
 }
 
@@ -139,7 +140,7 @@ func (a *Servers) Sync(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	to := serverPath(p.Project.Slug, server.Config.ID)
+	to := paths.Server(p.Project.Slug, server.Config.ID)
 	result, err := a.reader.Sync(c.UserContext(), server.Config.ID)
 	if err != nil {
 		return Failed(c, to, err)
@@ -188,9 +189,9 @@ func (a *Servers) Enable(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	to := serversPath(p.Project.Slug)
+	to := paths.Servers(p.Project.Slug)
 	if posted(c, "back") == "server" {
-		to = serverPath(p.Project.Slug, server.Config.ID)
+		to = paths.Server(p.Project.Slug, server.Config.ID)
 	}
 	enabled := posted(c, "enabled") == "true"
 	if _, err := a.store.UpdateServer(c.UserContext(), server.Config.ID, nil, &projects.ServerDeclaration{Enabled: &enabled}); err != nil {
@@ -209,7 +210,7 @@ func (a *Servers) Delete(c *fiber.Ctx) error {
 		return err
 	}
 	if err := a.store.DeleteServer(c.UserContext(), server.Config.ID); err != nil && !fault.Is(err, fault.CodeNotFound) {
-		return Failed(c, serverPath(p.Project.Slug, server.Config.ID), err)
+		return Failed(c, paths.Server(p.Project.Slug, server.Config.ID), err)
 	}
-	return Done(c, serversPath(p.Project.Slug), "The server "+server.Config.Alias+" is deleted.")
+	return Done(c, paths.Servers(p.Project.Slug), "The server "+server.Config.Alias+" is deleted.")
 }

@@ -10,6 +10,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/web"
 )
 
@@ -68,14 +69,14 @@ func (s *Setup) Create(c *fiber.Ctx) error {
 	}
 	setSignedIn(c, s.guards, in)
 	if !p.Demo {
-		return Done(c, homePath, welcome)
+		return Done(c, paths.Home, welcome)
 	}
 	slug, err := s.loadDemo(c, in.Session.Person)
 	if err != nil {
 		putFlash(c, layout.Flash{Tone: "warn", Text: welcome + " The demo project could not be loaded: " + fault.From(err).Message + "."})
-		return c.Redirect(homePath, fiber.StatusSeeOther)
+		return c.Redirect(paths.Home, fiber.StatusSeeOther)
 	}
-	return Done(c, projectPath(slug), welcome+" The demo project is ready: connect a client, or try its tools.")
+	return Done(c, paths.Project(slug), welcome+" The demo project is ready: connect a client, or try its tools.")
 }
 
 const welcome = "Welcome. You are the first administrator."

@@ -10,6 +10,7 @@ import (
 	"mcpgateway/services/secrets"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/web"
 )
 
@@ -58,7 +59,7 @@ func (s *SingleSignOn) Finish(c *fiber.Ctx) error {
 	answer := access.SSOAnswer{State: c.Query("state"), Code: c.Query("code"), Issuer: c.Query("iss"), Error: c.Query("error")}
 	in, next, err := s.provider.Finish(c.UserContext(), s.guards.TakeFlow(c), answer, browserOf(c, s.guards))
 	if err != nil {
-		return s.failed(c, origin{next: homePath}, err)
+		return s.failed(c, origin{next: paths.Home}, err)
 	}
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	return s.resume.Continue(c, in, originOf(next))
@@ -75,7 +76,7 @@ func (s *SingleSignOn) failed(c *fiber.Ctx, from origin, err error) error {
 	c.Status(web.StatusOf(f))
 	return web.Render(c, admin.Login(admin.LoginProps{
 		Frame: s.pages.Frame(c, "Sign in", layout.SectionNone), Next: from.next, Form: from.form, Errors: map[string]string{"": f.Message},
-		Provider: s.name, ProviderURL: from.at(ssoPath),
+		Provider: s.name, ProviderURL: from.at(paths.SingleSignOn),
 	}))
 }
 

@@ -10,11 +10,9 @@ import (
 	"mcpgateway/services/secrets"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/web"
 )
-
-// stepUpPath is where people prove again who they are.
-const stepUpPath = "/login/again"
 
 // Prover lets people prove again who they are; access.People says how.
 type Prover interface {
@@ -83,7 +81,7 @@ func (s *StepUp) form(c *fiber.Ctx, from origin, errors map[string]string) error
 	p.Frame = s.pages.Frame(c, "Confirm it's you", layout.SectionNone)
 	p.Password = person.HasPassword
 	if s.sso != "" && person.HasIdentity {
-		p.Provider, p.ProviderURL = s.sso, from.at(ssoPath)+"&fresh=1"
+		p.Provider, p.ProviderURL = s.sso, from.at(paths.SingleSignOn)+"&fresh=1"
 	}
 	return web.Render(c, admin.StepUp(p))
 }

@@ -17,6 +17,7 @@ import (
 	"mcpgateway/services/toolset"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
@@ -55,10 +56,6 @@ func NewTools(pages *Pages, directory ProjectDirectory, health HealthSource, sto
 	return &Tools{pages: pages, directory: directory, health: health, store: store, gateway: gateway, undo: undo}
 }
 
-func toolsPath(slug string) string { return projectPath(slug) + "/tools" }
-
-func toolPath(slug, name string) string { return toolsPath(slug) + "/" + url.PathEscape(name) }
-
 // List serves GET /admin/projects/:projectSlug/tools?query=&show=&page=.
 func (a *Tools) List(c *fiber.Ctx) error {
 	project, err := a.directory.Project(c.Params("projectSlug"))
@@ -94,9 +91,9 @@ func (a *Tools) fill(p *admin.ToolsProps, found []*toolset.Tool, show string, pa
 			q.Set("page", strconv.Itoa(page))
 		}
 		if len(q) == 0 {
-			return toolsPath(p.Project.Slug)
+			return paths.Tools(p.Project.Slug)
 		}
-		return toolsPath(p.Project.Slug) + "?" + q.Encode()
+		return paths.Tools(p.Project.Slug) + "?" + q.Encode()
 	}
 	p.Chips = append(p.Chips, ui.Chip{Label: "All", URL: address("", 1), On: show == "", Count: ui.Count(len(found))})
 	for _, kind := range admin.ToolStates() {
@@ -201,7 +198,7 @@ func (a *Tools) Switch(c *fiber.Ctx) error {
 
 // back returns the page that a form of the list came from.
 func (a *Tools) back(c *fiber.Ctx) string {
-	list := toolsPath(c.Params("projectSlug"))
+	list := paths.Tools(c.Params("projectSlug"))
 	to := web.LocalPath(posted(c, "back"), list)
 	if to != list && !strings.HasPrefix(to, list+"?") && !strings.HasPrefix(to, list+"/") {
 		return list

@@ -10,6 +10,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/toolset"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 )
 
@@ -78,7 +79,7 @@ const maxReviewAddress = 1500
 // reviewPath returns the review of the named tools, or of all that wait when
 // their names are too long for an address.
 func reviewPath(project *toolset.Snapshot, names []string) string {
-	all := toolsPath(project.Project.Slug) + "/review"
+	all := paths.ToolReview(project.Project.Slug)
 	if to := all + "?" + (url.Values{"tool": names}).Encode(); len(to) <= maxReviewAddress {
 		return to
 	}

@@ -12,6 +12,7 @@ import (
 	"mcpgateway/services/toolset"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
@@ -33,7 +34,7 @@ func (a *Tools) Review(c *fiber.Ctx) error {
 	}
 	found, err := searched(project.AllTools(), p.Query)
 	if err != nil {
-		return Failed(c, toolsPath(project.Project.Slug), err)
+		return Failed(c, paths.Tools(project.Project.Slug), err)
 	}
 	waiting := ofState(found, admin.ToolChanged)
 	if named := queriedAll(c, "tool"); len(named) > 0 {
@@ -96,7 +97,7 @@ func (a *Tools) Approve(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	to := toolPath(slug, tool.FullName)
+	to := paths.Tool(slug, tool.FullName)
 	done, err := a.store.Approve(c.UserContext(), slug, []projects.ToolDefinition{{Name: tool.FullName, Hash: posted(c, "hash")}})
 	if err != nil {
 		return Failed(c, to, err)
@@ -115,7 +116,7 @@ func (a *Tools) approved(c *fiber.Ctx, slug, to string, done projects.Approvals)
 		for _, t := range done.Done {
 			form.Add("tool", t.Hash+" "+t.Name)
 		}
-		token, err := a.undo.KeepUndo(c, toolsPath(slug)+"/review", form)
+		token, err := a.undo.KeepUndo(c, paths.ToolReview(slug), form)
 		if err != nil {
 			return err
 		}

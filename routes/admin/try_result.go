@@ -9,6 +9,7 @@ import (
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
 	"mcpgateway/views/admin"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 )
 
@@ -115,7 +116,7 @@ func annotationsOf(slug string, tool *toolset.Tool) []ui.Fact {
 	if err != nil {
 		return nil
 	}
-	facts := []ui.Fact{{Label: "Server", Value: tool.Server.Config.Alias, URL: serverPath(slug, tool.Server.Config.ID)}}
+	facts := []ui.Fact{{Label: "Server", Value: tool.Server.Config.Alias, URL: paths.Server(slug, tool.Server.Config.ID)}}
 	annotations := definition.Object("annotations")
 	for _, hint := range [][4]string{
 		{"readOnlyHint", "Only reads", "May change things", "Effect"}, {"destructiveHint", "May delete or overwrite", "Only adds", "Changes"},

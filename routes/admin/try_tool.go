@@ -19,6 +19,7 @@ import (
 	"mcpgateway/services/toolset"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
@@ -127,7 +128,7 @@ func quotedNames(names []string) string {
 
 // form returns the empty Playground of a tool.
 func (a *Tools) form(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, asJSON bool) admin.TryProps {
-	at := toolPath(project.Project.Slug, tool.FullName)
+	at := paths.Tool(project.Project.Slug, tool.FullName)
 	p := admin.TryProps{URL: at + "/try", AsJSON: asJSON}
 	if person := web.PersonOf(c); person != nil {
 		p.CSRF = web.MaskToken(person.CSRF)

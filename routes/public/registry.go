@@ -11,6 +11,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/query"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/public"
 	"mcpgateway/views/ui"
 )
@@ -18,9 +19,6 @@ import (
 // pageRows is how many rows a page shows: two, three and four cards beside
 // each other fill it.
 const pageRows = 24
-
-// registryPath is where the list of servers is.
-const registryPath = "/registry"
 
 // Registry serves the pages of the server registry.
 type Registry struct {
@@ -51,10 +49,10 @@ func (r *Registry) List(c *fiber.Ctx) error {
 		return err
 	} else if err != nil {
 		status(c, err)
-		props.Failed, props.Search.Error = true, queryError(query.Registry(), registryPath, asked.text, f)
+		props.Failed, props.Search.Error = true, queryError(query.Registry(), paths.Registry, asked.text, f)
 	} else {
 		props.Servers = public.Servers(found.Rows)
-		props.Count, props.Pager = paged(registryPath, asked.text, found, "server", "servers")
+		props.Count, props.Pager = paged(paths.Registry, asked.text, found, "server", "servers")
 	}
 	props.Frame = r.pages.frame(c, r.about(asked, props.Servers, found))
 	return answerList(c, props.Frame, public.Registry(props), cursorOf(found), r.catalog.Version())
@@ -121,7 +119,7 @@ func cursorOf[T any](found *catalog.Found[T]) string {
 // search is the search box of the list.
 func (r *Registry) search(text string) ui.SearchProps {
 	return ui.SearchProps{
-		Action: registryPath, Query: text, Label: "Search the registry", Placeholder: "Search servers, tag:search, verified:true", HelpURL: "#how-to-search", Live: true,
+		Action: paths.Registry, Query: text, Label: "Search the registry", Placeholder: "Search servers, tag:search, verified:true", HelpURL: "#how-to-search", Live: true,
 	}
 }
 
@@ -130,7 +128,7 @@ func (r *Registry) search(text string) ui.SearchProps {
 func (r *Registry) about(q question, servers []public.Server, found *catalog.Found[*models.CatalogEntry]) about {
 	a := about{
 		title: "Registry", description: "MCP servers, with how each is reached, how a client is let in, and how it is installed.",
-		path: address(registryPath, q.text), section: layout.SectionRegistry, noIndex: q.cursor != "" || found == nil || len(servers) == 0,
+		path: address(paths.Registry, q.text), section: layout.SectionRegistry, noIndex: q.cursor != "" || found == nil || len(servers) == 0,
 	}
 	if q.text != "" {
 		a.title = ui.Clean(clipped(q.text)) + " · Registry"
@@ -163,7 +161,7 @@ func (r *Registry) Page(c *fiber.Ctx) error {
 	if fault.Is(err, fault.CodeNotFound) {
 		return r.pages.missing(c, err, public.MissingProps{
 			What: "server " + clipped(publisher+"/"+server), Near: nearServers(c.UserContext(), r.catalog, publisher, server),
-			AllLabel: "Search the registry", AllURL: registryPath,
+			AllLabel: "Search the registry", AllURL: paths.Registry,
 		}, layout.SectionRegistry)
 	}
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/public"
 	"mcpgateway/views/ui"
 )
@@ -20,7 +21,7 @@ func (t *Templates) Page(c *fiber.Ctx) error {
 	row, err := t.catalog.Template(slug)
 	if fault.Is(err, fault.CodeNotFound) {
 		return t.pages.missing(c, err, public.MissingProps{
-			What: "template " + clipped(slug), Near: nearTemplates(c.UserContext(), t.catalog, slug), AllLabel: "See all templates", AllURL: templatesPath,
+			What: "template " + clipped(slug), Near: nearTemplates(c.UserContext(), t.catalog, slug), AllLabel: "See all templates", AllURL: paths.Templates,
 		}, layout.SectionTemplates)
 	}
 	if err != nil {
@@ -33,7 +34,7 @@ func (t *Templates) Page(c *fiber.Ctx) error {
 	related := t.catalog.RelatedEntries(row)
 	return answer(c, f, public.TemplateItem(public.TemplateProps{
 		Frame: f, Template: template, Servers: public.Servers(related), Missing: absent(row.RelatedServerNames, related),
-		SignIn: "/login?" + url.Values{"next": {template.Path()}}.Encode(),
+		SignIn: paths.Login + "?" + url.Values{"next": {template.Path()}}.Encode(),
 	}))
 }
 

@@ -1,11 +1,11 @@
 package public
 
 import (
-	"net/url"
 	"strings"
 	"unicode"
 
 	"mcpgateway/models"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 )
 
@@ -22,7 +22,7 @@ func Templates(rows []*models.CatalogTemplate) []Template {
 }
 
 // Path is where the template's page is.
-func (t Template) Path() string { return "/templates/" + url.PathEscape(t.Slug) }
+func (t Template) Path() string { return paths.Template(t.Slug) }
 
 func (t Template) title() string { return ui.Clean(t.Title) }
 
