@@ -43,7 +43,7 @@ func (a *Account) Show(c *fiber.Ctx) error { return a.page(c, nil) }
 
 // ChangePassword serves POST /admin/account/password.
 func (a *Account) ChangePassword(c *fiber.Ctx) error {
-	if posted(c, "password") != posted(c, "again") {
+	if web.Posted(c, "password") != web.Posted(c, "again") {
 		errors, _ := Fields(c, fault.Validation(map[string]string{"again": "the two passwords differ"}))
 		return a.page(c, errors)
 	}

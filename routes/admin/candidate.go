@@ -15,6 +15,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
 	views "mcpgateway/views/admin"
+	"mcpgateway/web"
 )
 
 // tryAtOnce is how many servers are tried at the same time.
@@ -40,7 +41,7 @@ func (one *candidate) hasCredentials() bool {
 // candidate reads one server of the form. What was given in an earlier step
 // stays, but for what the fields say.
 func (a *ServerWizard) candidate(c *fiber.Ctx, prefix string) (*candidate, error) {
-	field := func(name string) string { return strings.TrimSpace(posted(c, prefix+name)) }
+	field := func(name string) string { return strings.TrimSpace(web.Posted(c, prefix+name)) }
 	held, d, err := a.openDraft(field("sealed"))
 	if err != nil {
 		return nil, err
@@ -59,7 +60,7 @@ func (a *ServerWizard) candidate(c *fiber.Ctx, prefix string) (*candidate, error
 	}
 	address := projects.UnmaskURL(draft.URL, previous)
 	draft.URL = projects.MaskURL(address)
-	d.URL, d.Transport = &address, pointer(models.Transport(draft.Transport))
+	d.URL, d.Transport = &address, new(models.Transport(draft.Transport))
 	credentialsOfDraft(&draft, d, field("secret"))
 	draft.Settings, draft.Headers = draftSettings(d), nil
 	for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
@@ -82,7 +83,7 @@ func credentialsOfDraft(draft *views.ServerDraft, d *projects.ServerDeclaration,
 		if typed != "" || d.AuthBearer == nil {
 			d.AuthBearer = &typed
 		}
-		d.AuthType, draft.HasSecret = pointer(models.UpstreamAuthBearer), *d.AuthBearer != ""
+		d.AuthType, draft.HasSecret = new(models.UpstreamAuthBearer), *d.AuthBearer != ""
 		return
 	case "header":
 		if typed != "" {
@@ -96,9 +97,9 @@ func credentialsOfDraft(draft *views.ServerDraft, d *projects.ServerDeclaration,
 		if d.AuthType == nil || *d.AuthType != models.UpstreamAuthNone {
 			d.AuthBearer = nil
 		}
-		d.AuthType = pointer(models.UpstreamAuthNone)
+		d.AuthType = new(models.UpstreamAuthNone)
 	default:
-		d.AuthType = pointer(models.AuthType(draft.AuthType))
+		d.AuthType = new(models.AuthType(draft.AuthType))
 	}
 }
 

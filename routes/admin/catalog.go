@@ -78,7 +78,7 @@ func (a *Catalog) sourceOf(row models.CatalogSource) views.CatalogSource {
 
 // AddSource serves POST /admin/catalog/sources.
 func (a *Catalog) AddSource(c *fiber.Ctx) error {
-	props := views.CatalogSourcesProps{Kind: posted(c, "kind"), Name: strings.TrimSpace(posted(c, "name")), URL: strings.TrimSpace(posted(c, "url"))}
+	props := views.CatalogSourcesProps{Kind: web.Posted(c, "kind"), Name: strings.TrimSpace(web.Posted(c, "name")), URL: strings.TrimSpace(web.Posted(c, "url"))}
 	_, err := a.store.AddSource(c.UserContext(), catalog.NewSource{Kind: models.CatalogSourceKind(props.Kind), Name: props.Name, URL: props.URL})
 	if err != nil {
 		fields, ok := Fields(c, err)
@@ -93,7 +93,7 @@ func (a *Catalog) AddSource(c *fiber.Ctx) error {
 
 // EnableSource serves POST /admin/catalog/sources/:id/enable.
 func (a *Catalog) EnableSource(c *fiber.Ctx) error {
-	enabled := posted(c, "enabled") == "true"
+	enabled := web.Posted(c, "enabled") == "true"
 	if err := a.store.EnableSource(c.UserContext(), c.Params("id"), enabled); err != nil {
 		return Failed(c, paths.Catalog, err)
 	}
@@ -218,7 +218,7 @@ func (a *Catalog) decide(c *fiber.Ctx, done string, decision func(ctx context.Co
 
 // Feature serves POST /admin/catalog/:id/feature: featured=true|false.
 func (a *Catalog) Feature(c *fiber.Ctx) error {
-	on := posted(c, "featured") == "true"
+	on := web.Posted(c, "featured") == "true"
 	done := "The server is featured no more."
 	if on {
 		done = "The server is featured: it stands first."
@@ -232,7 +232,7 @@ func (a *Catalog) Hide(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	hidden := posted(c, "hidden") == "true"
+	hidden := web.Posted(c, "hidden") == "true"
 	if err := a.store.SetHidden(c.UserContext(), e.ID, hidden); err != nil {
 		return Failed(c, paths.Catalog, err)
 	}
@@ -253,7 +253,7 @@ func (a *Catalog) Verify(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	on, evidence := posted(c, "verified") == "true", strings.TrimSpace(posted(c, "evidence"))
+	on, evidence := web.Posted(c, "verified") == "true", strings.TrimSpace(web.Posted(c, "evidence"))
 	if err := a.store.SetVerified(c.UserContext(), e.ID, on, evidence); err != nil {
 		fields, ok := Fields(c, err)
 		if !ok {
@@ -280,7 +280,7 @@ func (a *Catalog) Edit(c *fiber.Ctx) error {
 		if !c.Request().PostArgs().Has(name) {
 			return nil
 		}
-		*into = strings.TrimSpace(posted(c, name))
+		*into = strings.TrimSpace(web.Posted(c, name))
 		return into
 	}
 	edit := catalog.Edit{
@@ -288,7 +288,7 @@ func (a *Catalog) Edit(c *fiber.Ctx) error {
 		IconURL: read("iconUrl", &form.IconURL), RepoURL: read("repoUrl", &form.RepoURL), DocsURL: read("docsUrl", &form.DocsURL), WebsiteURL: read("websiteUrl", &form.WebsiteURL),
 	}
 	if read("tags", &form.Tags) != nil {
-		edit.Tags = pointer(strings.Split(form.Tags, ","))
+		edit.Tags = new(strings.Split(form.Tags, ","))
 	}
 	if edit == (catalog.Edit{}) {
 		return Failed(c, paths.RegistryEntry(e.PublisherName, e.ServerName), fault.Invalid("The form holds nothing to save."))

@@ -49,18 +49,18 @@ func NewCatalogUse(pages *Pages, directory ProjectDirectory, catalog TemplateRea
 // Add serves POST /admin/catalog/add: it adds a server of the catalog to a
 // project. Credentials are given on the server's own pages.
 func (a *CatalogUse) Add(c *fiber.Ctx) error {
-	entry, err := a.catalog.Entry(posted(c, "id"))
+	entry, err := a.catalog.Entry(web.Posted(c, "id"))
 	if err != nil {
 		return err
 	}
-	p, err := a.directory.Project(posted(c, "project"))
+	p, err := a.directory.Project(web.Posted(c, "project"))
 	if err != nil {
 		return err
 	}
 	if why := notRemote(entry); why != "" {
 		return Failed(c, paths.RegistryEntry(entry.PublisherName, entry.ServerName), fault.Invalid("%s: it cannot be added to a project.", why))
 	}
-	alias := strings.TrimSpace(posted(c, "alias"))
+	alias := strings.TrimSpace(web.Posted(c, "alias"))
 	if alias == "" {
 		alias = freeAlias(p, entry.ServerName)
 	}
@@ -93,12 +93,12 @@ func (a *CatalogUse) added(c *fiber.Ctx, p *toolset.Snapshot, s models.Server) e
 
 // declarationOfEntry returns a server of the catalog as projects have it.
 func declarationOfEntry(e *models.CatalogEntry, enabled bool) *projects.ServerDeclaration {
-	d := &projects.ServerDeclaration{URL: &e.RemoteURL, Transport: pointer(transportOfEntry(e)), Enabled: &enabled}
+	d := &projects.ServerDeclaration{URL: &e.RemoteURL, Transport: new(transportOfEntry(e)), Enabled: &enabled}
 	switch {
 	case e.AuthType == "oauth":
-		d.AuthType = pointer(models.UpstreamAuthOAuth)
+		d.AuthType = new(models.UpstreamAuthOAuth)
 	case e.AuthType == "bearer", e.AuthType == "header" && strings.EqualFold(e.AuthHeader, "Authorization"):
-		d.AuthType = pointer(models.UpstreamAuthBearer)
+		d.AuthType = new(models.UpstreamAuthBearer)
 	case e.AuthType == "header" && e.AuthHeader != "":
 		d.MissingHeaders = []string{e.AuthHeader}
 	}
@@ -145,7 +145,7 @@ func (a *CatalogUse) Use(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	props := views.TemplateUseProps{Name: strings.TrimSpace(posted(c, "name")), ProjectSlug: strings.TrimSpace(posted(c, "projectSlug"))}
+	props := views.TemplateUseProps{Name: strings.TrimSpace(web.Posted(c, "name")), ProjectSlug: strings.TrimSpace(web.Posted(c, "projectSlug"))}
 	if props.Name == "" {
 		props.Name = t.Title
 	}

@@ -197,7 +197,7 @@ func (a *CodeMode) Save(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	form := views.CodeModeForm{Enabled: posted(c, "enabled") != "", Timeout: strings.TrimSpace(posted(c, "timeout")), AllowFetch: posted(c, "allowFetch") != ""}
+	form := views.CodeModeForm{Enabled: web.Posted(c, "enabled") != "", Timeout: strings.TrimSpace(web.Posted(c, "timeout")), AllowFetch: web.Posted(c, "allowFetch") != ""}
 	ms, err := milliseconds(form.Timeout)
 	if err == nil {
 		was := codeModeForm(p)

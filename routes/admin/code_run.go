@@ -72,8 +72,8 @@ func (a *CodeMode) Run(c *fiber.Ctx) error {
 		return err
 	}
 	props := views.CodeRunProps{
-		Code: strings.ReplaceAll(posted(c, "code"), "\r\n", "\n"), Input: strings.TrimSpace(posted(c, "input")),
-		DryRun: posted(c, "dryRun") != "", Typecheck: posted(c, "typecheck"),
+		Code: strings.ReplaceAll(web.Posted(c, "code"), "\r\n", "\n"), Input: strings.TrimSpace(web.Posted(c, "input")),
+		DryRun: web.Posted(c, "dryRun") != "", Typecheck: web.Posted(c, "typecheck"),
 	}
 	q := codemode.Request{Code: props.Code, Input: []byte(props.Input), DryRun: props.DryRun, Typecheck: codemode.Typecheck(props.Typecheck)}
 	live := wantsLive(c)

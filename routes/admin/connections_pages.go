@@ -115,9 +115,9 @@ func (a *ConnectionPages) Show(c *fiber.Ctx) error { return a.page(c, views.Conn
 // SaveClient serves POST /admin/connections/:id/client: the client that the
 // provider issued.
 func (a *ConnectionPages) SaveClient(c *fiber.Ctx) error {
-	p := views.ConnectionProps{ClientID: strings.TrimSpace(posted(c, "oauth.clientId")), Scopes: posted(c, "oauth.scopes")}
-	d := &projects.ServerDeclaration{OAuthClientID: &p.ClientID, OAuthScopes: pointer(strings.Fields(p.Scopes))}
-	if secret := strings.TrimSpace(posted(c, "oauth.clientSecret")); secret != "" || p.ClientID == "" {
+	p := views.ConnectionProps{ClientID: strings.TrimSpace(web.Posted(c, "oauth.clientId")), Scopes: web.Posted(c, "oauth.scopes")}
+	d := &projects.ServerDeclaration{OAuthClientID: &p.ClientID, OAuthScopes: new(strings.Fields(p.Scopes))}
+	if secret := strings.TrimSpace(web.Posted(c, "oauth.clientSecret")); secret != "" || p.ClientID == "" {
 		d.OAuthClientSecret = &secret
 	}
 	status, err := a.connections.Status(c.UserContext(), c.Params("id"))

@@ -8,13 +8,9 @@ import (
 	"mcpgateway/web"
 )
 
-// posted returns a field of the form that was posted. What stands in the
-// address is not looked at: a link must not fill in a form.
-func posted(c *fiber.Ctx, name string) string { return web.Posted(c, name) }
-
 // postedSecret returns a field of the form that nobody else may read.
 func postedSecret(c *fiber.Ctx, name string) secrets.Value {
-	return secrets.NewValue(posted(c, name))
+	return secrets.NewValue(web.Posted(c, name))
 }
 
 // maxUserAgent is how much of what a browser calls itself is kept, in bytes.

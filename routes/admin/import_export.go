@@ -54,7 +54,7 @@ func (a *ImportExport) importPage(c *fiber.Ctx, props views.ImportProps) error {
 // Plan serves POST /admin/import: it shows what a file would change, which
 // was chosen or pasted.
 func (a *ImportExport) Plan(c *fiber.Ctx) error {
-	props := views.ImportProps{Prune: posted(c, "prune") != ""}
+	props := views.ImportProps{Prune: web.Posted(c, "prune") != ""}
 	text, err := importedFile(c)
 	var plan projects.Plan
 	var d *projects.Declaration
@@ -93,7 +93,7 @@ func (a *ImportExport) Plan(c *fiber.Ctx) error {
 
 // importedFile returns the file of an import.
 func importedFile(c *fiber.Ctx) (string, error) {
-	pasted := posted(c, "declaration")
+	pasted := web.Posted(c, "declaration")
 	file, err := web.PostedFile(c, "file", maxImport+1)
 	switch {
 	case err != nil:
@@ -123,11 +123,11 @@ func (a *ImportExport) apply(ctx context.Context, text string, opts projects.App
 // Apply serves POST /admin/import/apply: it carries out the plan that was
 // shown.
 func (a *ImportExport) Apply(c *fiber.Ctx) error {
-	text, err := a.seal.OpenToken(importPurpose, posted(c, "sealed"))
+	text, err := a.seal.OpenToken(importPurpose, web.Posted(c, "sealed"))
 	if err != nil {
 		return Failed(c, paths.Import, fault.Invalid("The file was not kept: choose or paste it again."))
 	}
-	plan, _, err := a.apply(c.UserContext(), string(text), projects.ApplyOptions{Prune: posted(c, "prune") != ""})
+	plan, _, err := a.apply(c.UserContext(), string(text), projects.ApplyOptions{Prune: web.Posted(c, "prune") != ""})
 	if err != nil {
 		return Failed(c, paths.Import, err)
 	}

@@ -65,7 +65,7 @@ func (a *Keys) Create(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	p := admin.KeysProps{Name: strings.TrimSpace(posted(c, "name")), Expires: posted(c, "expires")}
+	p := admin.KeysProps{Name: strings.TrimSpace(web.Posted(c, "name")), Expires: web.Posted(c, "expires")}
 	lifetime, err := lifetimeOf(p.Name, p.Expires)
 	var row models.Key
 	var text secrets.Value
@@ -90,7 +90,7 @@ func (a *Keys) Rotate(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	grace, known := graces[posted(c, "grace")]
+	grace, known := graces[web.Posted(c, "grace")]
 	if !known {
 		return Failed(c, a.path(c), fault.Invalid("choose how long the old key works"))
 	}

@@ -59,7 +59,7 @@ func (l *Login) Show(c *fiber.Ctx) error {
 
 // SignIn serves POST /login.
 func (l *Login) SignIn(c *fiber.Ctx) error {
-	from, email := postedOrigin(c), posted(c, "email")
+	from, email := postedOrigin(c), web.Posted(c, "email")
 	in, err := l.people.SignIn(c.UserContext(), email, postedSecret(c, "password"), browserOf(c, l.guards))
 	if err != nil {
 		errors := refused(c, err)

@@ -58,7 +58,7 @@ func (a *People) New(c *fiber.Ctx) error {
 
 // Create serves POST /admin/people.
 func (a *People) Create(c *fiber.Ctx) error {
-	form := access.NewPerson{Email: posted(c, "email"), Name: posted(c, "name"), Role: models.Role(posted(c, "role")), Password: postedSecret(c, "password")}
+	form := access.NewPerson{Email: web.Posted(c, "email"), Name: web.Posted(c, "name"), Role: models.Role(web.Posted(c, "role")), Password: postedSecret(c, "password")}
 	var err error
 	if !a.provider && form.Password.IsZero() {
 		err = fault.Validation(map[string]string{"password": "give them a password: single sign-on is not configured"})
@@ -80,7 +80,7 @@ func (a *People) Show(c *fiber.Ctx) error { return a.page(c, "", nil) }
 
 // Update serves POST /admin/people/:id: the name and the role.
 func (a *People) Update(c *fiber.Ctx) error {
-	id, name, role := c.Params("id"), posted(c, "name"), models.Role(posted(c, "role"))
+	id, name, role := c.Params("id"), web.Posted(c, "name"), models.Role(web.Posted(c, "role"))
 	person, err := a.people.Get(c.UserContext(), id)
 	if err == nil {
 		err = unlessChanged(c, detailsOf(person), setting{"Name", person.Name, name}, setting{"Role", string(person.Role), string(role)})
@@ -131,7 +131,7 @@ func (a *People) Delete(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if posted(c, "confirm") != person.Email {
+	if web.Posted(c, "confirm") != person.Email {
 		err = fault.Invalid("type %s to delete the account", person.Email)
 	} else {
 		err = a.people.Delete(c.UserContext(), person.ID)
@@ -167,7 +167,7 @@ func (a *People) page(c *fiber.Ctx, form string, errors map[string]string) error
 	}
 	p := admin.PersonProps{Now: a.now(), Row: a.row(c, person), HasOwn: person.HasPassword, Form: form, Errors: errors, Seen: seen(detailsOf(person))}
 	if form == "details" {
-		p.Row.Name, p.Row.Role = posted(c, "name"), posted(c, "role")
+		p.Row.Name, p.Row.Role = web.Posted(c, "name"), web.Posted(c, "role")
 	}
 	p.Frame = a.pages.Frame(c, person.Email, layout.SectionPeople)
 	return web.Render(c, admin.Person(p))

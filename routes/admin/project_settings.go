@@ -103,9 +103,9 @@ func (a *ProjectSettings) Save(c *fiber.Ctx) error {
 		return err
 	}
 	form := views.ProjectForm{
-		Name: strings.TrimSpace(posted(c, "name")), Description: strings.TrimSpace(posted(c, "description")), AuthMode: posted(c, "authMode"),
-		OAuthAccess: posted(c, "oauthAccess"), ToolExposure: posted(c, "toolExposure"), ToolNameLimit: posted(c, "toolNameLimit"),
-		PerSecond: posted(c, "rateLimit.perSecond"), Burst: posted(c, "rateLimit.burst"), Understood: posted(c, "understood") != "", RecordPayloads: posted(c, "recordPayloads") != "",
+		Name: strings.TrimSpace(web.Posted(c, "name")), Description: strings.TrimSpace(web.Posted(c, "description")), AuthMode: web.Posted(c, "authMode"),
+		OAuthAccess: web.Posted(c, "oauthAccess"), ToolExposure: web.Posted(c, "toolExposure"), ToolNameLimit: web.Posted(c, "toolNameLimit"),
+		PerSecond: web.Posted(c, "rateLimit.perSecond"), Burst: web.Posted(c, "rateLimit.burst"), Understood: web.Posted(c, "understood") != "", RecordPayloads: web.Posted(c, "recordPayloads") != "",
 	}
 	d, err := declarationOf(form)
 	if err == nil && form.AuthMode == string(models.AuthNone) && p.Project.AuthMode != models.AuthNone && !form.Understood && len(credentialsOf(p)) > 0 {
@@ -156,8 +156,8 @@ func declarationOf(f views.ProjectForm) (*projects.ProjectDeclaration, error) {
 		wrong["rateLimit.perSecond"] = "use a number"
 	}
 	d := &projects.ProjectDeclaration{
-		Name: &f.Name, Description: &f.Description, AuthMode: pointer(models.AuthMode(f.AuthMode)), OAuthAccess: pointer(models.OAuthAccess(f.OAuthAccess)),
-		ToolExposure: pointer(models.ToolExposure(f.ToolExposure)), ToolNameLimit: whole("toolNameLimit", f.ToolNameLimit),
+		Name: &f.Name, Description: &f.Description, AuthMode: new(models.AuthMode(f.AuthMode)), OAuthAccess: new(models.OAuthAccess(f.OAuthAccess)),
+		ToolExposure: new(models.ToolExposure(f.ToolExposure)), ToolNameLimit: whole("toolNameLimit", f.ToolNameLimit),
 		RatePerSecond: &rate, RateBurst: whole("rateLimit.burst", f.Burst), RecordPayloads: &f.RecordPayloads,
 	}
 	if len(wrong) > 0 {
@@ -172,7 +172,7 @@ func (a *ProjectSettings) Delete(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if strings.TrimSpace(posted(c, "confirm")) != p.Project.Slug {
+	if strings.TrimSpace(web.Posted(c, "confirm")) != p.Project.Slug {
 		c.Status(fiber.StatusUnprocessableEntity)
 		return a.page(c, p, views.ProjectSettingsProps{Form: formOf(p), DeleteError: "Type " + p.Project.Slug + " exactly."})
 	}
@@ -197,7 +197,7 @@ func (a *ProjectSettings) member(c *fiber.Ctx, change func(ctx context.Context, 
 	if err != nil {
 		return err
 	}
-	if err := change(c.UserContext(), p.Project.ID, posted(c, "person")); err != nil {
+	if err := change(c.UserContext(), p.Project.ID, web.Posted(c, "person")); err != nil {
 		return Failed(c, paths.ProjectSettings(p.Project.Slug), err)
 	}
 	return Done(c, paths.ProjectSettings(p.Project.Slug), done)

@@ -113,8 +113,8 @@ func (p *Projects) form(c *fiber.Ctx, props views.ProjectNewProps) error {
 // Create serves POST /admin/projects and leads to the first server.
 func (p *Projects) Create(c *fiber.Ctx) error {
 	props := views.ProjectNewProps{
-		Name: strings.TrimSpace(posted(c, "name")), Slug: strings.TrimSpace(posted(c, "projectSlug")),
-		Description: strings.TrimSpace(posted(c, "description")), AuthMode: posted(c, "authMode"),
+		Name: strings.TrimSpace(web.Posted(c, "name")), Slug: strings.TrimSpace(web.Posted(c, "projectSlug")),
+		Description: strings.TrimSpace(web.Posted(c, "description")), AuthMode: web.Posted(c, "authMode"),
 	}
 	slug, mode := props.Slug, models.AuthMode(props.AuthMode)
 	if slug == "" {

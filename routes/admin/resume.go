@@ -47,7 +47,7 @@ func queriedOrigin(c *fiber.Ctx) origin {
 
 // postedOrigin returns the origin in a posted form.
 func postedOrigin(c *fiber.Ctx) origin {
-	return origin{web.LocalPath(posted(c, "next"), paths.Home), posted(c, "form")}
+	return origin{web.LocalPath(web.Posted(c, "next"), paths.Home), web.Posted(c, "form")}
 }
 
 // at returns a path that leads on to the origin.
@@ -102,7 +102,7 @@ func (r *Resume) Undo(c *fiber.Ctx) error {
 	if p == nil {
 		return fault.Unauthorized()
 	}
-	form, err := r.forms.Take(c.UserContext(), posted(c, "form"), p.ID, p.SessionID)
+	form, err := r.forms.Take(c.UserContext(), web.Posted(c, "form"), p.ID, p.SessionID)
 	if fault.Is(err, fault.CodeNotFound) {
 		return Failed(c, paths.Home, fault.Invalid("This can no longer be undone."))
 	}

@@ -99,9 +99,7 @@ func readSeconds(text string) (ms int64, ok bool) {
 	return d.Milliseconds(), err == nil
 }
 
-func pointer[T any](v T) *T { return &v }
-
 // transportOf returns what was chosen of a list.
 func transportOf(c *fiber.Ctx, name string) *models.Transport {
-	return pointer(models.Transport(posted(c, name)))
+	return new(models.Transport(web.Posted(c, name)))
 }

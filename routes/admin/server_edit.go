@@ -63,12 +63,12 @@ func (a *Servers) Save(c *fiber.Ctx) error {
 		return err
 	}
 	props := views.ServerEditProps{
-		Alias: strings.TrimSpace(posted(c, "alias")), URL: strings.TrimSpace(posted(c, "url")), Transport: posted(c, "transport"),
-		Timeout: posted(c, "timeout"), MaxConcurrent: strings.TrimSpace(posted(c, "maxConcurrent")), SessionMode: posted(c, "sessionMode"), DefinitionPolicy: posted(c, "definitionPolicy"),
+		Alias: strings.TrimSpace(web.Posted(c, "alias")), URL: strings.TrimSpace(web.Posted(c, "url")), Transport: web.Posted(c, "transport"),
+		Timeout: web.Posted(c, "timeout"), MaxConcurrent: strings.TrimSpace(web.Posted(c, "maxConcurrent")), SessionMode: web.Posted(c, "sessionMode"), DefinitionPolicy: web.Posted(c, "definitionPolicy"),
 	}
 	d := &projects.ServerDeclaration{
 		URL: &props.URL, Transport: transportOf(c, "transport"),
-		SessionMode: pointer(models.SessionMode(props.SessionMode)), DefinitionPolicy: pointer(models.DefinitionPolicy(props.DefinitionPolicy)),
+		SessionMode: new(models.SessionMode(props.SessionMode)), DefinitionPolicy: new(models.DefinitionPolicy(props.DefinitionPolicy)),
 	}
 	ms, ok := readSeconds(props.Timeout)
 	d.TimeoutMS = &ms
@@ -125,11 +125,11 @@ func (a *Servers) SaveCredentials(c *fiber.Ctx) error {
 		return err
 	}
 	props := views.ServerEditProps{
-		AuthType: posted(c, "authType"), OAuthClientID: strings.TrimSpace(posted(c, "oauth.clientId")), OAuthScopes: posted(c, "oauth.scopes"),
-		HeaderName: strings.TrimSpace(posted(c, "headerName")),
+		AuthType: web.Posted(c, "authType"), OAuthClientID: strings.TrimSpace(web.Posted(c, "oauth.clientId")), OAuthScopes: web.Posted(c, "oauth.scopes"),
+		HeaderName: strings.TrimSpace(web.Posted(c, "headerName")),
 	}
 	d := credentialsTyped(c, &props)
-	if name := props.HeaderName; d.Headers[name] == "" && slices.Contains(missingHeaders(server.Config), http.CanonicalHeaderKey(name)) && posted(c, "removeHeader") == "" {
+	if name := props.HeaderName; d.Headers[name] == "" && slices.Contains(missingHeaders(server.Config), http.CanonicalHeaderKey(name)) && web.Posted(c, "removeHeader") == "" {
 		delete(d.Headers, name) // it was filled in beforehand, and stays without a value
 	}
 	if err = a.confirmedSharing(c, p, d); err == nil {
@@ -156,21 +156,21 @@ func (a *Servers) SaveCredentials(c *fiber.Ctx) error {
 // is stored.
 func credentialsTyped(c *fiber.Ctx, props *views.ServerEditProps) *projects.ServerDeclaration {
 	d := &projects.ServerDeclaration{
-		AuthType: pointer(models.AuthType(props.AuthType)), Headers: map[string]string{},
-		OAuthClientID: &props.OAuthClientID, OAuthScopes: pointer(strings.Fields(props.OAuthScopes)),
+		AuthType: new(models.AuthType(props.AuthType)), Headers: map[string]string{},
+		OAuthClientID: &props.OAuthClientID, OAuthScopes: new(strings.Fields(props.OAuthScopes)),
 	}
-	if token := strings.TrimSpace(posted(c, "authBearer")); token != "" {
+	if token := strings.TrimSpace(web.Posted(c, "authBearer")); token != "" {
 		d.AuthBearer = &token
-	} else if posted(c, "clearBearer") != "" {
-		d.AuthBearer = pointer("")
+	} else if web.Posted(c, "clearBearer") != "" {
+		d.AuthBearer = new("")
 	}
-	if secret := strings.TrimSpace(posted(c, "oauth.clientSecret")); secret != "" {
+	if secret := strings.TrimSpace(web.Posted(c, "oauth.clientSecret")); secret != "" {
 		d.OAuthClientSecret = &secret
 	}
 	for _, name := range c.Request().PostArgs().PeekMulti("removeHeader") {
 		d.Headers[string(name)] = ""
 	}
-	if value := strings.TrimSpace(posted(c, "headerValue")); value != "" || props.HeaderName != "" {
+	if value := strings.TrimSpace(web.Posted(c, "headerValue")); value != "" || props.HeaderName != "" {
 		d.Headers[props.HeaderName] = value
 	}
 	return d
@@ -193,7 +193,7 @@ func (a *Servers) confirmedSharing(c *fiber.Ctx, p *toolset.Snapshot, d *project
 	for _, value := range d.Headers {
 		gains = gains || value != ""
 	}
-	if !gains || p.Project.AuthMode != models.AuthNone || posted(c, "understood") != "" {
+	if !gains || p.Project.AuthMode != models.AuthNone || web.Posted(c, "understood") != "" {
 		return nil
 	}
 	return fault.Validation(map[string]string{"understood": "confirm that anyone who can reach this endpoint acts with these credentials"})

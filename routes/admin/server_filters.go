@@ -89,7 +89,7 @@ func describe(t *toolset.Tool) string {
 
 // SaveFilters serves POST …/servers/:id/filters.
 func (a *Servers) SaveFilters(c *fiber.Ctx) error {
-	return a.saveFilters(c, lines(posted(c, "allow")), lines(posted(c, "deny")))
+	return a.saveFilters(c, lines(web.Posted(c, "allow")), lines(web.Posted(c, "deny")))
 }
 
 // Choose serves POST …/servers/:id/choose: the tools that were chosen one by
@@ -115,7 +115,7 @@ func (a *Servers) Choose(c *fiber.Ctx) error {
 		}
 	}
 	switch {
-	case posted(c, "later") != "hide":
+	case web.Posted(c, "later") != "hide":
 		allow = nil
 	case len(allow) > 0:
 		deny = nil
@@ -140,7 +140,7 @@ func (a *Servers) saveFilters(c *fiber.Ctx, allow, deny []string) error {
 		if !ok {
 			return err
 		}
-		return a.filterPage(c, p, server, views.ServerFiltersProps{Allow: allow, Deny: deny, New: posted(c, "new") != "", Errors: fields})
+		return a.filterPage(c, p, server, views.ServerFiltersProps{Allow: allow, Deny: deny, New: web.Posted(c, "new") != "", Errors: fields})
 	}
 	return Done(c, paths.Server(p.Project.Slug, server.Config.ID), "The choice of tools is saved.")
 }

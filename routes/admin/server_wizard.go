@@ -134,7 +134,7 @@ func (a *ServerWizard) Read(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	text := strings.TrimSpace(posted(c, "pasted"))
+	text := strings.TrimSpace(web.Posted(c, "pasted"))
 	found, err := projects.ParsePasted(text)
 	if err != nil {
 		fields, ok := Fields(c, err)
@@ -189,11 +189,11 @@ func (a *ServerWizard) Add(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	props := views.ServerConnectProps{Understood: posted(c, "understood") != ""}
+	props := views.ServerConnectProps{Understood: web.Posted(c, "understood") != ""}
 	if p.Project.AuthMode == models.AuthNone && !props.Understood && slices.ContainsFunc(candidates, (*candidate).hasCredentials) {
 		props.UnderstoodError = "confirm it, or leave the credentials out"
 	} else {
-		a.try(c.UserContext(), web.EventOf(c).Background, candidates, posted(c, "untested") != "")
+		a.try(c.UserContext(), web.EventOf(c).Background, candidates, web.Posted(c, "untested") != "")
 		if err := a.add(c.UserContext(), p.Project.Slug, candidates); err != nil {
 			return err
 		}
@@ -303,7 +303,7 @@ func (a *ServerWizard) added(c *fiber.Ctx, slug string, candidates []*candidate)
 
 // candidates reads the form of the second step.
 func (a *ServerWizard) candidates(c *fiber.Ctx) ([]*candidate, error) {
-	n, err := strconv.Atoi(posted(c, "count"))
+	n, err := strconv.Atoi(web.Posted(c, "count"))
 	if err != nil || n < 1 || n > projects.MaxServers {
 		return nil, fault.Invalid("the form is not complete: begin again")
 	}
@@ -314,7 +314,7 @@ func (a *ServerWizard) candidates(c *fiber.Ctx) ([]*candidate, error) {
 			return nil, err
 		}
 		if len(one.draft.Refused) == 0 {
-			one.draft.Skip = n > 1 && posted(c, strconv.Itoa(i)+".add") == ""
+			one.draft.Skip = n > 1 && web.Posted(c, strconv.Itoa(i)+".add") == ""
 		}
 		all = append(all, one)
 	}

@@ -190,10 +190,10 @@ func (a *Servers) Enable(c *fiber.Ctx) error {
 		return err
 	}
 	to := paths.Servers(p.Project.Slug)
-	if posted(c, "back") == "server" {
+	if web.Posted(c, "back") == "server" {
 		to = paths.Server(p.Project.Slug, server.Config.ID)
 	}
-	enabled := posted(c, "enabled") == "true"
+	enabled := web.Posted(c, "enabled") == "true"
 	if _, err := a.store.UpdateServer(c.UserContext(), server.Config.ID, nil, &projects.ServerDeclaration{Enabled: &enabled}); err != nil {
 		return Failed(c, to, err)
 	}

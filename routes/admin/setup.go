@@ -54,9 +54,9 @@ func (s *Setup) Show(c *fiber.Ctx) error {
 
 // Create serves POST /setup and signs the first administrator in.
 func (s *Setup) Create(c *fiber.Ctx) error {
-	form := access.SetupForm{Token: postedSecret(c, "token"), Email: posted(c, "email"), Name: posted(c, "name"), Password: postedSecret(c, "password")}
-	p := admin.SetupProps{Token: posted(c, "token"), Email: form.Email, Name: form.Name, Demo: posted(c, "demo") != ""}
-	if posted(c, "password") != posted(c, "again") {
+	form := access.SetupForm{Token: postedSecret(c, "token"), Email: web.Posted(c, "email"), Name: web.Posted(c, "name"), Password: postedSecret(c, "password")}
+	p := admin.SetupProps{Token: web.Posted(c, "token"), Email: form.Email, Name: form.Name, Demo: web.Posted(c, "demo") != ""}
+	if web.Posted(c, "password") != web.Posted(c, "again") {
 		p.Errors, _ = Fields(c, fault.Validation(map[string]string{"again": "the two passwords differ"}))
 		return s.form(c, p)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/fault"
+	"mcpgateway/web"
 )
 
 // seenField is the field with which a form says what was stored when its page
@@ -36,7 +37,7 @@ type setting struct{ label, stored, entered string }
 // of the same form, which has seen that, goes through. A form without the field,
 // which no page has, is not held against anything.
 func unlessChanged(c *fiber.Ctx, stored any, settings ...setting) error {
-	if mark := posted(c, seenField); mark == "" || mark == seen(stored) {
+	if mark := web.Posted(c, seenField); mark == "" || mark == seen(stored) {
 		return nil
 	}
 	var now []string

@@ -58,7 +58,7 @@ func (s *StepUp) Prove(c *fiber.Ctx) error {
 		}
 		return s.form(c, from, errors)
 	}
-	if posted(c, "dialog") != "" {
+	if web.Posted(c, "dialog") != "" {
 		s.guards.SetSession(c, in.Cookie.Reveal())
 		return c.SendStatus(fiber.StatusNoContent)
 	}

@@ -189,7 +189,7 @@ func (a *Tools) Switch(c *fiber.Ctx) error {
 	if err != nil {
 		return fault.NotFound("tool", c.Params("name"))
 	}
-	enabled := posted(c, "enabled") == "true"
+	enabled := web.Posted(c, "enabled") == "true"
 	if err := a.store.SetTool(c.UserContext(), c.Params("projectSlug"), name, &enabled, nil); err != nil {
 		return Failed(c, a.back(c), err)
 	}
@@ -199,7 +199,7 @@ func (a *Tools) Switch(c *fiber.Ctx) error {
 // back returns the page that a form of the list came from.
 func (a *Tools) back(c *fiber.Ctx) string {
 	list := paths.Tools(c.Params("projectSlug"))
-	to := web.LocalPath(posted(c, "back"), list)
+	to := web.LocalPath(web.Posted(c, "back"), list)
 	if to != list && !strings.HasPrefix(to, list+"?") && !strings.HasPrefix(to, list+"/") {
 		return list
 	}

@@ -12,6 +12,7 @@ import (
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
+	"mcpgateway/web"
 )
 
 // SwitchMany serves POST /admin/projects/:projectSlug/tools: it switches the
@@ -25,10 +26,10 @@ func (a *Tools) SwitchMany(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	if posted(c, "approve") != "" {
+	if web.Posted(c, "approve") != "" {
 		return c.Redirect(reviewPath(project, names), fiber.StatusSeeOther)
 	}
-	enabled := posted(c, "enabled") == "true"
+	enabled := web.Posted(c, "enabled") == "true"
 	var done int
 	var waiting, filtered []string
 	for _, name := range names {

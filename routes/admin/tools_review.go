@@ -75,7 +75,7 @@ func queriedAll(c *fiber.Ctx, name string) []string {
 func (a *Tools) ApproveMany(c *fiber.Ctx) error {
 	slug := c.Params("projectSlug")
 	seen := postedDefinitions(c)
-	if posted(c, "undo") != "" {
+	if web.Posted(c, "undo") != "" {
 		done, err := a.store.Unapprove(c.UserContext(), slug, seen)
 		if err != nil {
 			return Failed(c, a.back(c), err)
@@ -98,7 +98,7 @@ func (a *Tools) Approve(c *fiber.Ctx) error {
 		return err
 	}
 	to := paths.Tool(slug, tool.FullName)
-	done, err := a.store.Approve(c.UserContext(), slug, []projects.ToolDefinition{{Name: tool.FullName, Hash: posted(c, "hash")}})
+	done, err := a.store.Approve(c.UserContext(), slug, []projects.ToolDefinition{{Name: tool.FullName, Hash: web.Posted(c, "hash")}})
 	if err != nil {
 		return Failed(c, to, err)
 	}

@@ -59,13 +59,13 @@ func (a *Tools) Try(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	form := a.form(c, project, tool, posted(c, "as") == "json")
-	if posted(c, "turn") == "json" && !form.AsJSON {
+	form := a.form(c, project, tool, web.Posted(c, "as") == "json")
+	if web.Posted(c, "turn") == "json" && !form.AsJSON {
 		form.AsJSON, form.Typed = true, typedJSON(form.Fields, postedValues(c))
 		form.Fields = nil
 		return a.page(c, project, tool, form)
 	}
-	if posted(c, "turn") == "form" && form.AsJSON && form.Plain == "" {
+	if web.Posted(c, "turn") == "form" && form.AsJSON && form.Plain == "" {
 		return a.turnIntoForm(c, project, tool, form)
 	}
 	arguments, ok := readForm(c, &form)
@@ -93,7 +93,7 @@ func (a *Tools) Try(c *fiber.Ctx) error {
 // turnIntoForm shows what was typed as JSON in the fields of the form, or says
 // what that has no place for.
 func (a *Tools) turnIntoForm(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, typed admin.TryProps) error {
-	if strings.TrimSpace(posted(c, "arguments")) == "" {
+	if strings.TrimSpace(web.Posted(c, "arguments")) == "" {
 		return a.page(c, project, tool, a.form(c, project, tool, false))
 	}
 	if arguments, ok := readForm(c, &typed); ok {
@@ -149,7 +149,7 @@ func readForm(c *fiber.Ctx, form *admin.TryProps) (arguments []byte, ok bool) {
 	if !form.AsJSON {
 		return readArguments(form.Fields, postedValues(c))
 	}
-	form.Typed = posted(c, "arguments")
+	form.Typed = web.Posted(c, "arguments")
 	raw := []byte(strings.TrimSpace(form.Typed))
 	switch {
 	case len(raw) > maxTypedJSON:
