@@ -8,7 +8,6 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	adminpages "mcpgateway/routes/admin"
 	"mcpgateway/services"
 	"mcpgateway/services/access"
 	"mcpgateway/services/activity"
@@ -108,17 +107,17 @@ func act(ctx context.Context, a web.Actor) context.Context {
 	return activity.WithActor(ctx, activity.Actor{Kind: activity.ActorKind(a.Kind), ID: a.ID, Name: a.Name, IP: a.IP, RequestID: a.RequestID})
 }
 
-// singleSignOn returns who proves people's identity, and what it is called:
-// nil and "" when single sign-on is not configured.
-func singleSignOn(s *services.Services) (adminpages.IdentityProvider, string) {
+// singleSignOn returns what the identity provider is called: "" when single
+// sign-on is not configured.
+func singleSignOn(s *services.Services) string {
 	if s.SingleSignOn == nil {
-		return nil, ""
+		return ""
 	}
 	issuer, err := url.Parse(s.Config.SingleSignOn.Issuer)
 	if err != nil || issuer.Hostname() == "" {
-		return s.SingleSignOn, "single sign-on"
+		return "single sign-on"
 	}
-	return s.SingleSignOn, issuer.Hostname()
+	return issuer.Hostname()
 }
 
 // closed admits nobody.

@@ -112,7 +112,7 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 	metadata := oauth.NewMetadata(s.Config.PublicURL, s.Directory)
 	authorize := oauth.NewAuthorize(s.OAuth, s.Directory, assets, paths.Login)
 	token, register, grants := oauth.NewToken(s.OAuth, web.NewFailureLimit(time.Now)), oauth.NewRegister(s.OAuth), oauth.NewGrants(s.OAuth, assets, time.Now)
-	syncer := adminpages.Health{Syncer: s.Syncer, ConnectionWaits: s.Waiting}
+	syncer := &adminpages.Health{Syncer: s.Syncer, Waiting: s.Waiting}
 	frames := adminpages.NewPages(assets, adminpages.Banners(s.Waiting))
 	activity := adminpages.NewActivity(adminpages.ActivityOptions{
 		Pages: frames, Guards: guards, Directory: s.Directory, Health: syncer, Calls: s.Calls, Keys: s.Keys, People: s.People, Cursors: page.NewCursors(s.Config.Keys),
@@ -122,10 +122,10 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 	publicPages := public.NewPages(frames, s.Config.PublicURL)
 	home, feeds := public.NewHome(publicPages, s.Catalog), public.NewFeeds(publicPages, s.Catalog)
 	registryPages, templatePages := public.NewRegistry(publicPages, s.Catalog, s.Directory), public.NewTemplates(publicPages, s.Catalog)
-	sso, ssoName := singleSignOn(s)
+	ssoName := singleSignOn(s)
 	resume := adminpages.NewResume(guards, s.KeptForms)
 	setup, login, stepUp := adminpages.NewSetup(frames, s.People, s.Demo, guards), adminpages.NewLogin(frames, s.People, guards, resume, ssoName), adminpages.NewStepUp(frames, s.People, guards, resume, s.People.NeedStepUp, ssoName)
-	signOn := adminpages.NewSingleSignOn(frames, sso, guards, resume, ssoName)
+	signOn := adminpages.NewSingleSignOn(frames, s.SingleSignOn, guards, resume, ssoName)
 	account := adminpages.NewAccount(frames, s.People, guards, time.Now)
 	me := adminpages.NewMe(frames, s.OAuth, s.Config.PublicURL)
 	peoplePages := adminpages.NewPeople(frames, s.People, s.SingleSignOn != nil, time.Now)

@@ -1,40 +1,29 @@
 package admin
 
 import (
-	"context"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/secrets"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
 	"mcpgateway/web"
 )
 
-// AccountKeeper keeps what concerns one person; access.People says how.
-type AccountKeeper interface {
-	Get(ctx context.Context, id string) (access.Person, error)
-	Sessions(ctx context.Context, userID string) ([]access.SessionInfo, error)
-	EndSession(ctx context.Context, userID, sessionID string) error
-	SignOutEverywhere(ctx context.Context, userID string) error
-	ChangePassword(ctx context.Context, old, password secrets.Value, from access.Browser) (access.SignedIn, error)
-}
-
 // Account serves people their own account.
 type Account struct {
 	pages  *Pages
-	people AccountKeeper
+	people *access.People
 	guards *web.Guards
 	now    func() time.Time
 }
 
 // NewAccount returns the handlers. Mount them behind a guard that admits
 // everybody who is signed in.
-func NewAccount(pages *Pages, people AccountKeeper, guards *web.Guards, now func() time.Time) *Account {
+func NewAccount(pages *Pages, people *access.People, guards *web.Guards, now func() time.Time) *Account {
 	return &Account{pages: pages, people: people, guards: guards, now: now}
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mcpgateway/models"
 	"mcpgateway/services/access"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
@@ -27,30 +26,16 @@ const activityRows = 40
 // activityTime is how long a page may look for calls.
 const activityTime = 15 * time.Second
 
-// ActivityKeys finds the keys that called; access.Keys says how.
-type ActivityKeys interface {
-	Get(ctx context.Context, id string) (models.Key, error)
-	List(ctx context.Context, projectID string) ([]models.Key, error)
-}
-
-// ActivityPeople finds the people whose clients called, and who still looks on;
-// access.People says how.
-type ActivityPeople interface {
-	Get(ctx context.Context, id string) (access.Person, error)
-	List(ctx context.Context) ([]access.Person, error)
-	WatchingSession(ctx context.Context, cookie string) (access.SessionInfo, error)
-}
-
 // ActivityOptions are what the pages of the calls work with. All but Poll and
 // KeepAlive must be set.
 type ActivityOptions struct {
 	Pages     *Pages
 	Guards    *web.Guards
-	Directory ProjectDirectory
-	Health    HealthSource
+	Directory *toolset.Directory
+	Health    *Health
 	Calls     *activity.Calls
-	Keys      ActivityKeys
-	People    ActivityPeople
+	Keys      *access.Keys
+	People    *access.People
 	Cursors   *page.Cursors
 
 	Poll      time.Duration // between looks for new calls while a page is open; 0 is a second

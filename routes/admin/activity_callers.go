@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"mcpgateway/services/access"
 	"mcpgateway/services/query"
 )
 
@@ -17,15 +18,15 @@ const (
 // callers find what people call those who called. They remember what they
 // found, for one answer or one stream.
 type callers struct {
-	keys   ActivityKeys
-	people ActivityPeople
+	keys   *access.Keys
+	people *access.People
 	known  map[string]string
 }
 
 // maxCallers bounds what one stream remembers.
 const maxCallers = 1000
 
-func newCallers(keys ActivityKeys, people ActivityPeople) *callers {
+func newCallers(keys *access.Keys, people *access.People) *callers {
 	return &callers{keys: keys, people: people, known: map[string]string{}}
 }
 
@@ -69,7 +70,7 @@ func (n *callers) find(ctx context.Context, principal string) string {
 // principalsOf returns the principals that a word of a query means: the keys of
 // the project with this name, prefix or id, and the people with this e-mail
 // address, name or id.
-func principalsOf(ctx context.Context, keys ActivityKeys, people ActivityPeople, projectID, word string) ([]string, error) {
+func principalsOf(ctx context.Context, keys *access.Keys, people *access.People, projectID, word string) ([]string, error) {
 	folded := query.Fold(strings.TrimSuffix(word, "…"))
 	if folded == "anyone" || folded == principalAnonymous {
 		return []string{principalAnonymous}, nil

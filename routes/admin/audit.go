@@ -29,22 +29,16 @@ const auditPerPage = 40
 // auditRevision stands for the state of a log whose rows never change.
 const auditRevision = "1"
 
-// AuditLog tells who changed what; activity.Audit says how.
-type AuditLog interface {
-	List(ctx context.Context, f activity.Filter, before int64, limit int) (rows []models.AuditEntry, next int64, err error)
-	Verify(ctx context.Context) (activity.Verification, error)
-}
-
 // Audit serves the audit log.
 type Audit struct {
 	pages   *Pages
-	log     AuditLog
+	log     *activity.Audit
 	cursors *page.Cursors
 	now     func() time.Time
 }
 
 // NewAudit returns the handlers; cursors seal where a page ends.
-func NewAudit(pages *Pages, log AuditLog, cursors *page.Cursors, now func() time.Time) *Audit {
+func NewAudit(pages *Pages, log *activity.Audit, cursors *page.Cursors, now func() time.Time) *Audit {
 	return &Audit{pages: pages, log: log, cursors: cursors, now: now}
 }
 

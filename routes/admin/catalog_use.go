@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
+	"mcpgateway/services/catalog"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/toolset"
@@ -19,30 +19,17 @@ import (
 	"mcpgateway/web"
 )
 
-// TemplateReader reads templates; catalog.Catalog says how.
-type TemplateReader interface {
-	Entry(id string) (*models.CatalogEntry, error)
-	Template(slug string) (*models.CatalogTemplate, error)
-	RelatedEntries(t *models.CatalogTemplate) []*models.CatalogEntry
-}
-
-// ProjectAdder makes projects and servers; projects.Store says how.
-type ProjectAdder interface {
-	ProjectCreator
-	AddServer(ctx context.Context, slug, alias string, d *projects.ServerDeclaration) (projects.SavedServer, error)
-}
-
 // CatalogUse serves the ways from the catalog into projects.
 type CatalogUse struct {
 	pages     *Pages
-	directory ProjectDirectory
-	catalog   TemplateReader
-	store     ProjectAdder
-	reader    ServerReader
+	directory *toolset.Directory
+	catalog   *catalog.Catalog
+	store     *projects.Store
+	reader    *Health
 }
 
 // NewCatalogUse returns the handlers.
-func NewCatalogUse(pages *Pages, directory ProjectDirectory, catalog TemplateReader, store ProjectAdder, reader ServerReader) *CatalogUse {
+func NewCatalogUse(pages *Pages, directory *toolset.Directory, catalog *catalog.Catalog, store *projects.Store, reader *Health) *CatalogUse {
 	return &CatalogUse{pages: pages, directory: directory, catalog: catalog, store: store, reader: reader}
 }
 

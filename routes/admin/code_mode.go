@@ -10,7 +10,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mcpgateway/models"
+	"mcpgateway/services/access"
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
@@ -32,43 +32,21 @@ const (
 	maxNamespaces   = 60       // namespaces that are named
 )
 
-// CodeDeclarations declare the tools of a project; codemode.Declarations says
-// how.
-type CodeDeclarations interface {
-	Filtered(ctx context.Context, project *toolset.Snapshot, filter string) (*codemode.Declared, error)
-}
-
-// CodeRunner runs code on behalf of a client; gateway.Gateway says how.
-type CodeRunner interface {
-	Run(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, q codemode.Request) (codemode.Outcome, error)
-}
-
-// CodeTraces keep the last runs of code; codemode.Traces says how.
-type CodeTraces interface {
-	List(ctx context.Context, projectID, before string, limit int) ([]models.CodeRun, error)
-	Get(ctx context.Context, projectID, id string) (models.CodeRun, error)
-}
-
-// ProjectUpdater changes the settings of projects; projects.Store says how.
-type ProjectUpdater interface {
-	UpdateProject(ctx context.Context, slug string, d *projects.ProjectDeclaration) (projects.SavedProject, error)
-}
-
 // CodeModeOptions are what the pages of Code Mode work with. All must be set.
 type CodeModeOptions struct {
 	Pages        *Pages
-	Directory    ProjectDirectory
-	Health       HealthSource
-	Store        ProjectUpdater
-	Declarations CodeDeclarations
+	Directory    *toolset.Directory
+	Health       *Health
+	Store        *projects.Store
+	Declarations *codemode.Declarations
 	// Unchecked says why arguments for a raw definition cannot be checked;
 	// codemode.ArgumentValidator says how.
 	Unchecked    func(definition []byte) string
-	Runner       CodeRunner
+	Runner       *gateway.Gateway
 	CanTypecheck bool
-	Traces       CodeTraces
-	Keys         ActivityKeys
-	People       ActivityPeople
+	Traces       *codemode.Traces
+	Keys         *access.Keys
+	People       *access.People
 	Now          func() time.Time
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/projects"
@@ -21,28 +22,18 @@ import (
 	"mcpgateway/web"
 )
 
-// Endpoint answers as a project's endpoint does; gateway.Gateway says how.
-type Endpoint interface {
-	Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.Trace) ([]byte, error)
-}
-
-// KeyLister lists the keys of a project; access.Keys says how.
-type KeyLister interface {
-	List(ctx context.Context, projectID string) ([]models.Key, error)
-}
-
 // Connect serves a project's first page: how clients connect.
 type Connect struct {
 	pages     *Pages
-	directory ProjectDirectory
-	health    HealthSource
-	endpoint  Endpoint
-	keys      KeyLister
+	directory *toolset.Directory
+	health    *Health
+	endpoint  *gateway.Gateway
+	keys      *access.Keys
 	public    *url.URL
 }
 
 // NewConnect returns the handler. public is the origin of the endpoints.
-func NewConnect(pages *Pages, directory ProjectDirectory, health HealthSource, endpoint Endpoint, keys KeyLister, public *url.URL) *Connect {
+func NewConnect(pages *Pages, directory *toolset.Directory, health *Health, endpoint *gateway.Gateway, keys *access.Keys, public *url.URL) *Connect {
 	return &Connect{pages: pages, directory: directory, health: health, endpoint: endpoint, keys: keys, public: public}
 }
 

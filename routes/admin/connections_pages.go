@@ -10,7 +10,6 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mcpgateway/models"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/oauthclient"
 	"mcpgateway/services/projects"
@@ -25,31 +24,19 @@ import (
 // maxConnectionEvents is how many events a connection's page shows.
 const maxConnectionEvents = 15
 
-// ConnectionReader knows how connections stand; oauthclient.Connections says
-// how.
-type ConnectionReader interface {
-	Statuses(ctx context.Context) (map[string]oauthclient.Status, error)
-	Status(ctx context.Context, serverID string) (oauthclient.Status, error)
-}
-
-// ChangeLog reads the audit log; activity.Audit says how.
-type ChangeLog interface {
-	List(ctx context.Context, f activity.Filter, before int64, limit int) (rows []models.AuditEntry, next int64, err error)
-}
-
 // ConnectionPages serves the pages of connections to servers that want OAuth.
 type ConnectionPages struct {
 	pages       *Pages
-	directory   ProjectDirectory
-	connections ConnectionReader
-	store       ServerStore
-	changes     ChangeLog
+	directory   *toolset.Directory
+	connections *oauthclient.Connections
+	store       *projects.Store
+	changes     *activity.Audit
 	publicURL   *url.URL
 	now         func() time.Time
 }
 
 // NewConnectionPages returns the handlers.
-func NewConnectionPages(pages *Pages, directory ProjectDirectory, connections ConnectionReader, store ServerStore, changes ChangeLog, publicURL *url.URL, now func() time.Time) *ConnectionPages {
+func NewConnectionPages(pages *Pages, directory *toolset.Directory, connections *oauthclient.Connections, store *projects.Store, changes *activity.Audit, publicURL *url.URL, now func() time.Time) *ConnectionPages {
 	return &ConnectionPages{pages: pages, directory: directory, connections: connections, store: store, changes: changes, publicURL: publicURL, now: now}
 }
 

@@ -14,13 +14,6 @@ import (
 	views "mcpgateway/views/admin"
 )
 
-// Sealer encrypts what a page carries from one step to the next. Implemented
-// by secrets.KeyRing.
-type Sealer interface {
-	SealToken(purpose string, plain []byte) string
-	OpenToken(purpose, token string) ([]byte, error)
-}
-
 // draftPurpose separates sealed new servers from every other sealed token.
 const draftPurpose = "server that is being added"
 

@@ -7,9 +7,9 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
+	"mcpgateway/services/secrets"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
@@ -24,22 +24,15 @@ const importPurpose = "declarative file that is being imported"
 // form, which is a third larger and must fit the body of a request.
 const maxImport = 600 << 10
 
-// Declarer applies and exports declarative files; projects.Store says how.
-type Declarer interface {
-	Import(ctx context.Context, d *projects.Declaration, opts projects.ApplyOptions) (projects.Plan, error)
-	Export(ctx context.Context, slug string) ([]byte, error)
-	Projects(ctx context.Context) ([]models.Project, error)
-}
-
 // ImportExport serves the import and the export of declarative files.
 type ImportExport struct {
 	pages *Pages
-	store Declarer
-	seal  Sealer
+	store *projects.Store
+	seal  *secrets.KeyRing
 }
 
 // NewImportExport returns the handlers.
-func NewImportExport(pages *Pages, store Declarer, seal Sealer) *ImportExport {
+func NewImportExport(pages *Pages, store *projects.Store, seal *secrets.KeyRing) *ImportExport {
 	return &ImportExport{pages: pages, store: store, seal: seal}
 }
 

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,8 +9,10 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
+	"mcpgateway/services/toolset"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
@@ -19,27 +20,19 @@ import (
 	"mcpgateway/web"
 )
 
-// KeyKeeper keeps the keys of projects; access.Keys says how.
-type KeyKeeper interface {
-	List(ctx context.Context, projectID string) ([]models.Key, error)
-	Create(ctx context.Context, projectID, name string, lifetime time.Duration) (models.Key, secrets.Value, error)
-	Rotate(ctx context.Context, projectID, id string, grace time.Duration) (models.Key, secrets.Value, error)
-	Revoke(ctx context.Context, projectID, id string) error
-}
-
 // Keys serves the keys of a project.
 type Keys struct {
 	pages     *Pages
-	directory ProjectDirectory
-	health    HealthSource
-	keys      KeyKeeper
-	seal      Sealer
+	directory *toolset.Directory
+	health    *Health
+	keys      *access.Keys
+	seal      *secrets.KeyRing
 	now       func() time.Time
 }
 
 // NewKeys returns the handlers. seal seals new keys for the page that shows
 // them.
-func NewKeys(pages *Pages, directory ProjectDirectory, health HealthSource, keys KeyKeeper, seal Sealer, now func() time.Time) *Keys {
+func NewKeys(pages *Pages, directory *toolset.Directory, health *Health, keys *access.Keys, seal *secrets.KeyRing, now func() time.Time) *Keys {
 	return &Keys{pages: pages, directory: directory, health: health, keys: keys, seal: seal, now: now}
 }
 

@@ -1,31 +1,22 @@
 package admin
 
 import (
-	"context"
 	"net/url"
 
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/secrets"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
 	"mcpgateway/web"
 )
 
-// Entrance lets people in and out; access.People says how.
-type Entrance interface {
-	SetupOpen(ctx context.Context) (bool, error)
-	SignIn(ctx context.Context, email string, password secrets.Value, from access.Browser) (access.SignedIn, error)
-	SignOut(ctx context.Context, cookie string) error
-}
-
 // Login serves signing in with a password, and signing out.
 type Login struct {
 	pages  *Pages
-	people Entrance
+	people *access.People
 	guards *web.Guards
 	resume *Resume
 	sso    string // what the identity provider is called; empty without one
@@ -33,7 +24,7 @@ type Login struct {
 
 // NewLogin returns the handlers. sso is what the identity provider is called,
 // or empty when there is none.
-func NewLogin(pages *Pages, people Entrance, guards *web.Guards, resume *Resume, sso string) *Login {
+func NewLogin(pages *Pages, people *access.People, guards *web.Guards, resume *Resume, sso string) *Login {
 	return &Login{pages: pages, people: people, guards: guards, resume: resume, sso: sso}
 }
 

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"cmp"
-	"context"
 	"net/url"
 
 	"github.com/gofiber/fiber/v2"
@@ -15,21 +14,15 @@ import (
 	"mcpgateway/web"
 )
 
-// UsableProjects returns the projects that a user may authorize clients for.
-// Implemented by oauthserver.Server.
-type UsableProjects interface {
-	Projects(ctx context.Context, userID string) ([]oauthserver.Project, error)
-}
-
 // Me serves users the projects that they may use. Members land there.
 type Me struct {
 	pages    *Pages
-	projects UsableProjects
+	projects *oauthserver.Server
 	public   *url.URL
 }
 
 // NewMe returns the handlers.
-func NewMe(pages *Pages, projects UsableProjects, public *url.URL) *Me {
+func NewMe(pages *Pages, projects *oauthserver.Server, public *url.URL) *Me {
 	return &Me{pages: pages, projects: projects, public: public}
 }
 

@@ -21,32 +21,18 @@ import (
 	"mcpgateway/web"
 )
 
-// ProjectChanger changes projects; projects.Store says how.
-type ProjectChanger interface {
-	UpdateProject(ctx context.Context, slug string, d *projects.ProjectDeclaration) (projects.SavedProject, error)
-	DeleteProject(ctx context.Context, slug string) error
-}
-
-// Membership keeps the members of projects; access.People says how.
-type Membership interface {
-	List(ctx context.Context) ([]access.Person, error)
-	Members(ctx context.Context, projectID string) ([]access.Person, error)
-	AddMember(ctx context.Context, projectID, userID string) error
-	RemoveMember(ctx context.Context, projectID, userID string) error
-}
-
 // ProjectSettings serves the settings of projects.
 type ProjectSettings struct {
 	pages     *Pages
-	directory ProjectDirectory
-	health    HealthSource
-	store     ProjectChanger
-	people    Membership
-	keys      KeyLister
+	directory *toolset.Directory
+	health    *Health
+	store     *projects.Store
+	people    *access.People
+	keys      *access.Keys
 }
 
 // NewProjectSettings returns the handlers.
-func NewProjectSettings(pages *Pages, directory ProjectDirectory, health HealthSource, store ProjectChanger, people Membership, keys KeyLister) *ProjectSettings {
+func NewProjectSettings(pages *Pages, directory *toolset.Directory, health *Health, store *projects.Store, people *access.People, keys *access.Keys) *ProjectSettings {
 	return &ProjectSettings{pages: pages, directory: directory, health: health, store: store, people: people, keys: keys}
 }
 

@@ -25,28 +25,17 @@ import (
 // projectsPerPage is how many projects one page lists.
 const projectsPerPage = 50
 
-// ProjectCreator creates projects; projects.Store says how.
-type ProjectCreator interface {
-	CreateProject(ctx context.Context, slug string, d *projects.ProjectDeclaration) (projects.SavedProject, error)
-}
-
-// CallLog tells of calls; activity.Calls says how.
-type CallLog interface {
-	List(ctx context.Context, f activity.CallFilter, before string, limit int) (calls []models.Call, next string, err error)
-	Stats(ctx context.Context, f activity.CallFilter, steps int) (*activity.CallStats, error)
-}
-
 // Projects serves the list of projects and the form of a new one.
 type Projects struct {
 	pages     *Pages
-	directory ProjectDirectory
-	health    HealthSource
-	calls     CallLog
-	store     ProjectCreator
+	directory *toolset.Directory
+	health    *Health
+	calls     *activity.Calls
+	store     *projects.Store
 }
 
 // NewProjects returns the handlers.
-func NewProjects(pages *Pages, directory ProjectDirectory, health HealthSource, calls CallLog, store ProjectCreator) *Projects {
+func NewProjects(pages *Pages, directory *toolset.Directory, health *Health, calls *activity.Calls, store *projects.Store) *Projects {
 	return &Projects{pages: pages, directory: directory, health: health, calls: calls, store: store}
 }
 

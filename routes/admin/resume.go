@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"net/url"
 	"strings"
 
@@ -18,22 +17,15 @@ import (
 // route has it.
 const resumePath = "/login/resume"
 
-// KeptForms returns the forms that wait for their users. Implemented by
-// access.KeptForms.
-type KeptForms interface {
-	Peek(ctx context.Context, token, userID, sessionID string) (access.KeptForm, error)
-	Take(ctx context.Context, token, userID, sessionID string) (access.KeptForm, error)
-}
-
 // Resume continues where a user was before they signed in or confirmed who they
 // are.
 type Resume struct {
 	guards *web.Guards
-	forms  KeptForms
+	forms  *access.KeptForms
 }
 
 // NewResume returns it.
-func NewResume(guards *web.Guards, forms KeptForms) *Resume {
+func NewResume(guards *web.Guards, forms *access.KeptForms) *Resume {
 	return &Resume{guards: guards, forms: forms}
 }
 

@@ -7,29 +7,14 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/toolset"
-	"mcpgateway/services/upstream"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/ui"
 )
 
-// HealthSource tells what the latest exchanges with a server showed.
-type HealthSource interface {
-	Health(serverID string) upstream.Health
-	// Connection reports whether the server's OAuth connection needs a person,
-	// and whether it was connected before.
-	Connection(serverID string) (waits, before bool)
-}
-
-// ProjectDirectory finds the present state of projects; toolset.Directory says how.
-type ProjectDirectory interface {
-	Project(slug string) (*toolset.Snapshot, error)
-	All() []*toolset.Snapshot
-}
-
 // stateOf returns how a server is, and in words what went wrong last; the
 // words are empty when nothing did.
-func stateOf(s *toolset.Server, source HealthSource) (state views.ServerState, problem string) {
+func stateOf(s *toolset.Server, source *Health) (state views.ServerState, problem string) {
 	health := source.Health(s.Config.ID)
 	code, synced := "", s.Inventory != nil && s.Inventory.SyncedAt != nil
 	if s.Inventory != nil {
@@ -56,7 +41,7 @@ func stateOf(s *toolset.Server, source HealthSource) (state views.ServerState, p
 
 // accessOf returns the state of a server that does not admit the gateway, or
 // "" for one that does as far as is known. code is that of its last failure.
-func accessOf(s *toolset.Server, source HealthSource, code string) string {
+func accessOf(s *toolset.Server, source *Health, code string) string {
 	config, refused := &s.Config, code == string(fault.CodeUpstreamUnauthorized)
 	if config.AuthType == models.UpstreamAuthOAuth {
 		waits, before := source.Connection(config.ID)
@@ -82,7 +67,7 @@ func accessOf(s *toolset.Server, source HealthSource, code string) string {
 
 // worstOf returns the state of the server of a project that needs most care;
 // servers that are switched off need none.
-func worstOf(p *toolset.Snapshot, health HealthSource) views.ServerState {
+func worstOf(p *toolset.Snapshot, health *Health) views.ServerState {
 	all := views.States()
 	worst := len(all) - 1
 	for _, server := range p.Servers {
@@ -93,7 +78,7 @@ func worstOf(p *toolset.Snapshot, health HealthSource) views.ServerState {
 }
 
 // headOf returns the heading of a project's pages, with how its servers are.
-func headOf(p *toolset.Snapshot, health HealthSource, tab layout.ProjectTab) layout.Project {
+func headOf(p *toolset.Snapshot, health *Health, tab layout.ProjectTab) layout.Project {
 	head := layout.Project{Slug: p.Project.Slug, Name: ui.Clean(p.Project.Name), Tab: tab, AuthMode: string(p.Project.AuthMode)}
 	if len(p.Servers) == 0 {
 		head.Status = "No servers"

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"errors"
 	"maps"
 	"net/url"
@@ -15,6 +14,7 @@ import (
 	"mcpgateway/services/catalog"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
+	"mcpgateway/services/secrets"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
 	views "mcpgateway/views/admin"
@@ -27,25 +27,19 @@ import (
 // choicesPerPage is how many servers of the catalog one page offers.
 const choicesPerPage = 20
 
-// CatalogReader reads the catalog; catalog.Catalog says how.
-type CatalogReader interface {
-	Entries(ctx context.Context, search catalog.Search) (*catalog.Found[*models.CatalogEntry], error)
-	Entry(id string) (*models.CatalogEntry, error)
-}
-
 // ServerWizard serves the way to new servers: pick, connect, choose tools.
 type ServerWizard struct {
 	pages     *Pages
-	directory ProjectDirectory
-	reader    ServerReader
-	store     ServerStore
-	catalog   CatalogReader
-	seal      Sealer
+	directory *toolset.Directory
+	reader    *Health
+	store     *projects.Store
+	catalog   *catalog.Catalog
+	seal      *secrets.KeyRing
 }
 
 // NewServerWizard returns the handlers. What pages must not show of a form on
 // its way is sealed by seal.
-func NewServerWizard(pages *Pages, directory ProjectDirectory, reader ServerReader, store ServerStore, catalog CatalogReader, seal Sealer) *ServerWizard {
+func NewServerWizard(pages *Pages, directory *toolset.Directory, reader *Health, store *projects.Store, catalog *catalog.Catalog, seal *secrets.KeyRing) *ServerWizard {
 	return &ServerWizard{pages: pages, directory: directory, reader: reader, store: store, catalog: catalog, seal: seal}
 }
 

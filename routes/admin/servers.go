@@ -24,34 +24,19 @@ import (
 // latencyPeriod is over how long the typical answer of a server is looked at.
 const latencyPeriod = time.Hour
 
-// ServerStore changes servers; projects.Store says how.
-type ServerStore interface {
-	AddServer(ctx context.Context, slug, alias string, d *projects.ServerDeclaration) (projects.SavedServer, error)
-	UpdateServer(ctx context.Context, id string, alias *string, d *projects.ServerDeclaration) (projects.SavedServer, error)
-	DeleteServer(ctx context.Context, id string) error
-	Draft(alias string, d *projects.ServerDeclaration) (models.Server, error)
-}
-
-// ServerReader reads what servers offer; upstream.Syncer says how.
-type ServerReader interface {
-	HealthSource
-	Sync(ctx context.Context, serverID string) (upstream.SyncResult, error)
-	Try(ctx context.Context, row models.Server) (upstream.Trial, error)
-}
-
 // Servers serves the servers of projects.
 type Servers struct {
 	pages     *Pages
-	directory ProjectDirectory
-	reader    ServerReader
-	calls     CallLog
-	store     ServerStore
-	stepUp    StepUpGate
+	directory *toolset.Directory
+	reader    *Health
+	calls     *activity.Calls
+	store     *projects.Store
+	stepUp    *web.Guards
 }
 
 // NewServers returns the handlers. stepUp decides who may send stored
 // credentials to another address.
-func NewServers(pages *Pages, directory ProjectDirectory, reader ServerReader, calls CallLog, store ServerStore, stepUp StepUpGate) *Servers {
+func NewServers(pages *Pages, directory *toolset.Directory, reader *Health, calls *activity.Calls, store *projects.Store, stepUp *web.Guards) *Servers {
 	return &Servers{pages: pages, directory: directory, reader: reader, calls: calls, store: store, stepUp: stepUp}
 }
 

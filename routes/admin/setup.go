@@ -5,6 +5,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/services"
 	"mcpgateway/services/access"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
@@ -14,29 +15,16 @@ import (
 	"mcpgateway/web"
 )
 
-// FirstAdministrator creates the first administrator; access.People says how.
-type FirstAdministrator interface {
-	SetupOpen(ctx context.Context) (bool, error)
-	Setup(ctx context.Context, form access.SetupForm, from access.Browser) (access.SignedIn, error)
-}
-
-// DemoProject is loaded for who wants to try the gateway at once;
-// services.Demo says how.
-type DemoProject interface {
-	Offered(ctx context.Context) (bool, error)
-	Load(ctx context.Context) (slug string, err error)
-}
-
 // Setup serves the page on which the first administrator is made.
 type Setup struct {
 	pages  *Pages
-	people FirstAdministrator
-	demo   DemoProject
+	people *access.People
+	demo   services.Demo
 	guards *web.Guards
 }
 
 // NewSetup returns the handlers. demo is nil where there is none to load.
-func NewSetup(pages *Pages, people FirstAdministrator, demo DemoProject, guards *web.Guards) *Setup {
+func NewSetup(pages *Pages, people *access.People, demo services.Demo, guards *web.Guards) *Setup {
 	return &Setup{pages: pages, people: people, demo: demo, guards: guards}
 }
 

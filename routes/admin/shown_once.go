@@ -6,6 +6,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/services/secrets"
 	"mcpgateway/web"
 )
 
@@ -28,7 +29,7 @@ type shownOnce struct {
 }
 
 // putShown sends a secret along with a redirect to the page at path.
-func putShown(c *fiber.Ctx, seal Sealer, now time.Time, path, secret, note string) error {
+func putShown(c *fiber.Ctx, seal *secrets.KeyRing, now time.Time, path, secret, note string) error {
 	p := web.PersonOf(c)
 	if p == nil {
 		return nil // the page then shows no secret
@@ -43,7 +44,7 @@ func putShown(c *fiber.Ctx, seal Sealer, now time.Time, path, secret, note strin
 
 // takeShown returns the secret that was sent to this page, once. The page is not
 // compressed.
-func takeShown(c *fiber.Ctx, seal Sealer, now time.Time) (shown shownOnce, ok bool) {
+func takeShown(c *fiber.Ctx, seal *secrets.KeyRing, now time.Time) (shown shownOnce, ok bool) {
 	value, p := c.Cookies(shownCookie), web.PersonOf(c)
 	if value == "" || p == nil || c.Method() != fiber.MethodGet {
 		return shownOnce{}, false

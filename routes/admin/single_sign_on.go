@@ -1,29 +1,20 @@
 package admin
 
 import (
-	"context"
-
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/secrets"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
 	"mcpgateway/web"
 )
 
-// IdentityProvider proves who people are; access.SingleSignOn says how.
-type IdentityProvider interface {
-	Start(ctx context.Context, next string, fresh bool) (authorizeURL string, cookie secrets.Value, err error)
-	Finish(ctx context.Context, cookie string, answer access.SSOAnswer, from access.Browser) (in access.SignedIn, next string, err error)
-}
-
 // SingleSignOn serves signing in by the identity provider.
 type SingleSignOn struct {
 	pages    *Pages
-	provider IdentityProvider
+	provider *access.SingleSignOn
 	guards   *web.Guards
 	resume   *Resume
 	name     string
@@ -31,7 +22,7 @@ type SingleSignOn struct {
 
 // NewSingleSignOn returns the handlers. provider is nil when there is none;
 // name is what it is called.
-func NewSingleSignOn(pages *Pages, provider IdentityProvider, guards *web.Guards, resume *Resume, name string) *SingleSignOn {
+func NewSingleSignOn(pages *Pages, provider *access.SingleSignOn, guards *web.Guards, resume *Resume, name string) *SingleSignOn {
 	return &SingleSignOn{pages: pages, provider: provider, guards: guards, resume: resume, name: name}
 }
 

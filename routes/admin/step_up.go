@@ -1,29 +1,20 @@
 package admin
 
 import (
-	"context"
-
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
-	"mcpgateway/services/secrets"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
 	"mcpgateway/web"
 )
 
-// Prover lets people prove again who they are; access.People says how.
-type Prover interface {
-	Get(ctx context.Context, id string) (access.Person, error)
-	StepUp(ctx context.Context, password secrets.Value, from access.Browser) (access.SignedIn, error)
-}
-
 // StepUp serves the page on which people prove again who they are.
 type StepUp struct {
 	pages  *Pages
-	people Prover
+	people *access.People
 	guards *web.Guards
 	resume *Resume
 	need   NeedStepUp
@@ -32,7 +23,7 @@ type StepUp struct {
 
 // NewStepUp returns the handlers. sso is what the identity provider is called,
 // or empty when there is none.
-func NewStepUp(pages *Pages, people Prover, guards *web.Guards, resume *Resume, need NeedStepUp, sso string) *StepUp {
+func NewStepUp(pages *Pages, people *access.People, guards *web.Guards, resume *Resume, need NeedStepUp, sso string) *StepUp {
 	return &StepUp{pages: pages, people: people, guards: guards, resume: resume, need: need, sso: sso}
 }
 

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"context"
 	"net/url"
 	"slices"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/query"
 	"mcpgateway/services/rawjson"
@@ -26,33 +26,19 @@ import (
 // at once.
 const toolsPerPage = 25
 
-// ToolSwitch switches tools and approves their definitions. Implemented by
-// projects.Store.
-type ToolSwitch interface {
-	SetTool(ctx context.Context, slug, name string, enabled, approved *bool) error
-	Approve(ctx context.Context, slug string, seen []projects.ToolDefinition) (projects.Approvals, error)
-	Unapprove(ctx context.Context, slug string, approved []projects.ToolDefinition) (projects.Approvals, error)
-}
-
-// Undoer stores the form that takes an action back, and returns its token.
-// Implemented by web.Guards.
-type Undoer interface {
-	KeepUndo(c *fiber.Ctx, path string, form url.Values) (token string, err error)
-}
-
 // Tools serves the tools of a project.
 type Tools struct {
 	pages     *Pages
-	directory ProjectDirectory
-	health    HealthSource
-	store     ToolSwitch
-	gateway   Caller
-	undo      Undoer
+	directory *toolset.Directory
+	health    *Health
+	store     *projects.Store
+	gateway   *gateway.Gateway
+	undo      *web.Guards
 }
 
 // NewTools returns the handlers. gateway carries out the calls of the
 // Playground.
-func NewTools(pages *Pages, directory ProjectDirectory, health HealthSource, store ToolSwitch, gateway Caller, undo Undoer) *Tools {
+func NewTools(pages *Pages, directory *toolset.Directory, health *Health, store *projects.Store, gateway *gateway.Gateway, undo *web.Guards) *Tools {
 	return &Tools{pages: pages, directory: directory, health: health, store: store, gateway: gateway, undo: undo}
 }
 

@@ -30,11 +30,6 @@ const (
 	maxTypedDeep = 64        // levels
 )
 
-// Caller carries out the calls of clients; gateway.Gateway says how.
-type Caller interface {
-	Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.Trace) ([]byte, error)
-}
-
 // Show serves GET /admin/projects/:projectSlug/tools/:name; with ?as=json the
 // arguments of the Playground are typed as JSON.
 func (a *Tools) Show(c *fiber.Ctx) error {
@@ -177,7 +172,7 @@ func postedValues(c *fiber.Ctx) func(name string) []string {
 
 // try is one call of the Playground.
 type try struct {
-	gateway Caller
+	gateway *gateway.Gateway
 	project *toolset.Snapshot
 	client  *gateway.Client
 	params  []byte

@@ -10,6 +10,7 @@ import (
 	"mcpgateway/services/catalog"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/query"
+	"mcpgateway/services/toolset"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
 	"mcpgateway/views/public"
@@ -24,12 +25,12 @@ const pageRows = 24
 type Registry struct {
 	pages    *Pages
 	catalog  *catalog.Catalog
-	projects Projects
+	projects *toolset.Directory
 }
 
 // NewRegistry returns the handlers. projects are those that an administrator
 // may add a server to.
-func NewRegistry(pages *Pages, c *catalog.Catalog, projects Projects) *Registry {
+func NewRegistry(pages *Pages, c *catalog.Catalog, projects *toolset.Directory) *Registry {
 	return &Registry{pages: pages, catalog: c, projects: projects}
 }
 
