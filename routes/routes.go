@@ -112,10 +112,11 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 	metadata := oauth.NewMetadata(s.Config.PublicURL, s.Directory)
 	authorize := oauth.NewAuthorize(s.OAuth, s.Directory, assets, paths.Login)
 	token, register, grants := oauth.NewToken(s.OAuth, web.NewFailureLimit(time.Now)), oauth.NewRegister(s.OAuth), oauth.NewGrants(s.OAuth, assets, time.Now)
-	syncer := &adminpages.Health{Syncer: s.Syncer, Waiting: s.Waiting}
+	states := &adminpages.Health{Syncer: s.Syncer, Waiting: s.Waiting}
 	frames := adminpages.NewPages(assets, adminpages.Banners(s.Waiting))
+	projectFrames := &adminpages.ProjectPages{Pages: frames, Directory: s.Directory, Health: states}
 	activity := adminpages.NewActivity(adminpages.ActivityOptions{
-		Pages: frames, Guards: guards, Directory: s.Directory, Health: syncer, Calls: s.Calls, Keys: s.Keys, People: s.People, Cursors: page.NewCursors(s.Config.Keys),
+		Pages: projectFrames, Guards: guards, Calls: s.Calls, Keys: s.Keys, People: s.People, Cursors: page.NewCursors(s.Config.Keys),
 	})
 	s.Metrics.Streams("mcp", endpoint.OpenStreams)
 	s.Metrics.Streams("activity", activity.OpenStreams)
@@ -130,23 +131,24 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 	me := adminpages.NewMe(frames, s.OAuth, s.Config.PublicURL)
 	peoplePages := adminpages.NewPeople(frames, s.People, s.SingleSignOn != nil, time.Now)
 	ring := s.Config.Keys
-	projectPages := adminpages.NewProjects(frames, s.Directory, syncer, s.Calls, s.Projects)
-	toolPages := adminpages.NewTools(frames, s.Directory, syncer, s.Projects, s.Gateway, guards)
-	keyPages := adminpages.NewKeys(frames, s.Directory, syncer, s.Keys, ring, time.Now)
+	projectPages := adminpages.NewProjects(projectFrames, s.Calls, s.Projects)
+	toolPages := adminpages.NewTools(projectFrames, s.Projects, guards)
+	playground := adminpages.NewPlayground(projectFrames, s.Gateway)
+	keyPages := adminpages.NewKeys(projectFrames, s.Keys, ring, time.Now)
 	auditPages := adminpages.NewAudit(frames, s.Audit, page.NewCursors(s.Config.Keys), time.Now)
 	codePages := adminpages.NewCodeMode(adminpages.CodeModeOptions{
-		Pages: frames, Directory: s.Directory, Health: syncer, Store: s.Projects, Declarations: s.Declarations, Unchecked: s.Arguments.Unchecked,
+		Pages: projectFrames, Store: s.Projects, Declarations: s.Declarations, Unchecked: s.Arguments.Unchecked,
 		Runner: s.Gateway, CanTypecheck: s.Runner.CanTypecheck(), Traces: s.CodeRuns, Keys: s.Keys, People: s.People, Now: time.Now,
 	})
 	settings := adminpages.NewSettings(frames, adminpages.Facts{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now)
-	connect := adminpages.NewConnect(frames, s.Directory, syncer, s.Gateway, s.Keys, s.Config.PublicURL)
-	serverPages := adminpages.NewServers(frames, s.Directory, syncer, s.Calls, s.Projects, guards)
-	wizard := adminpages.NewServerWizard(frames, s.Directory, syncer, s.Projects, s.Catalog, ring)
-	projectSettings := adminpages.NewProjectSettings(frames, s.Directory, syncer, s.Projects, s.People, s.Keys)
+	connect := adminpages.NewConnect(projectFrames, s.Gateway, s.Keys, s.Config.PublicURL)
+	serverPages := adminpages.NewServers(projectFrames, s.Syncer, s.Calls, s.Projects, guards)
+	wizard := adminpages.NewServerWizard(projectFrames, s.Syncer, s.Projects, s.Catalog, ring)
+	projectSettings := adminpages.NewProjectSettings(projectFrames, s.Projects, s.People, s.Keys)
 	files := adminpages.NewImportExport(frames, s.Projects, ring)
-	catalogPages, catalogUse := adminpages.NewCatalog(frames, s.CatalogStore), adminpages.NewCatalogUse(frames, s.Directory, s.Catalog, s.Projects, syncer)
+	catalogPages, catalogUse := adminpages.NewCatalog(frames, s.CatalogStore), adminpages.NewCatalogUse(projectFrames, s.Catalog, s.Projects, s.Syncer)
 	connections := adminpages.NewConnections(frames, s.Connections)
-	connectionPages := adminpages.NewConnectionPages(frames, s.Directory, s.Connections, s.Projects, s.Audit, s.Config.PublicURL, time.Now)
+	connectionPages := adminpages.NewConnectionPages(projectFrames, s.Connections, s.Projects, s.Audit, s.Config.PublicURL, time.Now)
 	connectionAPI := api.NewConnections(s.Connections, s.Config.PublicURL, paths.StartConnection)
 	callback, clientDocument := oauth.NewCallback(s.Connections, connections), oauth.NewClientDocument(s.ClientDocument)
 	return append(devTable(s, assets), []route{
@@ -247,10 +249,10 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 		{get, "/admin/projects/:projectSlug/tools/review", toolPages.Review, admin},
 		{post, "/admin/projects/:projectSlug/tools/review", toolPages.ApproveMany, admin},
 		{post, "/admin/undo", resume.Undo, admin},
-		{get, "/admin/projects/:projectSlug/tools/:name", toolPages.Show, viewer},
+		{get, "/admin/projects/:projectSlug/tools/:name", playground.Show, viewer},
 		{post, "/admin/projects/:projectSlug/tools/:name/enabled", toolPages.Switch, admin},
 		{post, "/admin/projects/:projectSlug/tools/:name/approve", toolPages.Approve, admin},
-		{post, "/admin/projects/:projectSlug/tools/:name/try", toolPages.Try, admin},
+		{post, "/admin/projects/:projectSlug/tools/:name/try", playground.Try, admin},
 		{get, "/admin/projects/:projectSlug/code-mode", codePages.Show, viewer},
 		{post, "/admin/projects/:projectSlug/code-mode", codePages.Save, admin},
 		{get, "/admin/projects/:projectSlug/code-mode/declarations", codePages.Download, viewer},

@@ -29,14 +29,12 @@ const activityTime = 15 * time.Second
 // ActivityOptions are what the pages of the calls work with. All but Poll and
 // KeepAlive must be set.
 type ActivityOptions struct {
-	Pages     *Pages
-	Guards    *web.Guards
-	Directory *toolset.Directory
-	Health    *Health
-	Calls     *activity.Calls
-	Keys      *access.Keys
-	People    *access.People
-	Cursors   *page.Cursors
+	Pages   *ProjectPages
+	Guards  *web.Guards
+	Calls   *activity.Calls
+	Keys    *access.Keys
+	People  *access.People
+	Cursors *page.Cursors
 
 	Poll      time.Duration // between looks for new calls while a page is open; 0 is a second
 	KeepAlive time.Duration // between looks whether a page may stay open; 0 is 15 s
@@ -62,7 +60,7 @@ func (a *Activity) OpenStreams() int { return a.live.count() }
 // Page serves GET /admin/projects/:projectSlug/activity?period=&query=&cursor=.
 // A cursor that leads nowhere leads to the first page.
 func (a *Activity) Page(c *fiber.Ctx) error {
-	project, err := a.Directory.Project(c.Params("projectSlug"))
+	project, err := a.Pages.Project(c)
 	if err != nil {
 		return err
 	}
@@ -98,8 +96,8 @@ func (a *Activity) Page(c *fiber.Ctx) error {
 // props returns what the page shows before anything is looked for.
 func (a *Activity) props(c *fiber.Ctx, project *toolset.Snapshot, q *activityQuestion) views.ActivityProps {
 	return views.ActivityProps{
-		Frame:   a.Pages.Frame(c, title(project, "Activity"), layout.SectionProjects),
-		Project: headOf(project, a.Health, layout.TabActivity), Now: q.now, Period: q.period.words, Periods: q.periods(), Any: true,
+		Frame:   a.Pages.ProjectFrame(c, project, "Activity"),
+		Project: a.Pages.Head(project, layout.TabActivity), Now: q.now, Period: q.period.words, Periods: q.periods(), Any: true,
 		Search: ui.SearchProps{
 			Action: q.path(), Query: q.text, Label: "Search the calls", Placeholder: "tool, server:github, outcome:failed, caller:name", Live: true,
 			Hidden: []ui.Pair{{Name: "period", Value: q.period.name}}, Chips: q.chips(),
@@ -150,7 +148,7 @@ func (a *Activity) any(ctx context.Context, projectID string) (bool, error) {
 // Export serves GET /admin/projects/:projectSlug/activity/export: the calls
 // that the page finds, as one file.
 func (a *Activity) Export(c *fiber.Ctx) error {
-	project, err := a.Directory.Project(c.Params("projectSlug"))
+	project, err := a.Pages.Project(c)
 	if err != nil {
 		return err
 	}
@@ -188,7 +186,7 @@ func (a *Activity) Export(c *fiber.Ctx) error {
 
 // Call serves GET /admin/projects/:projectSlug/activity/:id.
 func (a *Activity) Call(c *fiber.Ctx) error {
-	project, err := a.Directory.Project(c.Params("projectSlug"))
+	project, err := a.Pages.Project(c)
 	if err != nil {
 		return err
 	}
@@ -199,7 +197,7 @@ func (a *Activity) Call(c *fiber.Ctx) error {
 	}
 	slug := project.Project.Slug
 	props := views.ActivityCallProps{
-		Frame: a.Pages.Frame(c, title(project, "One call"), layout.SectionProjects), Slug: slug,
+		Frame: a.Pages.ProjectFrame(c, project, "One call"), Slug: slug,
 		At: call.At, Tool: toolWords(call.Tool), Server: call.Server, Builtin: activity.ServerOf(call) == activity.ServerBuiltin, Caller: newCallers(a.Keys, a.People).of(ctx, call.Principal), Outcome: string(call.Outcome), Code: call.Code,
 		Duration: time.Duration(call.DurationUS) * time.Microsecond, RequestBytes: call.RequestBytes, ResponseBytes: call.ResponseBytes, RequestID: call.RequestID, Recorded: project.Project.RecordPayloads,
 		SameURL: paths.Activity(slug) + "?" + url.Values{"query": {clauseText("tool", call.Tool)}, "period": {"7d"}}.Encode(),

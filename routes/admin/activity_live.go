@@ -31,7 +31,7 @@ const (
 // with the lines of the calls that come, the newest of each look first. Its
 // events have ids, so that a browser that lost the stream misses nothing.
 func (a *Activity) Live(c *fiber.Ctx) error {
-	project, err := a.Directory.Project(c.Params("projectSlug"))
+	project, err := a.Pages.Project(c)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (a *Activity) Live(c *fiber.Ctx) error {
 // calls: they may have signed out or lost their role while a page is open.
 func (a *Activity) mayLookOn(ctx context.Context, project *toolset.Snapshot, cookie string) func() bool {
 	return func() bool {
-		now, err := a.Directory.Project(project.Project.Slug)
+		now, err := a.Pages.Directory.Project(project.Project.Slug)
 		if err != nil || now.Project.ID != project.Project.ID {
 			return false
 		}

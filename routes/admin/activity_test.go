@@ -437,7 +437,7 @@ func TestFollowingEndsWithTheSession(t *testing.T) {
 			}
 			guards := web.NewGuards(web.GuardOptions{PublicURL: s.Config.PublicURL, Failures: web.NewFailureLimit(time.Now)})
 			activity := admin.NewActivity(admin.ActivityOptions{
-				Pages: admin.NewPages(layout.Assets{}, nil), Guards: guards, Directory: s.Directory, Health: &admin.Health{Syncer: s.Syncer, Waiting: s.Waiting}, Calls: s.Calls, Keys: s.Keys, People: s.People,
+				Pages: &admin.ProjectPages{Pages: admin.NewPages(layout.Assets{}, nil), Directory: s.Directory, Health: &admin.Health{Syncer: s.Syncer, Waiting: s.Waiting}}, Guards: guards, Calls: s.Calls, Keys: s.Keys, People: s.People,
 				Cursors: page.NewCursors(s.Config.Keys), Poll: time.Millisecond, KeepAlive: 10 * time.Millisecond,
 			})
 			app := fiber.New(fiber.Config{Immutable: true, DisableStartupMessage: true})

@@ -71,7 +71,7 @@ func (f *argumentsForm) field(schema *rawjson.Object, name string, depth int) ad
 		return field
 	}
 	field.Hint, _ = schema.String("description")
-	field.Hint = beginning(field.Hint, maxArgHint)
+	field.Hint = ui.Beginning(field.Hint, maxArgHint)
 	if d := schema.Get("default"); d != nil && rawjson.Kind(d) != 'n' {
 		field.Default = strings.Trim(string(d), `"`)
 	}
@@ -227,7 +227,7 @@ func choices(schema *rawjson.Object) []ui.Option {
 			return nil
 		case '"':
 			text, _ := rawjson.String(value)
-			options = append(options, ui.Option{Value: string(value), Label: beginning(ui.Clean(text), maxArgHint)})
+			options = append(options, ui.Option{Value: string(value), Label: ui.Beginning(ui.Clean(text), maxArgHint)})
 		default:
 			options = append(options, ui.Option{Value: string(value), Label: string(value)})
 		}

@@ -3,7 +3,6 @@ package admin
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -13,6 +12,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/toolset"
+	"mcpgateway/services/upstream"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
@@ -21,16 +21,15 @@ import (
 
 // CatalogUse serves the ways from the catalog into projects.
 type CatalogUse struct {
-	pages     *Pages
-	directory *toolset.Directory
-	catalog   *catalog.Catalog
-	store     *projects.Store
-	reader    *Health
+	pages   *ProjectPages
+	catalog *catalog.Catalog
+	store   *projects.Store
+	reader  *upstream.Syncer
 }
 
 // NewCatalogUse returns the handlers.
-func NewCatalogUse(pages *Pages, directory *toolset.Directory, catalog *catalog.Catalog, store *projects.Store, reader *Health) *CatalogUse {
-	return &CatalogUse{pages: pages, directory: directory, catalog: catalog, store: store, reader: reader}
+func NewCatalogUse(pages *ProjectPages, catalog *catalog.Catalog, store *projects.Store, reader *upstream.Syncer) *CatalogUse {
+	return &CatalogUse{pages: pages, catalog: catalog, store: store, reader: reader}
 }
 
 // Add serves POST /admin/catalog/add: it adds a server of the catalog to a
@@ -40,7 +39,7 @@ func (a *CatalogUse) Add(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	p, err := a.directory.Project(web.Posted(c, "project"))
+	p, err := a.pages.Directory.Project(web.Posted(c, "project"))
 	if err != nil {
 		return err
 	}
@@ -49,9 +48,9 @@ func (a *CatalogUse) Add(c *fiber.Ctx) error {
 	}
 	alias := strings.TrimSpace(web.Posted(c, "alias"))
 	if alias == "" {
-		alias = freeAlias(p, entry.ServerName)
+		alias = freeAlias(p, entry)
 	}
-	saved, err := a.store.AddServer(c.UserContext(), p.Project.Slug, alias, declarationOfEntry(entry, true))
+	saved, err := a.store.AddServer(c.UserContext(), p.Project.Slug, alias, projects.FromCatalog(entry, true))
 	if err != nil {
 		return Failed(c, paths.RegistryEntry(entry.PublisherName, entry.ServerName), err)
 	}
@@ -76,20 +75,6 @@ func (a *CatalogUse) added(c *fiber.Ctx, p *toolset.Snapshot, s models.Server) e
 		return Done(c, to, "The server is added. It could not be read yet; the reason is below.")
 	}
 	return Done(c, to, "The server is added. "+syncWords(result))
-}
-
-// declarationOfEntry returns a server of the catalog as projects have it.
-func declarationOfEntry(e *models.CatalogEntry, enabled bool) *projects.ServerDeclaration {
-	d := &projects.ServerDeclaration{URL: &e.RemoteURL, Transport: new(transportOfEntry(e)), Enabled: &enabled}
-	switch {
-	case e.AuthType == "oauth":
-		d.AuthType = new(models.UpstreamAuthOAuth)
-	case e.AuthType == "bearer", e.AuthType == "header" && strings.EqualFold(e.AuthHeader, "Authorization"):
-		d.AuthType = new(models.UpstreamAuthBearer)
-	case e.AuthType == "header" && e.AuthHeader != "":
-		d.MissingHeaders = []string{e.AuthHeader}
-	}
-	return d
 }
 
 // headersWithValue returns the headers that are sent to a server.
@@ -138,18 +123,9 @@ func (a *CatalogUse) Use(c *fiber.Ctx) error {
 	}
 	slug := props.ProjectSlug
 	if slug == "" {
-		slug = a.freeSlug(props.Name, t.Slug)
+		slug = projects.FreeSlug(a.isProject, props.Name, t.Slug)
 	}
-	off := false
-	d := &projects.ProjectDeclaration{Name: &props.Name, Description: &t.Description, Servers: map[string]*projects.ServerDeclaration{}}
-	made := &toolset.Snapshot{}
-	for _, e := range a.catalog.RelatedEntries(t) {
-		if notRemote(e) == "" {
-			alias := freeAlias(made, e.ServerName)
-			made.Servers = append(made.Servers, &toolset.Server{Config: models.Server{AliasFold: alias}})
-			d.Servers[alias] = declarationOfEntry(e, off)
-		}
-	}
+	d := projects.FromTemplate(t, props.Name, a.catalog.RelatedEntries(t))
 	if _, err := a.store.CreateProject(c.UserContext(), slug, d); err != nil {
 		fields, ok := Fields(c, err)
 		if !ok {
@@ -161,18 +137,16 @@ func (a *CatalogUse) Use(c *fiber.Ctx) error {
 	return Done(c, paths.Servers(slug), "The project is there. Connect its servers and switch them on.")
 }
 
-// freeSlug returns a slug that follows from a name and that no project has.
-func (a *CatalogUse) freeSlug(name, otherwise string) string {
-	const room = 60 // characters, which leaves some for a number
-	base := strings.Trim(cut(slugOf(name), room), "-")
-	if base == "" {
-		base = strings.Trim(cut(slugOf(otherwise), room), "-")
-	}
-	slug := base
-	for n := 2; ; n++ {
-		if _, err := a.directory.Project(slug); err != nil {
-			return slug
-		}
-		slug = base + "-" + strconv.Itoa(n)
-	}
+// isProject reports whether a project has the slug.
+func (a *CatalogUse) isProject(slug string) bool {
+	_, err := a.pages.Directory.Project(slug)
+	return err == nil
+}
+
+// freeAlias returns an alias for an entry of the catalog that no server of the
+// project has.
+func freeAlias(p *toolset.Snapshot, e *models.CatalogEntry) string {
+	return projects.FreeAlias(func(alias string) bool {
+		return slices.ContainsFunc(p.Servers, func(s *toolset.Server) bool { return s.Config.AliasFold == alias })
+	}, e.ServerName)
 }

@@ -34,9 +34,7 @@ const (
 
 // CodeModeOptions are what the pages of Code Mode work with. All must be set.
 type CodeModeOptions struct {
-	Pages        *Pages
-	Directory    *toolset.Directory
-	Health       *Health
+	Pages        *ProjectPages
 	Store        *projects.Store
 	Declarations *codemode.Declarations
 	// Unchecked says why arguments for a raw definition cannot be checked;
@@ -59,7 +57,7 @@ func NewCodeMode(o CodeModeOptions) *CodeMode { return &CodeMode{o} }
 // Show serves GET /admin/projects/:projectSlug/code-mode, with ?filter= for a
 // part of the declarations.
 func (a *CodeMode) Show(c *fiber.Ctx) error {
-	p, err := a.Directory.Project(c.Params("projectSlug"))
+	p, err := a.Pages.Project(c)
 	if err != nil {
 		return err
 	}
@@ -68,7 +66,7 @@ func (a *CodeMode) Show(c *fiber.Ctx) error {
 
 func codeModeForm(p *toolset.Snapshot) views.CodeModeForm {
 	return views.CodeModeForm{
-		Enabled: p.Project.CodeModeEnabled, Timeout: seconds(p.Project.CodeModeTimeoutMS), AllowFetch: p.Project.CodeModeAllowFetch,
+		Enabled: p.Project.CodeModeEnabled, Timeout: ui.Seconds(p.Project.CodeModeTimeoutMS), AllowFetch: p.Project.CodeModeAllowFetch,
 	}
 }
 
@@ -77,7 +75,7 @@ func (a *CodeMode) page(c *fiber.Ctx, p *toolset.Snapshot, props views.CodeModeP
 	if err != nil {
 		return err
 	}
-	props.Frame, props.Project = a.Pages.Frame(c, title(p, "Code Mode"), layout.SectionProjects), headOf(p, a.Health, layout.TabCodeMode)
+	props.Frame, props.Project = a.Pages.ProjectFrame(c, p, "Code Mode"), a.Pages.Head(p, layout.TabCodeMode)
 	props.Stored, props.Preview = codeModeForm(p), preview
 	props.Seen = seen(props.Stored)
 	return web.Render(c, views.CodeMode(props))
@@ -150,7 +148,7 @@ func beginningOfLines(text string, limit int) (string, bool) {
 // Download serves GET …/code-mode/declarations: the whole text that the
 // preview shows the beginning of.
 func (a *CodeMode) Download(c *fiber.Ctx) error {
-	p, err := a.Directory.Project(c.Params("projectSlug"))
+	p, err := a.Pages.Project(c)
 	if err != nil {
 		return err
 	}
@@ -171,7 +169,7 @@ func (a *CodeMode) Download(c *fiber.Ctx) error {
 
 // Save serves POST …/code-mode.
 func (a *CodeMode) Save(c *fiber.Ctx) error {
-	p, err := a.Directory.Project(c.Params("projectSlug"))
+	p, err := a.Pages.Project(c)
 	if err != nil {
 		return err
 	}

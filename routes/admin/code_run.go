@@ -36,7 +36,7 @@ return found.results.map((tool) => tool.name);
 // RunForm serves GET …/code-mode/run; ?run= fills in the code of a run that is
 // kept and shows how it ended.
 func (a *CodeMode) RunForm(c *fiber.Ctx) error {
-	p, err := a.Directory.Project(c.Params("projectSlug"))
+	p, err := a.Pages.Project(c)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (a *CodeMode) RunForm(c *fiber.Ctx) error {
 }
 
 func (a *CodeMode) runPage(c *fiber.Ctx, p *toolset.Snapshot, props views.CodeRunProps) error {
-	props.Frame, props.Project = a.Pages.Frame(c, title(p, "Run code"), layout.SectionProjects), headOf(p, a.Health, layout.TabCodeMode)
+	props.Frame, props.Project = a.Pages.ProjectFrame(c, p, "Run code"), a.Pages.Head(p, layout.TabCodeMode)
 	props.On, props.CanTypecheck = p.Project.CodeModeEnabled, a.CanTypecheck
 	return web.Render(c, views.CodeRun(props))
 }
@@ -67,7 +67,7 @@ func (a *CodeMode) runPage(c *fiber.Ctx, p *toolset.Snapshot, props views.CodeRu
 // of the administrator, and leads to the page with the outcome. A script that
 // accepts an event stream sees meanwhile what the code does.
 func (a *CodeMode) Run(c *fiber.Ctx) error {
-	p, err := a.Directory.Project(c.Params("projectSlug"))
+	p, err := a.Pages.Project(c)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (a *CodeMode) runLive(c *fiber.Ctx, p *toolset.Snapshot, q codemode.Request
 func stepOf(s codemode.Step) templ.Component {
 	switch {
 	case s.Line != nil:
-		return views.CodeStepLine(s.Line.MS, s.Line.Level, beginning(s.Line.Text, maxStepText))
+		return views.CodeStepLine(s.Line.MS, s.Line.Level, ui.Beginning(s.Line.Text, maxStepText))
 	case s.Began != nil:
 		return views.CodeStepCall(codeCall(*s.Began), false)
 	default:

@@ -30,7 +30,7 @@ const (
 
 // Runs serves GET …/code-mode/runs, with ?state=ok or failed for some of them.
 func (a *CodeMode) Runs(c *fiber.Ctx) error {
-	p, err := a.Directory.Project(c.Params("projectSlug"))
+	p, err := a.Pages.Project(c)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (a *CodeMode) Runs(c *fiber.Ctx) error {
 		return err
 	}
 	props := views.CodeRunsProps{
-		Frame: a.Pages.Frame(c, title(p, "Runs of code"), layout.SectionProjects), Project: headOf(p, a.Health, layout.TabCodeMode), Now: a.Now(),
+		Frame: a.Pages.ProjectFrame(c, p, "Runs of code"), Project: a.Pages.Head(p, layout.TabCodeMode), Now: a.Now(),
 		State: c.Query("state"), Any: len(rows) > 0,
 	}
 	before := c.Query("before")
@@ -81,7 +81,7 @@ const (
 // a run was stopped, the link to the run as soon as it is kept. A run that is
 // not kept, such as one that got no place, has none: the answer is then empty.
 func (a *CodeMode) Kept(c *fiber.Ctx) error {
-	p, err := a.Directory.Project(c.Params("projectSlug"))
+	p, err := a.Pages.Project(c)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (a *CodeMode) Kept(c *fiber.Ctx) error {
 }
 
 func (a *CodeMode) trace(c *fiber.Ctx) (*toolset.Snapshot, models.CodeRun, error) {
-	p, err := a.Directory.Project(c.Params("projectSlug"))
+	p, err := a.Pages.Project(c)
 	if err != nil {
 		return nil, models.CodeRun{}, err
 	}
@@ -113,9 +113,9 @@ func (a *CodeMode) trace(c *fiber.Ctx) (*toolset.Snapshot, models.CodeRun, error
 func (a *CodeMode) tracePage(c *fiber.Ctx, p *toolset.Snapshot, row models.CodeRun, problem string) error {
 	by := newCallers(a.Keys, a.People).of(c.UserContext(), row.Principal)
 	return web.Render(c, views.CodeTrace(views.CodeTraceProps{
-		Frame: a.Pages.Frame(c, title(p, "Run of code"), layout.SectionProjects), Project: headOf(p, a.Health, layout.TabCodeMode), Now: a.Now(),
+		Frame: a.Pages.ProjectFrame(c, p, "Run of code"), Project: a.Pages.Head(p, layout.TabCodeMode), Now: a.Now(),
 		On: p.Project.CodeModeEnabled, Run: codeRunRow(row, by), Code: row.Code, Input: row.Input, NoInput: row.InputCut, SeedAt: row.SeedAt,
-		Timeout: seconds(row.TimeoutMS), Outcome: outcomeOf(row), Error: problem,
+		Timeout: ui.Seconds(row.TimeoutMS), Outcome: outcomeOf(row), Error: problem,
 	}))
 }
 
@@ -167,7 +167,7 @@ func shownOutcome(out codemode.Outcome, code string) views.CodeOutcome {
 		shown.NoResult = true
 	} else {
 		text := readable(out.Result)
-		shown.Result = beginning(text, maxShown)
+		shown.Result = ui.Beginning(text, maxShown)
 		if len(shown.Result) < len(text) {
 			shown.ResultCut = len(text)
 		}
@@ -176,7 +176,7 @@ func shownOutcome(out codemode.Outcome, code string) views.CodeOutcome {
 	for _, l := range out.Logs {
 		fmt.Fprintf(&logs, "%5d ms  %-5s  %s\n", l.MS, l.Level, ui.Clean(l.Text))
 	}
-	shown.Logs = beginning(logs.String(), maxShown)
+	shown.Logs = ui.Beginning(logs.String(), maxShown)
 	if t := out.Truncated; t != nil {
 		shown.ResultCut, shown.LogsCut = max(shown.ResultCut, t.Result), t.Logs
 	}
@@ -184,7 +184,7 @@ func shownOutcome(out codemode.Outcome, code string) views.CodeOutcome {
 		shown.Calls = append(shown.Calls, codeCall(call))
 	}
 	for _, planned := range out.Plan {
-		shown.Plan = append(shown.Plan, views.CodePlanned{Seq: planned.Seq, Tool: planned.Tool, Arguments: beginning(readable(planned.Arguments), maxShown/8)})
+		shown.Plan = append(shown.Plan, views.CodePlanned{Seq: planned.Seq, Tool: planned.Tool, Arguments: ui.Beginning(readable(planned.Arguments), maxShown/8)})
 	}
 	if e := out.Error; e != nil {
 		shown.Error = &views.CodeError{

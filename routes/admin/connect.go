@@ -24,23 +24,21 @@ import (
 
 // Connect serves a project's first page: how clients connect.
 type Connect struct {
-	pages     *Pages
-	directory *toolset.Directory
-	health    *Health
-	endpoint  *gateway.Gateway
-	keys      *access.Keys
-	public    *url.URL
+	pages    *ProjectPages
+	endpoint *gateway.Gateway
+	keys     *access.Keys
+	public   *url.URL
 }
 
 // NewConnect returns the handler. public is the origin of the endpoints.
-func NewConnect(pages *Pages, directory *toolset.Directory, health *Health, endpoint *gateway.Gateway, keys *access.Keys, public *url.URL) *Connect {
-	return &Connect{pages: pages, directory: directory, health: health, endpoint: endpoint, keys: keys, public: public}
+func NewConnect(pages *ProjectPages, endpoint *gateway.Gateway, keys *access.Keys, public *url.URL) *Connect {
+	return &Connect{pages: pages, endpoint: endpoint, keys: keys, public: public}
 }
 
 // Show serves GET /admin/projects/:projectSlug; ?check=1 asks the endpoint
 // what a client asks first.
 func (a *Connect) Show(c *fiber.Ctx) error {
-	p, err := a.directory.Project(c.Params("projectSlug"))
+	p, err := a.pages.Project(c)
 	if err != nil {
 		return err
 	}
@@ -51,7 +49,7 @@ func (a *Connect) Show(c *fiber.Ctx) error {
 	base := a.public.JoinPath("/v1/mcp", p.Project.Slug).String()
 	shared, _ := projects.Shared(p.Project, rowsOf(p.Servers))
 	props := views.ConnectProps{
-		Frame: a.pages.Frame(c, title(p, "Connect"), layout.SectionProjects), Project: headOf(p, a.health, layout.TabConnect),
+		Frame: a.pages.ProjectFrame(c, p, "Connect"), Project: a.pages.Head(p, layout.TabConnect),
 		Description: p.Project.Description, Endpoint: base + "/request", Stream: base + "/sse",
 		Snippets: remote(p, base+"/request").Tabs(), Shared: shared.Servers, Servers: len(p.Servers), Tools: len(p.Tools), Keys: usable,
 	}
@@ -59,14 +57,6 @@ func (a *Connect) Show(c *fiber.Ctx) error {
 		props.Steps = a.check(c.UserContext(), p)
 	}
 	return web.Render(c, views.Connect(props))
-}
-
-// title returns the title of a project's page.
-func title(p *toolset.Snapshot, page string) string {
-	if p.Project.Name == "" {
-		return p.Project.Slug + ": " + page
-	}
-	return p.Project.Name + ": " + page
 }
 
 // remote returns the endpoint as clients set it up.
@@ -112,7 +102,7 @@ func (a *Connect) check(ctx context.Context, p *toolset.Snapshot) []views.CheckS
 		}))
 	}
 	for _, server := range p.Servers {
-		state, problem := stateOf(server, a.health)
+		state, problem := a.pages.Health.StateOf(server)
 		switch state.Kind {
 		case views.StateOff:
 		case views.StateOK:

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"mcpgateway/models"
@@ -12,6 +11,7 @@ import (
 	"mcpgateway/services/projects"
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
+	"mcpgateway/views/ui"
 )
 
 // draftPurpose separates sealed new servers from every other sealed token.
@@ -78,8 +78,8 @@ func (a *ServerWizard) draftOfPasted(s projects.PastedServer) views.ServerDraft 
 
 // draftOfEntry returns the form of a server of the catalog.
 func (a *ServerWizard) draftOfEntry(p *toolset.Snapshot, e *models.CatalogEntry) views.ServerDraft {
-	d := declarationOfEntry(e, true)
-	draft := draftOf(freeAlias(p, e.ServerName), d)
+	d := projects.FromCatalog(e, true)
+	draft := draftOf(freeAlias(p, e), d)
 	if why := notRemote(e); why != "" {
 		draft.Refused = []string{why}
 	}
@@ -132,39 +132,11 @@ func draftSettings(d *projects.ServerDeclaration) (words []string) {
 	say(listed(d.DenyTools) != "", "Denied tools: "+listed(d.DenyTools))
 	say(d.Enabled != nil && !*d.Enabled, "It is added turned off")
 	if d.TimeoutMS != nil {
-		words = append(words, "Longest call: "+seconds(*d.TimeoutMS)+" s")
+		words = append(words, "Longest call: "+ui.Seconds(*d.TimeoutMS)+" s")
 	}
 	say(d.SessionMode != nil && *d.SessionMode == models.SessionPerClient, "One session per client")
 	say(d.DefinitionPolicy != nil && *d.DefinitionPolicy == models.PolicyApprove, "New and changed tools wait for approval")
 	say(d.OAuthClientID != nil && *d.OAuthClientID != "", "With its own OAuth client")
 	say(listed(d.OAuthScopes) != "", "OAuth scopes: "+listed(d.OAuthScopes))
 	return words
-}
-
-func transportOfEntry(e *models.CatalogEntry) models.Transport {
-	if e.ServerType == "sse" {
-		return models.TransportSSE
-	}
-	return models.TransportAuto
-}
-
-// maxDerivedAlias is the maximum length of an alias that follows from a name.
-// The names of tools follow it.
-const maxDerivedAlias = 32
-
-// freeAlias returns an alias that follows from a name and that no server of
-// the project has.
-func freeAlias(p *toolset.Snapshot, name string) string {
-	base := strings.Trim(cut(plain(name), maxDerivedAlias), "-")
-	if base == "" || base == "gateway" {
-		base = "server"
-	}
-	taken := func(alias string) bool {
-		return slices.ContainsFunc(p.Servers, func(s *toolset.Server) bool { return s.Config.AliasFold == alias })
-	}
-	alias := base
-	for n := 2; taken(alias); n++ {
-		alias = base + "-" + strconv.Itoa(n)
-	}
-	return alias
 }

@@ -3,8 +3,10 @@ package admin
 import (
 	"github.com/gofiber/fiber/v2"
 
-	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
 
@@ -13,18 +15,69 @@ func postedSecret(c *fiber.Ctx, name string) secrets.Value {
 	return secrets.NewValue(web.Posted(c, name))
 }
 
-// maxUserAgent is how much of what a browser calls itself is kept, in bytes.
-const maxUserAgent = 300
-
-// browserOf returns the browser of a request, for the list of sessions and the
-// limits of attempts.
-func browserOf(c *fiber.Ctx, guards *web.Guards) access.Browser {
-	agent := c.Get(fiber.HeaderUserAgent)
-	return access.Browser{IP: web.ClientIP(c), UserAgent: agent[:min(len(agent), maxUserAgent)], Cookie: guards.SessionCookie(c), Device: guards.DeviceCookie(c)}
+// postedAll returns every value of a field of the posted form.
+func postedAll(c *fiber.Ctx, name string) []string {
+	var all []string
+	for _, value := range c.Request().PostArgs().PeekMulti(name) {
+		all = append(all, string(value))
+	}
+	return all
 }
 
-// setSignedIn sets the cookies of a session that has just begun.
-func setSignedIn(c *fiber.Ctx, guards *web.Guards, in access.SignedIn) {
-	guards.SetSession(c, in.Cookie.Reveal())
-	guards.SetDevice(c, in.Device.Reveal())
+// postedFields returns a function that returns every value of a field of the
+// posted form.
+func postedFields(c *fiber.Ctx) func(name string) []string {
+	return func(name string) []string { return postedAll(c, name) }
+}
+
+// queryError returns what is wrong with a query, for the search box.
+func queryError(err error) *ui.QueryError {
+	f := fault.From(err)
+	problem := &ui.QueryError{Message: f.Message}
+	if f.Span != nil {
+		problem.Start, problem.End = f.Span.Start, f.Span.End
+	}
+	return problem
+}
+
+// Done answers a form that was carried out: the browser goes to the page that
+// shows the result, with a message.
+func Done(c *fiber.Ctx, to, message string) error {
+	putFlash(c, layout.Flash{Tone: "ok", Text: message})
+	return c.Redirect(to, fiber.StatusSeeOther)
+}
+
+// Failed answers a form of one button that could not be carried out for a
+// reason that the person can do something about: the page it came from says
+// why. It returns other errors as they are.
+func Failed(c *fiber.Ctx, to string, err error) error {
+	switch f := fault.From(err); f.Kind {
+	case fault.KindConflict, fault.KindValidation, fault.KindInvalid, fault.KindUpstream, fault.KindUnavailable, fault.KindDisabled, fault.KindRateLimited:
+		putFlash(c, layout.Flash{Tone: "bad", Text: f.AdminMessage()})
+		return c.Redirect(to, fiber.StatusSeeOther)
+	default:
+		return err
+	}
+}
+
+// Fields returns what is wrong with a form, by the names of its fields, and
+// sets the status 422 with which the form is shown again. ok is false for an
+// error that is not about the form: it is the answer then. A message about the
+// form as a whole stands under "".
+func Fields(c *fiber.Ctx, err error) (fields map[string]string, ok bool) {
+	f := fault.From(err)
+	switch f.Kind {
+	case fault.KindValidation, fault.KindConflict, fault.KindInvalid, fault.KindDisabled:
+	default:
+		return nil, false
+	}
+	c.Status(fiber.StatusUnprocessableEntity)
+	fields = map[string]string{}
+	for name, problem := range f.Fields {
+		fields[name] = problem
+	}
+	if len(fields) == 0 {
+		fields[""] = f.AdminMessage()
+	}
+	return fields, true
 }

@@ -60,7 +60,7 @@ func (a *ImportExport) Plan(c *fiber.Ctx) error {
 			return err
 		}
 		props.Problems = fields
-		if props.Lost = mayHoldSecrets(text); !props.Lost {
+		if props.Lost = secrets.MayHold(text); !props.Lost {
 			props.Text = text
 		}
 		return a.importPage(c, props)
@@ -170,18 +170,6 @@ func missingWords(missing []projects.MissingSecret) string {
 // missingName names a missing secret by project, server and field.
 func missingName(m projects.MissingSecret) string {
 	return m.Project + " / " + m.Server + " / " + m.Field
-}
-
-// mayHoldSecrets reports whether a text that was pasted may hold a secret, so
-// that it must not be shown again. It rather says so once too often.
-func mayHoldSecrets(text string) bool {
-	text = strings.ToLower(text)
-	for _, word := range []string{"authbearer", "authorization", "bearer", "secret", "token", "key", "headers", "password", "@"} {
-		if strings.Contains(text, word) {
-			return true
-		}
-	}
-	return false
 }
 
 // Export serves GET /admin/export.

@@ -12,7 +12,6 @@ import (
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
-	"mcpgateway/services/toolset"
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
@@ -22,18 +21,16 @@ import (
 
 // Keys serves the keys of a project.
 type Keys struct {
-	pages     *Pages
-	directory *toolset.Directory
-	health    *Health
-	keys      *access.Keys
-	seal      *secrets.KeyRing
-	now       func() time.Time
+	pages *ProjectPages
+	keys  *access.Keys
+	seal  *secrets.KeyRing
+	now   func() time.Time
 }
 
 // NewKeys returns the handlers. seal seals new keys for the page that shows
 // them.
-func NewKeys(pages *Pages, directory *toolset.Directory, health *Health, keys *access.Keys, seal *secrets.KeyRing, now func() time.Time) *Keys {
-	return &Keys{pages: pages, directory: directory, health: health, keys: keys, seal: seal, now: now}
+func NewKeys(pages *ProjectPages, keys *access.Keys, seal *secrets.KeyRing, now func() time.Time) *Keys {
+	return &Keys{pages: pages, keys: keys, seal: seal, now: now}
 }
 
 // keysPerPage is how many keys one page lists.
@@ -54,7 +51,7 @@ func (a *Keys) List(c *fiber.Ctx) error {
 // Create serves POST /admin/projects/:projectSlug/keys. The page of the key
 // shows it, once.
 func (a *Keys) Create(c *fiber.Ctx) error {
-	project, err := a.directory.Project(c.Params("projectSlug"))
+	project, err := a.pages.Project(c)
 	if err != nil {
 		return err
 	}
@@ -79,7 +76,7 @@ func (a *Keys) Create(c *fiber.Ctx) error {
 // Rotate serves POST /admin/projects/:projectSlug/keys/:id/rotate. The page of
 // the new key shows it, once.
 func (a *Keys) Rotate(c *fiber.Ctx) error {
-	project, err := a.directory.Project(c.Params("projectSlug"))
+	project, err := a.pages.Project(c)
 	if err != nil {
 		return err
 	}
@@ -100,7 +97,7 @@ func (a *Keys) Rotate(c *fiber.Ctx) error {
 
 // Revoke serves POST /admin/projects/:projectSlug/keys/:id/revoke.
 func (a *Keys) Revoke(c *fiber.Ctx) error {
-	project, err := a.directory.Project(c.Params("projectSlug"))
+	project, err := a.pages.Project(c)
 	if err != nil {
 		return err
 	}
@@ -124,7 +121,7 @@ func (a *Keys) created(c *fiber.Ctx, row models.Key, text secrets.Value, note st
 // Show serves GET /admin/projects/:projectSlug/keys/:id: right after a key was
 // created its text, later only that it was shown.
 func (a *Keys) Show(c *fiber.Ctx) error {
-	project, err := a.directory.Project(c.Params("projectSlug"))
+	project, err := a.pages.Project(c)
 	if err != nil {
 		return err
 	}
@@ -138,13 +135,13 @@ func (a *Keys) Show(c *fiber.Ctx) error {
 	}
 	shown, _ := takeShown(c, a.seal, a.now())
 	return web.Render(c, admin.KeyNew(admin.KeyNewProps{
-		Frame: a.pages.Frame(c, title(project, "Key"), layout.SectionProjects), Project: headOf(project, a.health, layout.TabKeys),
+		Frame: a.pages.ProjectFrame(c, project, "Key"), Project: a.pages.Head(project, layout.TabKeys),
 		Name: rows[i].Name, Prefix: rows[i].Prefix, Key: shown.Secret, Note: shown.Note,
 	}))
 }
 
 func (a *Keys) page(c *fiber.Ctx, p admin.KeysProps) error {
-	project, err := a.directory.Project(c.Params("projectSlug"))
+	project, err := a.pages.Project(c)
 	if err != nil {
 		return err
 	}
@@ -152,8 +149,8 @@ func (a *Keys) page(c *fiber.Ctx, p admin.KeysProps) error {
 	if err != nil {
 		return err
 	}
-	p.Frame = a.pages.Frame(c, title(project, "Keys"), layout.SectionProjects)
-	p.Project, p.Now = headOf(project, a.health, layout.TabKeys), a.now()
+	p.Frame = a.pages.ProjectFrame(c, project, "Keys")
+	p.Project, p.Now = a.pages.Head(project, layout.TabKeys), a.now()
 	for _, row := range rows {
 		over := row.RevokedAt != nil || row.ExpiresAt != nil && !row.ExpiresAt.After(p.Now)
 		if over && !p.Ended {

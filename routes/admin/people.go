@@ -41,7 +41,7 @@ func (a *People) List(c *fiber.Ctx) error {
 	text := strings.TrimSpace(c.Query("query"))
 	p := admin.PeopleProps{Frame: a.pages.Frame(c, "People", layout.SectionPeople), Now: a.now(), Query: text, Total: len(everybody)}
 	for _, person := range everybody {
-		if !holdsText(person.Email, text) && !holdsText(person.Name, text) {
+		if !mentions(person.Email, text) && !mentions(person.Name, text) {
 			continue
 		}
 		if p.Found++; p.Found <= maxPeopleShown {
@@ -194,9 +194,4 @@ func (a *People) row(c *fiber.Ctx, p access.Person) admin.PersonRow {
 		ID: p.ID, Email: p.Email, Name: p.Name, Role: string(p.Role), SignsIn: strings.Join(ways, " and "), Disabled: p.DisabledAt != nil,
 		Self: web.PersonOf(c) != nil && web.PersonOf(c).ID == p.ID, CreatedAt: p.CreatedAt, LastLoginAt: p.LastLoginAt,
 	}
-}
-
-// holdsText reports whether text is part of s, whatever the case.
-func holdsText(s, text string) bool {
-	return strings.Contains(strings.ToLower(s), strings.ToLower(text))
 }

@@ -23,22 +23,20 @@ import (
 
 // ProjectSettings serves the settings of projects.
 type ProjectSettings struct {
-	pages     *Pages
-	directory *toolset.Directory
-	health    *Health
-	store     *projects.Store
-	people    *access.People
-	keys      *access.Keys
+	pages  *ProjectPages
+	store  *projects.Store
+	people *access.People
+	keys   *access.Keys
 }
 
 // NewProjectSettings returns the handlers.
-func NewProjectSettings(pages *Pages, directory *toolset.Directory, health *Health, store *projects.Store, people *access.People, keys *access.Keys) *ProjectSettings {
-	return &ProjectSettings{pages: pages, directory: directory, health: health, store: store, people: people, keys: keys}
+func NewProjectSettings(pages *ProjectPages, store *projects.Store, people *access.People, keys *access.Keys) *ProjectSettings {
+	return &ProjectSettings{pages: pages, store: store, people: people, keys: keys}
 }
 
 // Show serves GET /admin/projects/:projectSlug/settings.
 func (a *ProjectSettings) Show(c *fiber.Ctx) error {
-	p, err := a.directory.Project(c.Params("projectSlug"))
+	p, err := a.pages.Project(c)
 	if err != nil {
 		return err
 	}
@@ -67,8 +65,8 @@ func (a *ProjectSettings) page(c *fiber.Ctx, p *toolset.Snapshot, props views.Pr
 	if err != nil {
 		return err
 	}
-	props.Frame = a.pages.Frame(c, title(p, "Settings"), layout.SectionProjects)
-	props.Project, props.Stored = headOf(p, a.health, layout.TabSettings), formOf(p)
+	props.Frame = a.pages.ProjectFrame(c, p, "Settings")
+	props.Project, props.Stored = a.pages.Head(p, layout.TabSettings), formOf(p)
 	props.Seen = seen(props.Stored)
 	props.Shared, props.Servers, props.Keys = credentialsOf(p), len(p.Servers), len(keys)
 	for _, m := range members {
@@ -84,7 +82,7 @@ func (a *ProjectSettings) page(c *fiber.Ctx, p *toolset.Snapshot, props views.Pr
 
 // Save serves POST /admin/projects/:projectSlug/settings.
 func (a *ProjectSettings) Save(c *fiber.Ctx) error {
-	p, err := a.directory.Project(c.Params("projectSlug"))
+	p, err := a.pages.Project(c)
 	if err != nil {
 		return err
 	}
@@ -154,7 +152,7 @@ func declarationOf(f views.ProjectForm) (*projects.ProjectDeclaration, error) {
 
 // Delete serves POST …/settings/delete. The slug has to be typed.
 func (a *ProjectSettings) Delete(c *fiber.Ctx) error {
-	p, err := a.directory.Project(c.Params("projectSlug"))
+	p, err := a.pages.Project(c)
 	if err != nil {
 		return err
 	}
@@ -179,7 +177,7 @@ func (a *ProjectSettings) RemoveMember(c *fiber.Ctx) error {
 }
 
 func (a *ProjectSettings) member(c *fiber.Ctx, change func(ctx context.Context, projectID, userID string) error, done string) error {
-	p, err := a.directory.Project(c.Params("projectSlug"))
+	p, err := a.pages.Project(c)
 	if err != nil {
 		return err
 	}
@@ -187,4 +185,21 @@ func (a *ProjectSettings) member(c *fiber.Ctx, change func(ctx context.Context, 
 		return Failed(c, paths.ProjectSettings(p.Project.Slug), err)
 	}
 	return Done(c, paths.ProjectSettings(p.Project.Slug), done)
+}
+
+func rowsOf(servers []*toolset.Server) []models.Server {
+	rows := make([]models.Server, 0, len(servers))
+	for _, s := range servers {
+		rows = append(rows, s.Config)
+	}
+	return rows
+}
+
+// credentialsOf returns the aliases of the servers of a project that calls
+// carry credentials to.
+func credentialsOf(p *toolset.Snapshot) []string {
+	open := p.Project
+	open.AuthMode = models.AuthNone
+	shared, _ := projects.Shared(open, rowsOf(p.Servers))
+	return shared.Servers
 }

@@ -27,16 +27,14 @@ const projectsPerPage = 50
 
 // Projects serves the list of projects and the form of a new one.
 type Projects struct {
-	pages     *Pages
-	directory *toolset.Directory
-	health    *Health
-	calls     *activity.Calls
-	store     *projects.Store
+	pages *ProjectPages
+	calls *activity.Calls
+	store *projects.Store
 }
 
 // NewProjects returns the handlers.
-func NewProjects(pages *Pages, directory *toolset.Directory, health *Health, calls *activity.Calls, store *projects.Store) *Projects {
-	return &Projects{pages: pages, directory: directory, health: health, calls: calls, store: store}
+func NewProjects(pages *ProjectPages, calls *activity.Calls, store *projects.Store) *Projects {
+	return &Projects{pages: pages, calls: calls, store: store}
 }
 
 // List serves GET /admin. Users who may not read the administration are sent
@@ -46,7 +44,7 @@ func (p *Projects) List(c *fiber.Ctx) error {
 		return c.Redirect(paths.Me, fiber.StatusSeeOther)
 	}
 	query, after := strings.TrimSpace(c.Query("query")), c.Query("after")
-	all := p.directory.All()
+	all := p.pages.Directory.All()
 	found := slices.DeleteFunc(slices.Clone(all), func(s *toolset.Snapshot) bool { return !named(s, query) })
 	slices.SortFunc(found, func(a, b *toolset.Snapshot) int { return cmp.Compare(a.Project.Slug, b.Project.Slug) })
 	props := views.ProjectsProps{
@@ -77,7 +75,7 @@ func (p *Projects) row(ctx context.Context, s *toolset.Snapshot) (views.ProjectR
 	_, shared := projects.Shared(s.Project, rowsOf(s.Servers))
 	row := views.ProjectRow{
 		Slug: s.Project.Slug, Name: s.Project.Name, AuthMode: string(s.Project.AuthMode), Shared: shared,
-		Servers: len(s.Servers), State: worstOf(s, p.health), Tools: len(s.Tools),
+		Servers: len(s.Servers), State: p.pages.Health.WorstOf(s), Tools: len(s.Tools),
 	}
 	last, _, err := p.calls.List(ctx, activity.CallFilter{ProjectID: s.Project.ID}, "", 1)
 	if err != nil {
@@ -107,7 +105,7 @@ func (p *Projects) Create(c *fiber.Ctx) error {
 	}
 	slug, mode := props.Slug, models.AuthMode(props.AuthMode)
 	if slug == "" {
-		slug = slugOf(props.Name)
+		slug = projects.SlugOf(props.Name)
 	}
 	err := unnamed(props.Name)
 	if err == nil {
@@ -131,24 +129,3 @@ func unnamed(name string) error {
 	}
 	return nil
 }
-
-// slugOf returns the slug that follows from a name, or "" when none does.
-func slugOf(name string) string { return strings.Trim(cut(plain(name), 64), "-") }
-
-// plain returns a name in lower case with hyphens for everything that is no
-// letter or digit of ASCII.
-func plain(name string) string {
-	var b strings.Builder
-	for _, r := range strings.ToLower(name) {
-		switch {
-		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
-			b.WriteRune(r)
-		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
-			b.WriteByte('-')
-		}
-	}
-	return strings.Trim(b.String(), "-")
-}
-
-// cut returns at most so many bytes of a text in ASCII.
-func cut(s string, most int) string { return s[:min(len(s), most)] }

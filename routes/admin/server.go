@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -21,7 +20,7 @@ import (
 
 // Show serves GET /admin/projects/:projectSlug/servers/:id.
 func (a *Servers) Show(c *fiber.Ctx) error {
-	p, server, err := a.find(c)
+	p, server, err := a.pages.Server(c)
 	if err != nil {
 		return err
 	}
@@ -30,8 +29,8 @@ func (a *Servers) Show(c *fiber.Ctx) error {
 		return err
 	}
 	return web.Render(c, views.Server(views.ServerProps{
-		Frame: a.pages.Frame(c, title(p, server.Config.Alias), layout.SectionProjects), Now: time.Now(),
-		Project: headOf(p, a.reader, layout.TabServers), Server: a.row(p, server, latency), Detail: detailOf(server), Hidden: hiddenOf(p, server),
+		Frame: a.pages.ProjectFrame(c, p, server.Config.Alias), Now: time.Now(),
+		Project: a.pages.Head(p, layout.TabServers), Server: a.row(p, server, latency), Detail: detailOf(server), Hidden: hiddenOf(p, server),
 	}))
 }
 
@@ -41,7 +40,7 @@ func detailOf(s *toolset.Server) views.ServerDetail {
 	config := s.Config
 	d := views.ServerDetail{
 		Transport: string(config.Transport), AuthType: string(config.AuthType), AuthBearer: shownSecret(config.AuthBearer),
-		Headers: headersWithValue(config), MissingHeaders: missingHeaders(config), Timeout: seconds(config.TimeoutMS) + " s", MaxConcurrent: ui.Count(int(config.MaxConcurrent)),
+		Headers: headersWithValue(config), MissingHeaders: missingHeaders(config), Timeout: ui.Seconds(config.TimeoutMS) + " s", MaxConcurrent: ui.Count(int(config.MaxConcurrent)),
 		SessionMode: string(config.SessionMode), DefinitionPolicy: string(config.DefinitionPolicy),
 		AllowedTools: config.AllowedTools, DenyTools: config.DenyTools,
 		OAuthClientID: config.OAuthClientID, OAuthScope: strings.Join(config.OAuthScopes, " "),
@@ -71,11 +70,6 @@ func implementation(info string) string {
 	name, _ := o.String("name")
 	version, _ := o.String("version")
 	return strings.TrimSpace(name + " " + version)
-}
-
-// seconds returns milliseconds in seconds, as short as they can be written.
-func seconds(ms int64) string {
-	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.3f", float64(ms)/1000), "0"), ".")
 }
 
 // hiddenOf returns why tools of a server are not shown to clients.

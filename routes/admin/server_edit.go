@@ -17,12 +17,13 @@ import (
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
+	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
 
 // Edit serves GET …/servers/:id/edit.
 func (a *Servers) Edit(c *fiber.Ctx) error {
-	p, server, err := a.find(c)
+	p, server, err := a.pages.Server(c)
 	if err != nil {
 		return err
 	}
@@ -33,12 +34,12 @@ func (a *Servers) Edit(c *fiber.Ctx) error {
 // what somebody typed.
 func (a *Servers) editForm(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Server, props views.ServerEditProps) error {
 	s := server.Config
-	props.Frame = a.pages.Frame(c, title(p, "Edit "+s.Alias), layout.SectionProjects)
-	props.Project, props.ID, props.Called = headOf(p, a.reader, layout.TabServers), s.ID, s.Alias
+	props.Frame = a.pages.ProjectFrame(c, p, "Edit "+s.Alias)
+	props.Project, props.ID, props.Called = a.pages.Head(p, layout.TabServers), s.ID, s.Alias
 	props.Open = p.Project.AuthMode == models.AuthNone
 	props.Seen, props.CredentialsSeen = seen(behaviourOf(&s)), seen(credentialsKept(&s))
 	if props.Errors == nil {
-		props.Alias, props.URL, props.Transport, props.Timeout = s.Alias, s.URL, string(s.Transport), seconds(s.TimeoutMS)
+		props.Alias, props.URL, props.Transport, props.Timeout = s.Alias, s.URL, string(s.Transport), ui.Seconds(s.TimeoutMS)
 		props.MaxConcurrent = strconv.FormatInt(s.MaxConcurrent, 10)
 		props.SessionMode, props.DefinitionPolicy = string(s.SessionMode), string(s.DefinitionPolicy)
 	}
@@ -58,7 +59,7 @@ func (a *Servers) editForm(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Se
 // Save serves POST …/servers/:id/edit. An address to which stored credentials
 // would be sent is taken only from somebody who proved lately who they are.
 func (a *Servers) Save(c *fiber.Ctx) error {
-	p, server, err := a.find(c)
+	p, server, err := a.pages.Server(c)
 	if err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func behaviourOf(s *models.Server) any {
 func behaviourSettings(s *models.Server, entered views.ServerEditProps) []setting {
 	return []setting{
 		{"Alias", s.Alias, entered.Alias}, {"Address", s.URL, entered.URL}, {"Transport", string(s.Transport), entered.Transport},
-		{"Longest call in seconds", seconds(s.TimeoutMS), entered.Timeout},
+		{"Longest call in seconds", ui.Seconds(s.TimeoutMS), entered.Timeout},
 		{"Calls at once", strconv.FormatInt(s.MaxConcurrent, 10), entered.MaxConcurrent}, {"Sessions", string(s.SessionMode), entered.SessionMode},
 		{"New and changed tools", string(s.DefinitionPolicy), entered.DefinitionPolicy},
 	}
@@ -120,7 +121,7 @@ func credentialsKept(s *models.Server) any {
 
 // SaveCredentials serves POST …/servers/:id/credentials.
 func (a *Servers) SaveCredentials(c *fiber.Ctx) error {
-	p, server, err := a.find(c)
+	p, server, err := a.pages.Server(c)
 	if err != nil {
 		return err
 	}
@@ -167,8 +168,8 @@ func credentialsTyped(c *fiber.Ctx, props *views.ServerEditProps) *projects.Serv
 	if secret := strings.TrimSpace(web.Posted(c, "oauth.clientSecret")); secret != "" {
 		d.OAuthClientSecret = &secret
 	}
-	for _, name := range c.Request().PostArgs().PeekMulti("removeHeader") {
-		d.Headers[string(name)] = ""
+	for _, name := range postedAll(c, "removeHeader") {
+		d.Headers[name] = ""
 	}
 	if value := strings.TrimSpace(web.Posted(c, "headerValue")); value != "" || props.HeaderName != "" {
 		d.Headers[props.HeaderName] = value

@@ -21,7 +21,7 @@ const toolsListed = 100
 // Filters serves GET …/servers/:id/filters. ?allow= and ?deny= show what other
 // patterns would do.
 func (a *Servers) Filters(c *fiber.Ctx) error {
-	p, server, err := a.find(c)
+	p, server, err := a.pages.Server(c)
 	if err != nil {
 		return err
 	}
@@ -45,8 +45,8 @@ func lines(text string) []string {
 }
 
 func (a *Servers) filterPage(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Server, props views.ServerFiltersProps) error {
-	props.Frame = a.pages.Frame(c, title(p, "Tools of "+server.Config.Alias), layout.SectionProjects)
-	props.Project, props.ID, props.Alias = headOf(p, a.reader, layout.TabServers), server.Config.ID, server.Config.Alias
+	props.Frame = a.pages.ProjectFrame(c, p, "Tools of "+server.Config.Alias)
+	props.Project, props.ID, props.Alias = a.pages.Head(p, layout.TabServers), server.Config.ID, server.Config.Alias
 	props.Changed = !slices.Equal(props.Allow, server.Config.AllowedTools) || !slices.Equal(props.Deny, server.Config.DenyTools)
 	if props.Seen == "" {
 		props.Seen = seen(filtersOf(server))
@@ -95,13 +95,13 @@ func (a *Servers) SaveFilters(c *fiber.Ctx) error {
 // Choose serves POST …/servers/:id/choose: the tools that were chosen one by
 // one become patterns. Those that the server adds later are shown or hidden.
 func (a *Servers) Choose(c *fiber.Ctx) error {
-	p, server, err := a.find(c)
+	p, server, err := a.pages.Server(c)
 	if err != nil {
 		return err
 	}
 	chosen := map[string]bool{}
-	for _, name := range c.Request().PostArgs().PeekMulti("tool") {
-		chosen[string(name)] = true
+	for _, name := range postedAll(c, "tool") {
+		chosen[name] = true
 	}
 	var allow, deny []string
 	for _, t := range p.AllTools() {
@@ -126,7 +126,7 @@ func (a *Servers) Choose(c *fiber.Ctx) error {
 }
 
 func (a *Servers) saveFilters(c *fiber.Ctx, allow, deny []string) error {
-	p, server, err := a.find(c)
+	p, server, err := a.pages.Server(c)
 	if err != nil {
 		return err
 	}

@@ -29,24 +29,23 @@ const choicesPerPage = 20
 
 // ServerWizard serves the way to new servers: pick, connect, choose tools.
 type ServerWizard struct {
-	pages     *Pages
-	directory *toolset.Directory
-	reader    *Health
-	store     *projects.Store
-	catalog   *catalog.Catalog
-	seal      *secrets.KeyRing
+	pages   *ProjectPages
+	reader  *upstream.Syncer
+	store   *projects.Store
+	catalog *catalog.Catalog
+	seal    *secrets.KeyRing
 }
 
 // NewServerWizard returns the handlers. What pages must not show of a form on
 // its way is sealed by seal.
-func NewServerWizard(pages *Pages, directory *toolset.Directory, reader *Health, store *projects.Store, catalog *catalog.Catalog, seal *secrets.KeyRing) *ServerWizard {
-	return &ServerWizard{pages: pages, directory: directory, reader: reader, store: store, catalog: catalog, seal: seal}
+func NewServerWizard(pages *ProjectPages, reader *upstream.Syncer, store *projects.Store, catalog *catalog.Catalog, seal *secrets.KeyRing) *ServerWizard {
+	return &ServerWizard{pages: pages, reader: reader, store: store, catalog: catalog, seal: seal}
 }
 
 // New serves GET …/servers/new: the catalog to pick from, or with ?entry= how
 // that server is connected.
 func (a *ServerWizard) New(c *fiber.Ctx) error {
-	p, err := a.directory.Project(c.Params("projectSlug"))
+	p, err := a.pages.Project(c)
 	if err != nil {
 		return err
 	}
@@ -61,8 +60,8 @@ func (a *ServerWizard) New(c *fiber.Ctx) error {
 }
 
 func (a *ServerWizard) pickPage(c *fiber.Ctx, p *toolset.Snapshot, props views.ServerNewProps) error {
-	props.Frame = a.pages.Frame(c, title(p, "Add a server"), layout.SectionProjects)
-	props.Project, props.Query = headOf(p, a.reader, layout.TabServers), strings.TrimSpace(c.Query("query"))
+	props.Frame = a.pages.ProjectFrame(c, p, "Add a server")
+	props.Project, props.Query = a.pages.Head(p, layout.TabServers), strings.TrimSpace(c.Query("query"))
 	cursor := c.Query("cursor")
 	found, err := a.catalog.Entries(c.UserContext(), catalog.Search{Text: props.Query, Limit: choicesPerPage, Continue: cursor != "", Cursor: cursor})
 	switch f := fault.From(err); {
@@ -124,7 +123,7 @@ func credentialWords(authType string) string {
 // Read serves POST …/servers/new: it reads what was pasted and asks how the
 // servers in it are connected. Nothing is stored yet.
 func (a *ServerWizard) Read(c *fiber.Ctx) error {
-	p, err := a.directory.Project(c.Params("projectSlug"))
+	p, err := a.pages.Project(c)
 	if err != nil {
 		return err
 	}
@@ -136,7 +135,7 @@ func (a *ServerWizard) Read(c *fiber.Ctx) error {
 			return err
 		}
 		props := views.ServerNewProps{PasteError: pasteError(fields)}
-		if mayHoldSecrets(text) {
+		if secrets.MayHold(text) {
 			props.PasteError += ". Fix the text and paste it again. It isn't kept, because it may hold secrets"
 		} else {
 			props.Pasted = text
@@ -167,15 +166,15 @@ func pasteError(fields map[string]string) string {
 }
 
 func (a *ServerWizard) connectPage(c *fiber.Ctx, p *toolset.Snapshot, props views.ServerConnectProps) error {
-	props.Frame = a.pages.Frame(c, title(p, "Connect servers"), layout.SectionProjects)
-	props.Project, props.Open = headOf(p, a.reader, layout.TabServers), p.Project.AuthMode == models.AuthNone
+	props.Frame = a.pages.ProjectFrame(c, p, "Connect servers")
+	props.Project, props.Open = a.pages.Head(p, layout.TabServers), p.Project.AuthMode == models.AuthNone
 	return web.Render(c, views.ServerConnect(props))
 }
 
 // Add serves POST …/servers: it connects to the servers of the form and adds
 // those that answer. The others stay on the page with the reason.
 func (a *ServerWizard) Add(c *fiber.Ctx) error {
-	p, err := a.directory.Project(c.Params("projectSlug"))
+	p, err := a.pages.Project(c)
 	if err != nil {
 		return err
 	}

@@ -26,23 +26,22 @@ const latencyPeriod = time.Hour
 
 // Servers serves the servers of projects.
 type Servers struct {
-	pages     *Pages
-	directory *toolset.Directory
-	reader    *Health
-	calls     *activity.Calls
-	store     *projects.Store
-	stepUp    *web.Guards
+	pages  *ProjectPages
+	reader *upstream.Syncer
+	calls  *activity.Calls
+	store  *projects.Store
+	stepUp *web.Guards
 }
 
 // NewServers returns the handlers. stepUp decides who may send stored
 // credentials to another address.
-func NewServers(pages *Pages, directory *toolset.Directory, reader *Health, calls *activity.Calls, store *projects.Store, stepUp *web.Guards) *Servers {
-	return &Servers{pages: pages, directory: directory, reader: reader, calls: calls, store: store, stepUp: stepUp}
+func NewServers(pages *ProjectPages, reader *upstream.Syncer, calls *activity.Calls, store *projects.Store, stepUp *web.Guards) *Servers {
+	return &Servers{pages: pages, reader: reader, calls: calls, store: store, stepUp: stepUp}
 }
 
 // List serves GET /admin/projects/:projectSlug/servers.
 func (a *Servers) List(c *fiber.Ctx) error {
-	p, err := a.directory.Project(c.Params("projectSlug"))
+	p, err := a.pages.Project(c)
 	if err != nil {
 		return err
 	}
@@ -52,8 +51,8 @@ func (a *Servers) List(c *fiber.Ctx) error {
 	}
 	query, kind := strings.TrimSpace(c.Query("query")), c.Query("state")
 	props := views.ServersProps{
-		Frame: a.pages.Frame(c, title(p, "Servers"), layout.SectionProjects), Now: time.Now(),
-		Project: headOf(p, a.reader, layout.TabServers), Query: query, State: kind, Total: len(p.Servers),
+		Frame: a.pages.ProjectFrame(c, p, "Servers"), Now: time.Now(),
+		Project: a.pages.Head(p, layout.TabServers), Query: query, State: kind, Total: len(p.Servers),
 	}
 	counts := map[string]int{}
 	for _, server := range p.Servers {
@@ -68,10 +67,6 @@ func (a *Servers) List(c *fiber.Ctx) error {
 	}
 	props.Chips = stateChips(paths.Servers(p.Project.Slug), views.States(), query, kind, counts)
 	return web.Render(c, views.Servers(props))
-}
-
-func mentions(text, query string) bool {
-	return strings.Contains(strings.ToLower(text), strings.ToLower(query))
 }
 
 // latency returns the median duration of lately answered calls, by alias.
@@ -91,7 +86,7 @@ func (a *Servers) latency(ctx context.Context, p *toolset.Snapshot, alias string
 func (a *Servers) row(p *toolset.Snapshot, server *toolset.Server, latency map[string]time.Duration) views.ServerRow {
 	config := server.Config
 	health := a.reader.Health(config.ID)
-	state, problem := stateOf(server, a.reader)
+	state, problem := a.pages.Health.StateOf(server)
 	shown, known := toolsOf(p, config.ID)
 	row := views.ServerRow{
 		ID: config.ID, Alias: config.Alias, URL: config.URL, OAuth: config.AuthType == models.UpstreamAuthOAuth, Enabled: config.Enabled,
@@ -109,19 +104,9 @@ func (a *Servers) row(p *toolset.Snapshot, server *toolset.Server, latency map[s
 	return row
 }
 
-// find returns the project and the server that a request names.
-func (a *Servers) find(c *fiber.Ctx) (*toolset.Snapshot, *toolset.Server, error) {
-	p, err := a.directory.Project(c.Params("projectSlug"))
-	if err != nil {
-		return nil, nil, err
-	}
-	server, err := serverOf(p, c.Params("id"))
-	return p, server, err
-}
-
 // Sync serves POST …/servers/:id/sync: it reads the server's tools now.
 func (a *Servers) Sync(c *fiber.Ctx) error {
-	p, server, err := a.find(c)
+	p, server, err := a.pages.Server(c)
 	if err != nil {
 		return err
 	}
@@ -133,9 +118,6 @@ func (a *Servers) Sync(c *fiber.Ctx) error {
 	return Done(c, to, syncWords(result))
 }
 
-// namesShown is how many names of a list of changes a message holds.
-const namesShown = 5
-
 // syncWords says what a sync found.
 func syncWords(r upstream.SyncResult) string {
 	text := fmt.Sprintf("%s in %d ms.", ui.Plural(r.Total, "tool", "tools"), r.Duration.Milliseconds())
@@ -144,7 +126,7 @@ func syncWords(r upstream.SyncResult) string {
 		names []string
 	}{{"Added", r.Added}, {"Changed", r.Changed}, {"Removed", r.Removed}} {
 		if len(part.names) > 0 {
-			text += fmt.Sprintf(" %s %d: %s.", part.word, len(part.names), firstOf(part.names))
+			text += fmt.Sprintf(" %s %d: %s.", part.word, len(part.names), ui.FirstOf(part.names))
 		}
 	}
 	if len(r.Added)+len(r.Changed)+len(r.Removed) == 0 {
@@ -156,21 +138,9 @@ func syncWords(r upstream.SyncResult) string {
 	return text
 }
 
-func firstOf(names []string) string {
-	shown := make([]string, 0, namesShown)
-	for _, name := range names[:min(len(names), namesShown)] {
-		shown = append(shown, ui.Clean(name))
-	}
-	text := strings.Join(shown, ", ")
-	if len(names) > namesShown {
-		text += " …"
-	}
-	return text
-}
-
 // Enable serves POST …/servers/:id/enable: enabled=true|false.
 func (a *Servers) Enable(c *fiber.Ctx) error {
-	p, server, err := a.find(c)
+	p, server, err := a.pages.Server(c)
 	if err != nil {
 		return err
 	}
@@ -190,7 +160,7 @@ func (a *Servers) Enable(c *fiber.Ctx) error {
 
 // Delete serves POST …/servers/:id/delete.
 func (a *Servers) Delete(c *fiber.Ctx) error {
-	p, server, err := a.find(c)
+	p, server, err := a.pages.Server(c)
 	if err != nil {
 		return err
 	}

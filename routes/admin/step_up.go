@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"time"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/access"
@@ -76,3 +78,7 @@ func (s *StepUp) form(c *fiber.Ctx, from origin, errors map[string]string) error
 	}
 	return web.Render(c, admin.StepUp(p))
 }
+
+// NeedStepUp returns nil while a user's confirmation, which is good until the
+// given time, allows changing secrets.
+type NeedStepUp func(confirmedUntil time.Time) error

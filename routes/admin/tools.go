@@ -2,17 +2,14 @@ package admin
 
 import (
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/fault"
-	"mcpgateway/services/gateway"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/query"
-	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolsearch"
 	"mcpgateway/services/toolset"
 	"mcpgateway/views/admin"
@@ -28,29 +25,25 @@ const toolsPerPage = 25
 
 // Tools serves the tools of a project.
 type Tools struct {
-	pages     *Pages
-	directory *toolset.Directory
-	health    *Health
-	store     *projects.Store
-	gateway   *gateway.Gateway
-	undo      *web.Guards
+	pages *ProjectPages
+	store *projects.Store
+	undo  *web.Guards
 }
 
-// NewTools returns the handlers. gateway carries out the calls of the
-// Playground.
-func NewTools(pages *Pages, directory *toolset.Directory, health *Health, store *projects.Store, gateway *gateway.Gateway, undo *web.Guards) *Tools {
-	return &Tools{pages: pages, directory: directory, health: health, store: store, gateway: gateway, undo: undo}
+// NewTools returns the handlers.
+func NewTools(pages *ProjectPages, store *projects.Store, undo *web.Guards) *Tools {
+	return &Tools{pages: pages, store: store, undo: undo}
 }
 
 // List serves GET /admin/projects/:projectSlug/tools?query=&show=&page=.
 func (a *Tools) List(c *fiber.Ctx) error {
-	project, err := a.directory.Project(c.Params("projectSlug"))
+	project, err := a.pages.Project(c)
 	if err != nil {
 		return err
 	}
 	all := project.AllTools()
 	p := admin.ToolsProps{
-		Frame: a.pages.Frame(c, title(project, "Tools"), layout.SectionProjects), Project: headOf(project, a.health, layout.TabTools),
+		Frame: a.pages.ProjectFrame(c, project, "Tools"), Project: a.pages.Head(project, layout.TabTools),
 		Query: strings.TrimSpace(c.Query("query")), Total: len(all), Servers: len(project.Servers),
 	}
 	found, err := searched(all, p.Query)
@@ -123,16 +116,6 @@ func searched(all []*toolset.Tool, text string) ([]*toolset.Tool, error) {
 	return toolsearch.Filter(all, q), nil
 }
 
-// queryError returns what is wrong with a query, for the search box.
-func queryError(err error) *ui.QueryError {
-	f := fault.From(err)
-	problem := &ui.QueryError{Message: f.Message}
-	if f.Span != nil {
-		problem.Start, problem.End = f.Span.Start, f.Span.End
-	}
-	return problem
-}
-
 func ofState(tools []*toolset.Tool, kind string) []*toolset.Tool {
 	var found []*toolset.Tool
 	for _, t := range tools {
@@ -141,32 +124,6 @@ func ofState(tools []*toolset.Tool, kind string) []*toolset.Tool {
 		}
 	}
 	return found
-}
-
-func toolState(t *toolset.Tool) admin.ToolState {
-	switch t.Hidden {
-	case toolset.Visible:
-		return admin.ToolStateOf(admin.ToolEnabled)
-	case toolset.HiddenByAdmin:
-		return admin.ToolStateOf(admin.ToolOff)
-	case toolset.HiddenByApproval:
-		return admin.ToolStateOf(admin.ToolChanged)
-	default:
-		return admin.ToolStateOf(admin.ToolHidden)
-	}
-}
-
-func toolRowOf(t *toolset.Tool) admin.ToolRow {
-	row := admin.ToolRow{Name: t.FullName, Listed: t.Name, Server: t.Server.Config.Alias, State: toolState(t), LongName: admin.LongNameWords(t.Name)}
-	definition, err := rawjson.ParseObject(t.Definition, rawjson.Lenient)
-	if err != nil {
-		return row // a sync stores valid objects only
-	}
-	row.Title, _ = definition.String("title")
-	row.Description, _ = definition.String("description")
-	row.Hidden = ui.Hidden(row.Description) || ui.Hidden(row.Title) || ui.Hidden(t.FullName)
-	row.Parameters = len(definition.Object("inputSchema").Object("properties").Names())
-	return row
 }
 
 // Switch serves POST /admin/projects/:projectSlug/tools/:name/enabled.
@@ -190,20 +147,4 @@ func (a *Tools) back(c *fiber.Ctx) string {
 		return list
 	}
 	return to
-}
-
-// toolOf returns the tool that the address names, hidden ones included.
-func (a *Tools) toolOf(c *fiber.Ctx) (*toolset.Snapshot, *toolset.Tool, error) {
-	project, err := a.directory.Project(c.Params("projectSlug"))
-	if err != nil {
-		return nil, nil, err
-	}
-	name, err := url.PathUnescape(c.Params("name"))
-	if err == nil {
-		all := project.AllTools()
-		if i := slices.IndexFunc(all, func(t *toolset.Tool) bool { return t.FullName == name || t.Name == name }); i >= 0 {
-			return project, all[i], nil
-		}
-	}
-	return nil, nil, fault.NotFound("tool", c.Params("name"))
 }

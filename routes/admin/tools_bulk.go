@@ -22,7 +22,7 @@ func (a *Tools) SwitchMany(c *fiber.Ctx) error {
 	if len(names) == 0 || len(names) > toolsPerPage {
 		return Failed(c, a.back(c), fault.Invalid("Select 1 to %d tools.", toolsPerPage))
 	}
-	project, err := a.directory.Project(c.Params("projectSlug"))
+	project, err := a.pages.Project(c)
 	if err != nil {
 		return err
 	}
@@ -63,11 +63,11 @@ func switched(project *toolset.Snapshot, enabled bool, done int, waiting, filter
 	}
 	if len(waiting) > 0 {
 		flash.Tone, flash.LinkLabel, flash.LinkURL = "warn", "Review", reviewPath(project, waiting)
-		parts = append(parts, ui.Plural(len(waiting), "tool needs approval first and was left as it is: ", "tools need approval first and were left as they are: ")+firstOf(waiting)+".")
+		parts = append(parts, ui.Plural(len(waiting), "tool needs approval first and was left as it is: ", "tools need approval first and were left as they are: ")+ui.FirstOf(waiting)+".")
 	}
 	if len(filtered) > 0 {
 		flash.Tone = "warn"
-		parts = append(parts, ui.Plural(len(filtered), "tool is hidden by its server and was left as it is: ", "tools are hidden by their servers and were left as they are: ")+firstOf(filtered)+".")
+		parts = append(parts, ui.Plural(len(filtered), "tool is hidden by its server and was left as it is: ", "tools are hidden by their servers and were left as they are: ")+ui.FirstOf(filtered)+".")
 	}
 	flash.Text = strings.Join(parts, " ")
 	return flash
@@ -94,13 +94,4 @@ func toolNamed(project *toolset.Snapshot, name string) *toolset.Tool {
 		return all[i]
 	}
 	return nil
-}
-
-// postedAll returns every value of a field of the form that was posted.
-func postedAll(c *fiber.Ctx, name string) []string {
-	var all []string
-	for _, value := range c.Request().PostArgs().PeekMulti(name) {
-		all = append(all, string(value))
-	}
-	return all
 }

@@ -24,12 +24,12 @@ const maxReviewedDiff = 60
 // Review serves GET …/tools/review?query=&tool=: the definitions that wait for
 // approval, of the tools that match or are named.
 func (a *Tools) Review(c *fiber.Ctx) error {
-	project, err := a.directory.Project(c.Params("projectSlug"))
+	project, err := a.pages.Project(c)
 	if err != nil {
 		return err
 	}
 	p := admin.ToolReviewProps{
-		Frame: a.pages.Frame(c, title(project, "Review tools"), layout.SectionProjects), Project: headOf(project, a.health, layout.TabTools),
+		Frame: a.pages.ProjectFrame(c, project, "Review tools"), Project: a.pages.Head(project, layout.TabTools),
 		Query: strings.TrimSpace(c.Query("query")), BackURL: c.OriginalURL(),
 	}
 	found, err := searched(project.AllTools(), p.Query)
@@ -93,7 +93,7 @@ func (a *Tools) ApproveMany(c *fiber.Ctx) error {
 // approves the definition that the page of the tool showed.
 func (a *Tools) Approve(c *fiber.Ctx) error {
 	slug := c.Params("projectSlug")
-	_, tool, err := a.toolOf(c)
+	_, tool, err := a.pages.Tool(c)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func skippedWords(names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return " " + ui.Plural(len(names), "tool was", "tools were") + " skipped because the definition has changed since: " + firstOf(names) + "."
+	return " " + ui.Plural(len(names), "tool was", "tools were") + " skipped because the definition has changed since: " + ui.FirstOf(names) + "."
 }
 
 // postedDefinitions returns the definitions that a form carries, each as its

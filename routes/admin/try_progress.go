@@ -7,6 +7,7 @@ import (
 
 	"mcpgateway/services/rawjson"
 	"mcpgateway/views/admin"
+	"mcpgateway/views/ui"
 )
 
 // maxProgress is how many steps of a call the Playground shows, and
@@ -44,7 +45,7 @@ func (h *heardProgress) notify(method string, params []byte) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.steps) < maxProgress {
-		step := admin.TryProgress{MS: time.Since(h.start).Milliseconds(), Text: beginning(text, maxProgressText)}
+		step := admin.TryProgress{MS: time.Since(h.start).Milliseconds(), Text: ui.Beginning(text, maxProgressText)}
 		h.steps = append(h.steps, step)
 		if h.show != nil {
 			h.show(step)

@@ -49,7 +49,7 @@ func readResult(result *admin.TryResult, raw []byte) {
 	}
 	var indented bytes.Buffer
 	if json.Indent(&indented, raw, "", "  ") == nil {
-		result.Raw = beginning(indented.String(), maxShownJSON)
+		result.Raw = ui.Beginning(indented.String(), maxShownJSON)
 	}
 }
 
@@ -72,20 +72,20 @@ func blockOf(b *rawjson.Object) admin.TryBlock {
 	case "resource_link":
 		uri, _ := b.String("uri")
 		name, _ := b.String("name")
-		return admin.TryBlock{Kind: "link", Note: beginning("Link to the resource "+name+" at "+uri, maxArgHint)}
+		return admin.TryBlock{Kind: "link", Note: ui.Beginning("Link to the resource "+name+" at "+uri, maxArgHint)}
 	default:
-		return admin.TryBlock{Kind: "other", Note: beginning("A part of the kind "+kind, maxArgHint)}
+		return admin.TryBlock{Kind: "other", Note: ui.Beginning("A part of the kind "+kind, maxArgHint)}
 	}
 }
 
 func textBlock(kind, text, note string) admin.TryBlock {
-	b := admin.TryBlock{Kind: kind, Text: beginning(text, maxBlockText), Note: note}
+	b := admin.TryBlock{Kind: kind, Text: ui.Beginning(text, maxBlockText), Note: note}
 	b.Cut = len(b.Text) < len(text)
 	return b
 }
 
 func imageBlock(mime, data string) admin.TryBlock {
-	b := admin.TryBlock{Kind: "image", Note: "Image, " + beginning(mime, maxArgHint) + ", " + size(data)}
+	b := admin.TryBlock{Kind: "image", Note: "Image, " + ui.Beginning(mime, maxArgHint) + ", " + size(data)}
 	shown := []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 	if slices.Contains(shown, mime) && len(data) <= maxImage && !strings.ContainsFunc(data, notBase64) {
 		b.Image = "data:" + mime + ";base64," + data
@@ -99,7 +99,7 @@ func notBase64(r rune) bool {
 
 func resourceBlock(r *rawjson.Object) admin.TryBlock {
 	uri, _ := r.String("uri")
-	note := beginning("Resource "+uri, maxArgHint)
+	note := ui.Beginning("Resource "+uri, maxArgHint)
 	if text, ok := r.String("text"); ok {
 		return textBlock("resource", text, note)
 	}
@@ -130,13 +130,4 @@ func annotationsOf(slug string, tool *toolset.Tool) []ui.Fact {
 		}
 	}
 	return facts
-}
-
-// beginning returns the first characters of a text.
-func beginning(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	r := []rune(s)
-	return string(r[:min(most, len(r))])
 }

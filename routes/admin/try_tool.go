@@ -30,10 +30,21 @@ const (
 	maxTypedDeep = 64        // levels
 )
 
+// Playground serves the page of a tool, on which the tool is tried.
+type Playground struct {
+	pages   *ProjectPages
+	gateway *gateway.Gateway
+}
+
+// NewPlayground returns the handlers. gateway carries out the calls.
+func NewPlayground(pages *ProjectPages, gateway *gateway.Gateway) *Playground {
+	return &Playground{pages: pages, gateway: gateway}
+}
+
 // Show serves GET /admin/projects/:projectSlug/tools/:name; with ?as=json the
 // arguments of the Playground are typed as JSON.
-func (a *Tools) Show(c *fiber.Ctx) error {
-	project, tool, err := a.toolOf(c)
+func (a *Playground) Show(c *fiber.Ctx) error {
+	project, tool, err := a.pages.Tool(c)
 	if err != nil {
 		return err
 	}
@@ -49,14 +60,14 @@ func (a *Tools) Show(c *fiber.Ctx) error {
 // accepts an event stream sees meanwhile what the tool says of its progress.
 // With turn=json nothing is called: what was filled in is shown as raw JSON, to
 // be typed on, and with turn=form the other way round.
-func (a *Tools) Try(c *fiber.Ctx) error {
-	project, tool, err := a.toolOf(c)
+func (a *Playground) Try(c *fiber.Ctx) error {
+	project, tool, err := a.pages.Tool(c)
 	if err != nil {
 		return err
 	}
 	form := a.form(c, project, tool, web.Posted(c, "as") == "json")
 	if web.Posted(c, "turn") == "json" && !form.AsJSON {
-		form.AsJSON, form.Typed = true, typedJSON(form.Fields, postedValues(c))
+		form.AsJSON, form.Typed = true, typedJSON(form.Fields, postedFields(c))
 		form.Fields = nil
 		return a.page(c, project, tool, form)
 	}
@@ -87,7 +98,7 @@ func (a *Tools) Try(c *fiber.Ctx) error {
 
 // turnIntoForm shows what was typed as JSON in the fields of the form, or says
 // what that has no place for.
-func (a *Tools) turnIntoForm(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, typed admin.TryProps) error {
+func (a *Playground) turnIntoForm(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, typed admin.TryProps) error {
 	if strings.TrimSpace(web.Posted(c, "arguments")) == "" {
 		return a.page(c, project, tool, a.form(c, project, tool, false))
 	}
@@ -112,7 +123,7 @@ func quotedNames(names []string) string {
 	const most = 3
 	quoted := make([]string, 0, most)
 	for _, name := range names[:min(len(names), most)] {
-		quoted = append(quoted, `"`+beginning(ui.Clean(name), 64)+`"`)
+		quoted = append(quoted, `"`+ui.Beginning(ui.Clean(name), 64)+`"`)
 	}
 	text := strings.Join(quoted, ", ")
 	if more := len(names) - most; more > 0 {
@@ -122,7 +133,7 @@ func quotedNames(names []string) string {
 }
 
 // form returns the empty Playground of a tool.
-func (a *Tools) form(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, asJSON bool) admin.TryProps {
+func (a *Playground) form(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, asJSON bool) admin.TryProps {
 	at := paths.Tool(project.Project.Slug, tool.FullName)
 	p := admin.TryProps{URL: at + "/try", AsJSON: asJSON}
 	if person := web.PersonOf(c); person != nil {
@@ -142,7 +153,7 @@ func (a *Tools) form(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool
 // them into the form.
 func readForm(c *fiber.Ctx, form *admin.TryProps) (arguments []byte, ok bool) {
 	if !form.AsJSON {
-		return readArguments(form.Fields, postedValues(c))
+		return readArguments(form.Fields, postedFields(c))
 	}
 	form.Typed = web.Posted(c, "arguments")
 	raw := []byte(strings.TrimSpace(form.Typed))
@@ -159,17 +170,6 @@ func readForm(c *fiber.Ctx, form *admin.TryProps) (arguments []byte, ok bool) {
 	return raw, form.Problem == ""
 }
 
-// postedValues returns what the fields of the posted form hold, by their names.
-func postedValues(c *fiber.Ctx) func(name string) []string {
-	return func(name string) []string {
-		var values []string
-		for _, value := range c.Request().PostArgs().PeekMulti(name) {
-			values = append(values, string(value))
-		}
-		return values
-	}
-}
-
 // try is one call of the Playground.
 type try struct {
 	gateway *gateway.Gateway
@@ -179,7 +179,7 @@ type try struct {
 }
 
 // newTry returns the call of a tool by the administrator who is signed in.
-func (a *Tools) newTry(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, arguments []byte) *try {
+func (a *Playground) newTry(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, arguments []byte) *try {
 	client := &gateway.Client{
 		Principal: access.Administrator(web.PersonOf(c).ID, project.Project.ID), Version: gateway.VersionLatestHandshake, RequestID: web.EventOf(c).RequestID,
 	}
@@ -212,10 +212,10 @@ func failedCall(result *admin.TryResult, err error) {
 		result.Message, result.Code = "the server answered with an error", "JSON-RPC error"
 		if o, err := rawjson.ParseObject(refused.Raw, rawjson.Lenient); err == nil {
 			if message, _ := o.String("message"); message != "" {
-				result.Message = beginning(message, maxBlockText)
+				result.Message = ui.Beginning(message, maxBlockText)
 			}
 			if code := o.Get("code"); code != nil {
-				result.Code = "JSON-RPC error " + beginning(string(code), 32)
+				result.Code = "JSON-RPC error " + ui.Beginning(string(code), 32)
 			}
 		}
 		return
@@ -224,9 +224,9 @@ func failedCall(result *admin.TryResult, err error) {
 	result.Message, result.Code = f.Message, string(f.Code)
 }
 
-func (a *Tools) page(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, form admin.TryProps) error {
+func (a *Playground) page(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, form admin.TryProps) error {
 	p := admin.ToolProps{
-		Frame: a.pages.Frame(c, title(project, tool.Name), layout.SectionProjects), Project: headOf(project, a.health, layout.TabTools),
+		Frame: a.pages.ProjectFrame(c, project, tool.Name), Project: a.pages.Head(project, layout.TabTools),
 		Row: toolRowOf(tool), Reason: string(tool.Hidden), Approvable: tool.Hidden == toolset.HiddenByApproval, Hash: tool.Hash, Repairs: tool.Repairs,
 		Input: schemaOf(tool, "inputSchema"), Output: schemaOf(tool, "outputSchema"), Annotations: annotationsOf(project.Project.Slug, tool), Try: form,
 	}
@@ -235,7 +235,7 @@ func (a *Tools) page(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool
 	}
 	var indented bytes.Buffer
 	if json.Indent(&indented, tool.Definition, "", "  ") == nil {
-		p.Definition = beginning(indented.String(), maxShownJSON)
+		p.Definition = ui.Beginning(indented.String(), maxShownJSON)
 	}
 	if tool.Previous != nil {
 		lines, _ := toolset.DiffDefinitions(tool.Previous, tool.Raw) // too long ones are shown without

@@ -1,6 +1,13 @@
 package admin
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/access"
+	"mcpgateway/web"
+)
 
 // browserName returns what people call the browser that sent a User-Agent
 // header, such as "Firefox on Linux". Browsers name each other in it, so the
@@ -25,4 +32,20 @@ func firstNamed(agent string, names [][2]string) string {
 		}
 	}
 	return ""
+}
+
+// maxUserAgent is how much of what a browser calls itself is kept, in bytes.
+const maxUserAgent = 300
+
+// browserOf returns the browser of a request, for the list of sessions and the
+// limits of attempts.
+func browserOf(c *fiber.Ctx, guards *web.Guards) access.Browser {
+	agent := c.Get(fiber.HeaderUserAgent)
+	return access.Browser{IP: web.ClientIP(c), UserAgent: agent[:min(len(agent), maxUserAgent)], Cookie: guards.SessionCookie(c), Device: guards.DeviceCookie(c)}
+}
+
+// setSignedIn sets the cookies of a session that has just begun.
+func setSignedIn(c *fiber.Ctx, guards *web.Guards, in access.SignedIn) {
+	guards.SetSession(c, in.Cookie.Reveal())
+	guards.SetDevice(c, in.Device.Reveal())
 }

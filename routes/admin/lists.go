@@ -2,6 +2,7 @@ package admin
 
 import (
 	"net/url"
+	"strings"
 
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/ui"
@@ -35,4 +36,8 @@ func stateChips[S views.ServerState | views.ConnectionState](path string, states
 		}
 	}
 	return chips
+}
+
+func mentions(text, query string) bool {
+	return strings.Contains(strings.ToLower(text), strings.ToLower(query))
 }

@@ -26,8 +26,7 @@ const maxConnectionEvents = 15
 
 // ConnectionPages serves the pages of connections to servers that want OAuth.
 type ConnectionPages struct {
-	pages       *Pages
-	directory   *toolset.Directory
+	pages       *ProjectPages
 	connections *oauthclient.Connections
 	store       *projects.Store
 	changes     *activity.Audit
@@ -36,8 +35,8 @@ type ConnectionPages struct {
 }
 
 // NewConnectionPages returns the handlers.
-func NewConnectionPages(pages *Pages, directory *toolset.Directory, connections *oauthclient.Connections, store *projects.Store, changes *activity.Audit, publicURL *url.URL, now func() time.Time) *ConnectionPages {
-	return &ConnectionPages{pages: pages, directory: directory, connections: connections, store: store, changes: changes, publicURL: publicURL, now: now}
+func NewConnectionPages(pages *ProjectPages, connections *oauthclient.Connections, store *projects.Store, changes *activity.Audit, publicURL *url.URL, now func() time.Time) *ConnectionPages {
+	return &ConnectionPages{pages: pages, connections: connections, store: store, changes: changes, publicURL: publicURL, now: now}
 }
 
 // List serves GET /admin/connections?query=&state=.
@@ -67,7 +66,7 @@ func (a *ConnectionPages) List(c *fiber.Ctx) error {
 // most care first.
 func (a *ConnectionPages) rows(statuses map[string]oauthclient.Status) []views.ConnectionRow {
 	var rows []views.ConnectionRow
-	for _, project := range a.directory.All() {
+	for _, project := range a.pages.Directory.All() {
 		for _, server := range project.Servers {
 			if status, ok := statuses[server.Config.ID]; ok {
 				rows = append(rows, connectionRow(project, server, status))
@@ -173,7 +172,7 @@ func (a *ConnectionPages) page(c *fiber.Ctx, p views.ConnectionProps) error {
 
 // find returns the server that a status is about, with its project.
 func (a *ConnectionPages) find(s oauthclient.Status) (*toolset.Snapshot, *toolset.Server, error) {
-	for _, project := range a.directory.All() {
+	for _, project := range a.pages.Directory.All() {
 		if project.Project.ID == s.ProjectID {
 			server, err := serverOf(project, s.ServerID)
 			return project, server, err

@@ -1,0 +1,37 @@
+package projects
+
+import (
+	"slices"
+	"strings"
+
+	"mcpgateway/models"
+)
+
+// FromCatalog returns a remote server of the catalog as a declaration.
+func FromCatalog(e *models.CatalogEntry, enabled bool) *ServerDeclaration {
+	transport := models.TransportAuto
+	if e.ServerType == "sse" {
+		transport = models.TransportSSE
+	}
+	d := &ServerDeclaration{URL: &e.RemoteURL, Transport: &transport, Enabled: &enabled}
+	switch {
+	case e.AuthType == "oauth":
+		d.AuthType = new(models.UpstreamAuthOAuth)
+	case e.AuthType == "bearer", e.AuthType == "header" && strings.EqualFold(e.AuthHeader, "Authorization"):
+		d.AuthType = new(models.UpstreamAuthBearer)
+	case e.AuthType == "header" && e.AuthHeader != "":
+		d.MissingHeaders = []string{e.AuthHeader}
+	}
+	return d
+}
+
+// FromTemplate returns the project that a template makes: the remote servers
+// among its entries, turned off until somebody connects them.
+func FromTemplate(t *models.CatalogTemplate, name string, entries []*models.CatalogEntry) *ProjectDeclaration {
+	d := &ProjectDeclaration{Name: &name, Description: &t.Description, Servers: map[string]*ServerDeclaration{}}
+	for _, e := range slices.DeleteFunc(slices.Clone(entries), func(e *models.CatalogEntry) bool { return e.RemoteURL == "" }) {
+		alias := FreeAlias(func(alias string) bool { return d.Servers[alias] != nil }, e.ServerName)
+		d.Servers[alias] = FromCatalog(e, false)
+	}
+	return d
+}
