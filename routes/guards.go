@@ -107,9 +107,9 @@ func act(ctx context.Context, a web.Actor) context.Context {
 	return activity.WithActor(ctx, activity.Actor{Kind: activity.ActorKind(a.Kind), ID: a.ID, Name: a.Name, IP: a.IP, RequestID: a.RequestID})
 }
 
-// singleSignOn returns what the identity provider is called: "" when single
+// identityProvider returns what the identity provider is called: "" when single
 // sign-on is not configured.
-func singleSignOn(s *services.Services) string {
+func identityProvider(s *services.Services) string {
 	if s.SingleSignOn == nil {
 		return ""
 	}

@@ -8,10 +8,10 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// stateChips narrows the list at path to rows of one of the states. States
+// StateChips narrows the list at path to rows of one of the states. States
 // that no row has are left out, except the chosen one, whose chip leads back
 // to all. counts says how many rows each kind has.
-func stateChips[S views.ServerState | views.ConnectionState](path string, states []S, query, chosen string, counts map[string]int) []ui.Chip {
+func StateChips[S views.ServerState | views.ConnectionState](path string, states []S, query, chosen string, counts map[string]int) []ui.Chip {
 	link := func(kind string) string {
 		values := url.Values{}
 		if query != "" {
@@ -38,6 +38,6 @@ func stateChips[S views.ServerState | views.ConnectionState](path string, states
 	return chips
 }
 
-func mentions(text, query string) bool {
+func Mentions(text, query string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(query))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/routes/frame"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/toolset"
 	views "mcpgateway/views/admin"
@@ -15,7 +16,7 @@ import (
 
 // ProjectPages are what the pages of projects are drawn with.
 type ProjectPages struct {
-	*Pages
+	*frame.Pages
 	Directory *toolset.Directory
 	Health    *Health
 }
@@ -31,7 +32,7 @@ func (a *ProjectPages) Server(c *fiber.Ctx) (*toolset.Snapshot, *toolset.Server,
 	if err != nil {
 		return nil, nil, err
 	}
-	server, err := serverOf(p, c.Params("id"))
+	server, err := ServerOf(p, c.Params("id"))
 	return p, server, err
 }
 
@@ -87,8 +88,8 @@ func (a *ProjectPages) Head(p *toolset.Snapshot, tab layout.ProjectTab) layout.P
 	return head
 }
 
-// serverOf returns the server of a project, or NOT_FOUND.
-func serverOf(p *toolset.Snapshot, id string) (*toolset.Server, error) {
+// ServerOf returns the server of a project, or NOT_FOUND.
+func ServerOf(p *toolset.Snapshot, id string) (*toolset.Server, error) {
 	for _, s := range p.Servers {
 		if s.Config.ID == id {
 			return s, nil
@@ -97,8 +98,8 @@ func serverOf(p *toolset.Snapshot, id string) (*toolset.Server, error) {
 	return nil, fault.NotFound("server", id)
 }
 
-// toolsOf returns how many tools of a server clients see, and how many there are.
-func toolsOf(p *toolset.Snapshot, serverID string) (shown, known int) {
+// CountTools returns how many tools of a server clients see, and how many there are.
+func CountTools(p *toolset.Snapshot, serverID string) (shown, known int) {
 	for _, t := range p.AllTools() {
 		if t.Server.Config.ID != serverID {
 			continue

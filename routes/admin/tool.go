@@ -3,25 +3,25 @@ package admin
 import (
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
-	"mcpgateway/views/admin"
+	views "mcpgateway/views/admin"
 	"mcpgateway/views/ui"
 )
 
-func toolState(t *toolset.Tool) admin.ToolState {
+func ToolState(t *toolset.Tool) views.ToolState {
 	switch t.Hidden {
 	case toolset.Visible:
-		return admin.ToolStateOf(admin.ToolEnabled)
+		return views.ToolStateOf(views.ToolEnabled)
 	case toolset.HiddenByAdmin:
-		return admin.ToolStateOf(admin.ToolOff)
+		return views.ToolStateOf(views.ToolOff)
 	case toolset.HiddenByApproval:
-		return admin.ToolStateOf(admin.ToolChanged)
+		return views.ToolStateOf(views.ToolChanged)
 	default:
-		return admin.ToolStateOf(admin.ToolHidden)
+		return views.ToolStateOf(views.ToolHidden)
 	}
 }
 
-func toolRowOf(t *toolset.Tool) admin.ToolRow {
-	row := admin.ToolRow{Name: t.FullName, Listed: t.Name, Server: t.Server.Config.Alias, State: toolState(t), LongName: admin.LongNameWords(t.Name)}
+func ToolRow(t *toolset.Tool) views.ToolRow {
+	row := views.ToolRow{Name: t.FullName, Listed: t.Name, Server: t.Server.Config.Alias, State: ToolState(t), LongName: views.LongNameWords(t.Name)}
 	definition, err := rawjson.ParseObject(t.Definition, rawjson.Lenient)
 	if err != nil {
 		return row // a sync stores valid objects only

@@ -140,3 +140,4 @@ func eventWords(action string) string {
 	}
 	return strings.TrimPrefix(action, "connection.")
 }
+
