@@ -1,6 +1,8 @@
 package frame
 
 import (
+	"maps"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/fault"
@@ -61,23 +63,22 @@ func Failed(c *fiber.Ctx, to string, err error) error {
 }
 
 // Fields returns what is wrong with a form, by the names of its fields, and
-// sets the status 422 with which the form is shown again. ok is false for an
-// error that is not about the form: it is the answer then. A message about the
-// form as a whole stands under "".
-func Fields(c *fiber.Ctx, err error) (fields map[string]string, ok bool) {
+// sets the status 422 with which the form is shown again; nil for no error. It
+// returns an error that is not about the form as it is. A message about the form
+// as a whole stands under "".
+func Fields(c *fiber.Ctx, err error) (map[string]string, error) {
+	if err == nil {
+		return nil, nil
+	}
 	f := fault.From(err)
 	switch f.Kind {
 	case fault.KindValidation, fault.KindConflict, fault.KindInvalid, fault.KindDisabled:
 	default:
-		return nil, false
+		return nil, err
 	}
 	c.Status(fiber.StatusUnprocessableEntity)
-	fields = map[string]string{}
-	for name, problem := range f.Fields {
-		fields[name] = problem
+	if len(f.Fields) == 0 {
+		return map[string]string{"": f.AdminMessage()}, nil
 	}
-	if len(fields) == 0 {
-		fields[""] = f.AdminMessage()
-	}
-	return fields, true
+	return maps.Clone(f.Fields), nil
 }

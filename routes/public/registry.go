@@ -160,10 +160,7 @@ func (r *Registry) Page(c *fiber.Ctx) error {
 	publisher, server := c.Params("publisher"), c.Params("server")
 	e, err := r.catalog.EntryByName(publisher, server)
 	if fault.Is(err, fault.CodeNotFound) {
-		return r.pages.missing(c, err, public.MissingProps{
-			What: "server " + clipped(publisher+"/"+server), Near: nearServers(c.UserContext(), r.catalog, publisher, server),
-			AllLabel: "Search the registry", AllURL: paths.Registry,
-		}, layout.SectionRegistry)
+		return r.missing(c, err, publisher, server)
 	}
 	if err != nil {
 		return err
@@ -177,4 +174,11 @@ func (r *Registry) Page(c *fiber.Ctx) error {
 		props.Projects = options(r.projects)
 	}
 	return answer(c, f, public.RegistryItem(props))
+}
+
+func (r *Registry) missing(c *fiber.Ctx, err error, publisher, server string) error {
+	return r.pages.missing(c, err, public.MissingProps{
+		What: "server " + clipped(publisher+"/"+server), Near: nearServers(c.UserContext(), r.catalog, publisher, server),
+		AllLabel: "Search the registry", AllURL: paths.Registry,
+	}, layout.SectionRegistry)
 }

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,10 +42,14 @@ func New(pages *frame.Pages, store *catalog.Store) *Catalog {
 
 // List serves GET /admin/catalog.
 func (a *Catalog) List(c *fiber.Ctx) error {
-	return a.listPage(c, views.CatalogSourcesProps{Kind: string(models.CatalogOfficial)})
+	return a.listPage(c, views.CatalogSourcesProps{Kind: string(models.CatalogOfficial)}, nil)
 }
 
-func (a *Catalog) listPage(c *fiber.Ctx, props views.CatalogSourcesProps) error {
+// listPage shows the list; failed is why a source was not added, or nil.
+func (a *Catalog) listPage(c *fiber.Ctx, props views.CatalogSourcesProps, failed error) (err error) {
+	if props.Errors, err = frame.Fields(c, failed); err != nil {
+		return err
+	}
 	sources, err := a.store.Sources(c.UserContext())
 	if err != nil {
 		return err
@@ -57,6 +62,11 @@ func (a *Catalog) listPage(c *fiber.Ctx, props views.CatalogSourcesProps) error 
 	for _, row := range sources {
 		props.Sources = append(props.Sources, a.sourceOf(row))
 	}
+	addCurated(&props, curated)
+	return web.Render(c, views.CatalogSources(props))
+}
+
+func addCurated(props *views.CatalogSourcesProps, curated []models.CatalogEntry) {
 	props.More = max(len(curated)-curatedListed, 0)
 	for _, e := range curated[:min(len(curated), curatedListed)] {
 		props.Curated = append(props.Curated, views.CuratedEntry{
@@ -64,7 +74,6 @@ func (a *Catalog) listPage(c *fiber.Ctx, props views.CatalogSourcesProps) error 
 			Featured: e.Featured, Verified: e.Verified, DecidedElsewhere: decided(&e),
 		})
 	}
-	return web.Render(c, views.CatalogSources(props))
 }
 
 func decided(e *models.CatalogEntry) bool { return e.FeaturedBy != "" || e.VerifiedBy != "" }
@@ -82,12 +91,7 @@ func (a *Catalog) AddSource(c *fiber.Ctx) error {
 	props := views.CatalogSourcesProps{Kind: web.Posted(c, "kind"), Name: strings.TrimSpace(web.Posted(c, "name")), URL: strings.TrimSpace(web.Posted(c, "url"))}
 	_, err := a.store.AddSource(c.UserContext(), catalog.NewSource{Kind: models.CatalogSourceKind(props.Kind), Name: props.Name, URL: props.URL})
 	if err != nil {
-		fields, ok := frame.Fields(c, err)
-		if !ok {
-			return err
-		}
-		props.Errors = fields
-		return a.listPage(c, props)
+		return a.listPage(c, props, err)
 	}
 	return frame.Done(c, paths.Catalog, "The source is added. Sync it to see what it brings.")
 }
@@ -120,25 +124,29 @@ func (a *Catalog) Preview(c *fiber.Ctx) error {
 	if err != nil {
 		return frame.Failed(c, paths.Catalog, err)
 	}
-	props := views.CatalogPlanProps{
-		Frame: a.pages.Frame(c, "Sync a source", layout.SectionCatalog), Source: views.CatalogSource{ID: id, Name: "the source"},
-		Fetched: plan.Fetched, Unchanged: plan.Unchanged, Added: plan.Added, Updated: plan.Updated, Deleted: plan.Deleted,
-		Locked: plan.Locked, Taken: plan.Taken, Skipped: plan.Skipped, Warnings: plan.Warnings,
-	}
 	sources, err := a.store.Sources(c.UserContext())
 	if err != nil {
 		return err
 	}
-	for _, row := range sources {
-		if row.ID == id {
-			props.Source = a.sourceOf(row)
-		}
+	props := planProps(plan)
+	props.Frame, props.Source = a.pages.Frame(c, "Sync a source", layout.SectionCatalog), views.CatalogSource{ID: id, Name: "the source"}
+	if i := slices.IndexFunc(sources, func(s models.CatalogSource) bool { return s.ID == id }); i >= 0 {
+		props.Source = a.sourceOf(sources[i])
+	}
+	return web.Render(c, views.CatalogPlan(props))
+}
+
+// planProps returns what a sync would change, for its page.
+func planProps(plan catalog.Plan) views.CatalogPlanProps {
+	props := views.CatalogPlanProps{
+		Fetched: plan.Fetched, Unchanged: plan.Unchanged, Added: plan.Added, Updated: plan.Updated, Deleted: plan.Deleted,
+		Locked: plan.Locked, Taken: plan.Taken, Skipped: plan.Skipped, Warnings: plan.Warnings,
 	}
 	for _, change := range plan.Changes[:min(len(plan.Changes), changesListed)] {
 		props.Lines = append(props.Lines, changeLine(change))
 	}
 	props.More = plan.Added + plan.Updated + plan.Deleted + plan.Locked + plan.Taken - len(props.Lines)
-	return web.Render(c, views.CatalogPlan(props))
+	return props
 }
 
 func changeLine(change catalog.Change) ui.DiffLine {
@@ -256,8 +264,8 @@ func (a *Catalog) Verify(c *fiber.Ctx) error {
 	}
 	on, evidence := web.Posted(c, "verified") == "true", strings.TrimSpace(web.Posted(c, "evidence"))
 	if err := a.store.SetVerified(c.UserContext(), e.ID, on, evidence); err != nil {
-		fields, ok := frame.Fields(c, err)
-		if !ok {
+		fields, err := frame.Fields(c, err)
+		if err != nil {
 			return err
 		}
 		return a.editPage(c, &e, views.CatalogEditProps{Form: formOfEntry(&e), Evidence: evidence, EvidenceError: fields["evidence"]})
@@ -276,7 +284,24 @@ func (a *Catalog) Edit(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	form := formOfEntry(&e)
+	edit, form := postedEdit(c, &e)
+	if edit == (catalog.Edit{}) {
+		return frame.Failed(c, paths.RegistryEntry(e.PublisherName, e.ServerName), fault.Invalid("The form holds nothing to save."))
+	}
+	if err := a.store.Edit(c.UserContext(), e.ID, edit); err != nil {
+		fields, err := frame.Fields(c, err)
+		if err != nil {
+			return err
+		}
+		return a.editPage(c, &e, views.CatalogEditProps{Form: form, Errors: fields})
+	}
+	return frame.Done(c, shownAt(&e), "The entry is saved. Imports do not change it any more.")
+}
+
+// postedEdit returns the changes of a posted form, and the form as it was
+// filled in.
+func postedEdit(c *fiber.Ctx, e *models.CatalogEntry) (catalog.Edit, views.CatalogForm) {
+	form := formOfEntry(e)
 	read := func(name string, into *string) *string {
 		if !c.Request().PostArgs().Has(name) {
 			return nil
@@ -291,16 +316,5 @@ func (a *Catalog) Edit(c *fiber.Ctx) error {
 	if read("tags", &form.Tags) != nil {
 		edit.Tags = new(strings.Split(form.Tags, ","))
 	}
-	if edit == (catalog.Edit{}) {
-		return frame.Failed(c, paths.RegistryEntry(e.PublisherName, e.ServerName), fault.Invalid("The form holds nothing to save."))
-	}
-	if err := a.store.Edit(c.UserContext(), e.ID, edit); err != nil {
-		fields, ok := frame.Fields(c, err)
-		if !ok {
-			return err
-		}
-		return a.editPage(c, &e, views.CatalogEditProps{Form: form, Errors: fields})
-	}
-	to := shownAt(&e)
-	return frame.Done(c, to, "The entry is saved. Imports do not change it any more.")
+	return edit, form
 }

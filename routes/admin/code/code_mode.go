@@ -63,7 +63,7 @@ func (a *CodeMode) Show(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return a.page(c, p, views.CodeModeProps{Form: codeModeForm(p)})
+	return a.page(c, p, views.CodeModeProps{Form: codeModeForm(p)}, nil)
 }
 
 func codeModeForm(p *toolset.Snapshot) views.CodeModeForm {
@@ -72,7 +72,11 @@ func codeModeForm(p *toolset.Snapshot) views.CodeModeForm {
 	}
 }
 
-func (a *CodeMode) page(c *fiber.Ctx, p *toolset.Snapshot, props views.CodeModeProps) error {
+// page shows the settings; failed is why they were not saved, or nil.
+func (a *CodeMode) page(c *fiber.Ctx, p *toolset.Snapshot, props views.CodeModeProps, failed error) (err error) {
+	if props.Errors, err = frame.Fields(c, failed); err != nil {
+		return err
+	}
 	preview, err := a.preview(c.UserContext(), p, filterOf(c))
 	if err != nil {
 		return err
@@ -175,24 +179,18 @@ func (a *CodeMode) Save(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	form := views.CodeModeForm{Enabled: web.Posted(c, "enabled") != "", Timeout: strings.TrimSpace(web.Posted(c, "timeout")), AllowFetch: web.Posted(c, "allowFetch") != ""}
+	was, form := codeModeForm(p), views.CodeModeForm{Enabled: web.Posted(c, "enabled") != "", Timeout: strings.TrimSpace(web.Posted(c, "timeout")), AllowFetch: web.Posted(c, "allowFetch") != ""}
 	ms, err := milliseconds(form.Timeout)
 	if err == nil {
-		was := codeModeForm(p)
 		err = frame.CheckUnchanged(c, was, frame.NewEntry("Code Mode", views.OnOff(was.Enabled), views.OnOff(form.Enabled)), frame.NewEntry("Longest run", was.Timeout, form.Timeout),
 			frame.NewEntry("Requests to the web", views.OnOff(was.AllowFetch), views.OnOff(form.AllowFetch)))
 	}
 	if err == nil {
-		_, err = a.Store.UpdateProject(c.UserContext(), p.Project.Slug, &projects.ProjectDeclaration{
-			CodeModeEnabled: &form.Enabled, CodeModeTimeoutMS: &ms, CodeModeFetch: &form.AllowFetch,
-		})
+		d := &projects.ProjectDeclaration{CodeModeEnabled: &form.Enabled, CodeModeTimeoutMS: &ms, CodeModeFetch: &form.AllowFetch}
+		_, err = a.Store.UpdateProject(c.UserContext(), p.Project.Slug, d)
 	}
 	if err != nil {
-		fields, ok := frame.Fields(c, err)
-		if !ok {
-			return err
-		}
-		return a.page(c, p, views.CodeModeProps{Form: form, Errors: fields})
+		return a.page(c, p, views.CodeModeProps{Form: form}, err)
 	}
 	return frame.Done(c, paths.CodeMode(p.Project.Slug), savedWords(p.Project.CodeModeEnabled, form.Enabled))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/models"
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/access"
 	"mcpgateway/services/codemode"
@@ -47,18 +48,32 @@ func (a *CodeMode) RunForm(c *fiber.Ctx) error {
 		if err != nil {
 			return err
 		}
-		outcome := outcomeOf(row)
-		props.Code, props.Cleaned = ui.Clean(row.Code), ui.Hidden(row.Code)
-		props.Input, props.DryRun, props.Outcome = row.Input, row.DryRun, &outcome
-		props.RunURL = paths.CodeTrace(p.Project.Slug, row.ID)
-		if check := codemode.Typecheck(c.Query("typecheck")); check == codemode.TypecheckOff || check == codemode.TypecheckError {
-			props.Typecheck = string(check)
-		}
+		props = runProps(p, row, codemode.Typecheck(c.Query("typecheck")))
 	}
-	return a.runPage(c, p, props)
+	return a.runPage(c, p, props, nil)
 }
 
-func (a *CodeMode) runPage(c *fiber.Ctx, p *toolset.Snapshot, props views.CodeRunProps) error {
+// runProps returns the form with the code of a run, and how it ended.
+func runProps(p *toolset.Snapshot, row models.CodeRun, check codemode.Typecheck) views.CodeRunProps {
+	outcome := outcomeOf(row)
+	props := views.CodeRunProps{
+		Code: ui.Clean(row.Code), Cleaned: ui.Hidden(row.Code), Input: row.Input, DryRun: row.DryRun, Outcome: &outcome,
+		RunURL: paths.CodeTrace(p.Project.Slug, row.ID), Typecheck: string(codemode.TypecheckWarn),
+	}
+	if check == codemode.TypecheckOff || check == codemode.TypecheckError {
+		props.Typecheck = string(check)
+	}
+	return props
+}
+
+// runPage shows the form; failed is why nothing ran, or nil.
+func (a *CodeMode) runPage(c *fiber.Ctx, p *toolset.Snapshot, props views.CodeRunProps, failed error) (err error) {
+	if props.Errors, err = frame.Fields(c, failed); err != nil {
+		return err
+	}
+	if failed != nil && frame.WantsLive(c) {
+		c.Status(fiber.StatusOK) // a part of a page that a script replaces is no failure of its own
+	}
 	props.Frame, props.Project = a.Pages.ProjectFrame(c, p, "Run code"), a.Pages.Head(p, layout.TabCodeMode)
 	props.On, props.CanTypecheck = p.Project.CodeModeEnabled, a.CanTypecheck
 	return web.Render(c, views.CodeRun(props))
@@ -72,39 +87,33 @@ func (a *CodeMode) Run(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	props, q := postedRun(c)
+	live := frame.WantsLive(c)
+	if err := unfit(props); err != nil {
+		return a.runPage(c, p, props, err)
+	}
+	if live {
+		return a.runLive(c, p, q)
+	}
+	out, err := a.run(c, p, q)
+	switch {
+	case err != nil:
+		return a.runPage(c, p, props, err)
+	case out.TraceID != "":
+		return c.Redirect(outcomePath(p, out.TraceID, q.Typecheck), fiber.StatusSeeOther)
+	}
+	// The run got no place, or could not be kept: there is no other page of it.
+	props.Outcome = new(shownOutcome(out, props.Code))
+	return a.runPage(c, p, props, nil)
+}
+
+// postedRun returns the posted form, and the request that it makes.
+func postedRun(c *fiber.Ctx) (views.CodeRunProps, codemode.Request) {
 	props := views.CodeRunProps{
 		Code: strings.ReplaceAll(web.Posted(c, "code"), "\r\n", "\n"), Input: strings.TrimSpace(web.Posted(c, "input")),
 		DryRun: web.Posted(c, "dryRun") != "", Typecheck: web.Posted(c, "typecheck"),
 	}
-	q := codemode.Request{Code: props.Code, Input: []byte(props.Input), DryRun: props.DryRun, Typecheck: codemode.Typecheck(props.Typecheck)}
-	live := frame.WantsLive(c)
-	err = unfit(props)
-	var out codemode.Outcome
-	switch {
-	case err != nil:
-	case live:
-		return a.runLive(c, p, q)
-	default:
-		out, err = a.run(c, p, q)
-	}
-	if err != nil {
-		fields, ok := frame.Fields(c, err)
-		if !ok {
-			return err
-		}
-		if live {
-			c.Status(fiber.StatusOK) // a part of a page that a script replaces is no failure of its own
-		}
-		props.Errors = fields
-		return a.runPage(c, p, props)
-	}
-	if out.TraceID != "" {
-		return c.Redirect(outcomePath(p, out.TraceID, q.Typecheck), fiber.StatusSeeOther)
-	}
-	// The run got no place, or could not be kept: there is no other page of it.
-	shown := shownOutcome(out, props.Code)
-	props.Outcome = &shown
-	return a.runPage(c, p, props)
+	return props, codemode.Request{Code: props.Code, Input: []byte(props.Input), DryRun: props.DryRun, Typecheck: codemode.Typecheck(props.Typecheck)}
 }
 
 // outcomePath returns the address of the form with the code of a run and how

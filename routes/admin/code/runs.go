@@ -40,24 +40,27 @@ func (a *CodeMode) Runs(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	before := c.Query("before")
 	props := views.CodeRunsProps{
 		Frame: a.Pages.ProjectFrame(c, p, "Runs of code"), Project: a.Pages.Head(p, layout.TabCodeMode), Now: a.Now(),
-		State: c.Query("state"), Any: len(rows) > 0,
+		State: c.Query("state"), Any: len(rows) > 0, Later: before != "",
 	}
-	before := c.Query("before")
-	props.Later = before != ""
-	rows = slices.DeleteFunc(rows, func(r models.CodeRun) bool {
+	a.fillRuns(c.UserContext(), &props, slices.DeleteFunc(rows, func(r models.CodeRun) bool {
 		return before != "" && r.ID >= before || props.State == "ok" && !r.OK || props.State == "failed" && r.OK
-	})
+	}))
+	return web.Render(c, views.CodeRuns(props))
+}
+
+// fillRuns adds the rows of the first runs, and the way to the others.
+func (a *CodeMode) fillRuns(ctx context.Context, props *views.CodeRunsProps, rows []models.CodeRun) {
 	if len(rows) > runsPerPage {
 		rows = rows[:runsPerPage]
-		props.NextURL = paths.CodeRuns(p.Project.Slug) + "?" + url.Values{"state": {props.State}, "before": {rows[runsPerPage-1].ID}}.Encode()
+		props.NextURL = paths.CodeRuns(props.Project.Slug) + "?" + url.Values{"state": {props.State}, "before": {rows[runsPerPage-1].ID}}.Encode()
 	}
 	names := observe.NewCallers(a.Keys, a.People)
 	for _, row := range rows {
-		props.Rows = append(props.Rows, codeRunRow(row, names.Of(c.UserContext(), row.Principal)))
+		props.Rows = append(props.Rows, codeRunRow(row, names.Of(ctx, row.Principal)))
 	}
-	return web.Render(c, views.CodeRuns(props))
 }
 
 func codeRunRow(r models.CodeRun, by string) views.CodeRunRow {
@@ -129,15 +132,7 @@ func (a *CodeMode) Replay(c *fiber.Ctx) error {
 		return err
 	}
 	here := paths.CodeTrace(p.Project.Slug, row.ID)
-	q, err := codemode.Replay(row)
-	if err != nil {
-		return frame.Failed(c, here, err)
-	}
-	// The project may allow less time now than it did then.
-	if allowed := time.Duration(p.Project.CodeModeTimeoutMS) * time.Millisecond; q.Timeout > allowed {
-		q.Timeout = 0
-	}
-	out, err := a.run(c, p, q)
+	out, err := a.replay(c, p, row)
 	switch {
 	case err != nil:
 		return frame.Failed(c, here, err)
@@ -148,6 +143,19 @@ func (a *CodeMode) Replay(c *fiber.Ctx) error {
 		return frame.Done(c, here, "It ran again, but the run could not be kept.")
 	}
 	return frame.Done(c, paths.CodeTrace(p.Project.Slug, out.TraceID), "It ran again. This is the new run.")
+}
+
+// replay runs the code of a run again. The project may allow less time now than
+// it did then.
+func (a *CodeMode) replay(c *fiber.Ctx, p *toolset.Snapshot, row models.CodeRun) (codemode.Outcome, error) {
+	q, err := codemode.Replay(row)
+	if err != nil {
+		return codemode.Outcome{}, err
+	}
+	if allowed := time.Duration(p.Project.CodeModeTimeoutMS) * time.Millisecond; q.Timeout > allowed {
+		q.Timeout = 0
+	}
+	return a.run(c, p, q)
 }
 
 // outcomeOf returns how a run ended that is kept.

@@ -47,21 +47,27 @@ func (a *Pages) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	query, kind := strings.TrimSpace(c.Query("query")), c.Query("state")
-	p := views.ConnectionsProps{Frame: a.pages.Frame(c, "Connections", layout.SectionConnections), Now: a.now(), Query: query, State: kind}
+	p := views.ConnectionsProps{
+		Frame: a.pages.Frame(c, "Connections", layout.SectionConnections), Now: a.now(), Query: strings.TrimSpace(c.Query("query")), State: c.Query("state"),
+	}
+	fill(&p, a.rows(statuses))
+	return web.Render(c, views.Connections(p))
+}
+
+// fill adds the rows that the query and the state ask for.
+func fill(p *views.ConnectionsProps, rows []views.ConnectionRow) {
 	counts := map[string]int{}
-	for _, row := range a.rows(statuses) {
-		p.Total++
-		if !admin.Mentions(row.Alias+" "+row.Project+" "+row.Slug, query) {
+	p.Total = len(rows)
+	for _, row := range rows {
+		if !admin.Mentions(row.Alias+" "+row.Project+" "+row.Slug, p.Query) {
 			continue
 		}
 		counts[row.State.Kind]++
-		if kind == "" || kind == row.State.Kind {
+		if p.State == "" || p.State == row.State.Kind {
 			p.Rows = append(p.Rows, row)
 		}
 	}
-	p.Chips = admin.StateChips(paths.Connections, views.ConnectionStates(), query, kind, counts)
-	return web.Render(c, views.Connections(p))
+	p.Chips = admin.StateChips(paths.Connections, views.ConnectionStates(), p.Query, p.State, counts)
 }
 
 // rows returns the connection of every server that wants one, those that need
@@ -98,16 +104,12 @@ func connectionRow(p *toolset.Snapshot, server *toolset.Server, s oauthclient.St
 }
 
 // Show serves GET /admin/connections/:id.
-func (a *Pages) Show(c *fiber.Ctx) error { return a.page(c, views.ConnectionProps{}) }
+func (a *Pages) Show(c *fiber.Ctx) error { return a.page(c, views.ConnectionProps{}, nil) }
 
 // SaveClient serves POST /admin/connections/:id/client: the client that the
 // provider issued.
 func (a *Pages) SaveClient(c *fiber.Ctx) error {
 	p := views.ConnectionProps{ClientID: strings.TrimSpace(web.Posted(c, "oauth.clientId")), Scopes: web.Posted(c, "oauth.scopes")}
-	d := &projects.ServerDeclaration{OAuthClientID: &p.ClientID, OAuthScopes: new(strings.Fields(p.Scopes))}
-	if secret := strings.TrimSpace(web.Posted(c, "oauth.clientSecret")); secret != "" || p.ClientID == "" {
-		d.OAuthClientSecret = &secret
-	}
 	status, err := a.connections.Status(c.UserContext(), c.Params("id"))
 	if err != nil {
 		return err
@@ -119,24 +121,40 @@ func (a *Pages) SaveClient(c *fiber.Ctx) error {
 	stored := clientOf(server)
 	err = frame.CheckUnchanged(c, stored, frame.NewEntry("Client id", stored.ID, p.ClientID), frame.NewEntry("Scopes", stored.Scopes, strings.Join(strings.Fields(p.Scopes), " ")))
 	if err == nil {
-		_, err = a.store.UpdateServer(c.UserContext(), status.ServerID, nil, d)
+		_, err = a.store.UpdateServer(c.UserContext(), status.ServerID, nil, postedClient(c, p))
 	}
-	if err != nil {
-		fields, ok := frame.Fields(c, err)
-		if !ok {
-			return err
-		}
-		p.Errors = map[string]string{}
-		for name, why := range fields { // one of the scopes stands in the field of all
-			name, _, _ = strings.Cut(name, "[")
-			p.Errors[name] = why
-		}
-		return a.page(c, p)
-	}
-	if p.ClientID == "" {
+	switch {
+	case err != nil:
+		return a.page(c, p, err)
+	case p.ClientID == "":
 		return frame.Done(c, paths.Connection(status.ServerID), "The client is removed.")
 	}
 	return frame.Done(c, paths.Connection(status.ServerID), "The client is saved. Connect the server now.")
+}
+
+// postedClient returns the change of a server that a form asks for. An empty
+// secret keeps the stored one as long as there is a client.
+func postedClient(c *fiber.Ctx, p views.ConnectionProps) *projects.ServerDeclaration {
+	d := &projects.ServerDeclaration{OAuthClientID: &p.ClientID, OAuthScopes: new(strings.Fields(p.Scopes))}
+	if secret := strings.TrimSpace(web.Posted(c, "oauth.clientSecret")); secret != "" || p.ClientID == "" {
+		d.OAuthClientSecret = &secret
+	}
+	return d
+}
+
+// clientFields returns what is wrong with a client, by the names of the form's
+// fields. One of the scopes stands in the field of all.
+func clientFields(c *fiber.Ctx, failed error) (map[string]string, error) {
+	fields, err := frame.Fields(c, failed)
+	if fields == nil {
+		return nil, err
+	}
+	named := map[string]string{}
+	for name, why := range fields {
+		name, _, _ = strings.Cut(name, "[")
+		named[name] = why
+	}
+	return named, nil
 }
 
 // issuedClient is the client that the provider of a server issued, but for its
@@ -148,7 +166,11 @@ func clientOf(server *toolset.Server) issuedClient {
 }
 
 // page shows a connection with what is stored, but for what somebody typed.
-func (a *Pages) page(c *fiber.Ctx, p views.ConnectionProps) error {
+// failed is why that was not saved, or nil.
+func (a *Pages) page(c *fiber.Ctx, p views.ConnectionProps, failed error) (err error) {
+	if p.Errors, err = clientFields(c, failed); err != nil {
+		return err
+	}
 	status, err := a.connections.Status(c.UserContext(), c.Params("id"))
 	if err != nil {
 		return err
@@ -160,16 +182,19 @@ func (a *Pages) page(c *fiber.Ctx, p views.ConnectionProps) error {
 	if p.Events, err = a.events(c.UserContext(), status.ServerID); err != nil {
 		return err
 	}
-	config := server.Config
-	p.Frame = a.pages.Frame(c, config.Alias+" · Connections", layout.SectionConnections)
-	p.Now, p.Row, p.More = a.now(), connectionRow(project, server, status), a.detail(project, status)
+	p.Frame, p.Now = a.pages.Frame(c, server.Config.Alias+" · Connections", layout.SectionConnections), a.now()
+	p.Row, p.More = connectionRow(project, server, status), a.detail(project, status)
+	fillClient(&p, server)
+	return web.Render(c, views.Connection(p))
+}
+
+// fillClient puts the stored client into a form that nobody typed into.
+func fillClient(p *views.ConnectionProps, server *toolset.Server) {
 	stored := clientOf(server)
-	p.Seen = frame.Fingerprint(stored)
+	p.Seen, p.HasSecret = frame.Fingerprint(stored), server.Config.OAuthClientSecret != ""
 	if p.Errors == nil {
 		p.ClientID, p.Scopes = stored.ID, stored.Scopes
 	}
-	p.HasSecret = config.OAuthClientSecret != ""
-	return web.Render(c, views.Connection(p))
 }
 
 // find returns the server that a status is about, with its project.

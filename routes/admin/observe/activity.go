@@ -8,6 +8,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/models"
 	"mcpgateway/routes/admin"
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/access"
@@ -71,11 +72,7 @@ func (a *Activity) Page(c *fiber.Ctx) error {
 	if f := fault.From(err); err != nil && f.Kind != fault.KindInvalid {
 		return err
 	} else if err != nil {
-		props.Failed, props.Search.Error = true, frame.QueryError(err)
-		if c.Get("HX-Request") != "true" {
-			c.Status(web.StatusOf(err))
-		}
-		return web.Render(c, views.Activity(props))
+		return unread(c, props, err)
 	}
 	before := ""
 	if cursor := c.Query("cursor"); cursor != "" {
@@ -84,15 +81,31 @@ func (a *Activity) Page(c *fiber.Ctx) error {
 		}
 		props.LiveURL, props.Pager.FirstURL = "", asked.address()
 	}
-	ctx, cancel := context.WithTimeout(c.UserContext(), activityTime)
-	defer cancel()
-	if err := a.fill(ctx, &props, asked, before); err != nil {
-		if ctx.Err() != nil {
-			return fault.New(fault.KindUnavailable, fault.CodeUnavailable, "looking through the calls took too long: choose a shorter period").Because(err)
-		}
+	if err := a.fillWithin(c.UserContext(), &props, asked, before); err != nil {
 		return err
 	}
 	return web.Render(c, views.Activity(props))
+}
+
+// unread shows the page of a query that cannot be read. A part of a page that is
+// replaced while someone types is no failure of its own.
+func unread(c *fiber.Ctx, props views.ActivityProps, err error) error {
+	props.Failed, props.Search.Error = true, frame.QueryError(err)
+	if c.Get("HX-Request") != "true" {
+		c.Status(web.StatusOf(err))
+	}
+	return web.Render(c, views.Activity(props))
+}
+
+// fillWithin fills the page within activityTime.
+func (a *Activity) fillWithin(ctx context.Context, props *views.ActivityProps, asked *activityQuestion, before string) error {
+	ctx, cancel := context.WithTimeout(ctx, activityTime)
+	defer cancel()
+	err := a.fill(ctx, props, asked, before)
+	if err != nil && ctx.Err() != nil {
+		return fault.New(fault.KindUnavailable, fault.CodeUnavailable, "looking through the calls took too long: choose a shorter period").Because(err)
+	}
+	return err
 }
 
 // props returns what the page shows before anything is looked for.
@@ -158,30 +171,28 @@ func (a *Activity) Export(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	slug := func(string) string { return project.Project.Slug }
-	var file *activity.Export
-	media, name := "text/csv; charset=utf-8; header=present", project.Project.Slug+"-calls.csv"
+	name, slug := project.Project.Slug+"-calls", func(string) string { return project.Project.Slug }
 	switch c.Query("format") {
 	case "csv":
-		file = a.Calls.ExportCSV(c.UserContext(), asked.filter, slug)
+		return download(c, "text/csv; charset=utf-8; header=present", name+".csv", a.Calls.ExportCSV(c.UserContext(), asked.filter, slug))
 	case "json":
-		file = a.Calls.ExportJSON(c.UserContext(), asked.filter, slug)
-		media, name = fiber.MIMEApplicationJSON, project.Project.Slug+"-calls.json"
-	default:
-		return fault.Invalid("format must be json or csv")
+		return download(c, fiber.MIMEApplicationJSON, name+".json", a.Calls.ExportJSON(c.UserContext(), asked.filter, slug))
 	}
-	first, err := file.Next() // so that a failure is still answered as one
+	return fault.Invalid("format must be json or csv")
+}
+
+// download sends a file. Its first piece is read before anything is sent, so
+// that a failure is still answered as one.
+func download(c *fiber.Ctx, media, name string, file *activity.Export) error {
+	first, err := file.Next()
 	if err != nil {
 		return err
 	}
-	pieces := [][]byte{first}
+	next := func() ([]byte, error) { return first, nil }
 	web.Download(c, media, name, func() ([]byte, error) {
-		if len(pieces) > 0 {
-			piece := pieces[0]
-			pieces = nil
-			return piece, nil
-		}
-		return file.Next()
+		piece, err := next()
+		next = file.Next
+		return piece, err
 	})
 	return nil
 }
@@ -197,10 +208,32 @@ func (a *Activity) Call(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	props := callProps(project, call, NewCallers(a.Keys, a.People).Of(ctx, call.Principal))
+	props.Frame = a.Pages.ProjectFrame(c, project, "One call")
+	if props.Admin() {
+		if props.Payload, err = a.payload(ctx, call.ID); err != nil {
+			return err
+		}
+	}
+	return web.Render(c, views.ActivityCall(props))
+}
+
+// payload returns what was recorded of a call; nil is nothing.
+func (a *Activity) payload(ctx context.Context, id string) (*views.ActivityPayload, error) {
+	payload, err := a.Calls.Payload(ctx, id)
+	if err != nil || payload == nil {
+		return nil, err
+	}
+	return &views.ActivityPayload{
+		Arguments: payload.Arguments, ArgumentsCut: payload.ArgumentsCut, Answer: payload.Answer, AnswerCut: payload.AnswerCut,
+	}, nil
+}
+
+// callProps returns a call as its page shows it.
+func callProps(project *toolset.Snapshot, call models.Call, caller string) views.ActivityCallProps {
 	slug := project.Project.Slug
 	props := views.ActivityCallProps{
-		Frame: a.Pages.ProjectFrame(c, project, "One call"), Slug: slug,
-		At: call.At, Tool: toolWords(call.Tool), Server: call.Server, Builtin: activity.ServerOf(call) == activity.ServerBuiltin, Caller: NewCallers(a.Keys, a.People).Of(ctx, call.Principal), Outcome: string(call.Outcome), Code: call.Code,
+		Slug: slug, At: call.At, Tool: toolWords(call.Tool), Server: call.Server, Builtin: activity.ServerOf(call) == activity.ServerBuiltin, Caller: caller, Outcome: string(call.Outcome), Code: call.Code,
 		Duration: time.Duration(call.DurationUS) * time.Microsecond, RequestBytes: call.RequestBytes, ResponseBytes: call.ResponseBytes, RequestID: call.RequestID, Recorded: project.Project.RecordPayloads,
 		SameURL: paths.Activity(slug) + "?" + url.Values{"query": {clauseText("tool", call.Tool)}, "period": {"7d"}}.Encode(),
 	}
@@ -210,16 +243,5 @@ func (a *Activity) Call(c *fiber.Ctx) error {
 	if slices.ContainsFunc(project.AllTools(), func(t *toolset.Tool) bool { return t.FullName == call.Tool }) {
 		props.ToolURL = paths.Tool(slug, call.Tool)
 	}
-	if props.Admin() {
-		payload, err := a.Calls.Payload(ctx, call.ID)
-		if err != nil {
-			return err
-		}
-		if payload != nil {
-			props.Payload = &views.ActivityPayload{
-				Arguments: payload.Arguments, ArgumentsCut: payload.ArgumentsCut, Answer: payload.Answer, AnswerCut: payload.AnswerCut,
-			}
-		}
-	}
-	return web.Render(c, views.ActivityCall(props))
+	return props
 }

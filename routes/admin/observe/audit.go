@@ -46,18 +46,16 @@ func NewAudit(pages *frame.Pages, log *activity.Audit, cursors *page.Cursors, no
 // List serves GET /admin/audit with the filter ?actor=, action=, object=,
 // project= and since=, the newest rows first. ?verify=1 checks the whole log
 // as well.
-func (a *Audit) List(c *fiber.Ctx) error {
+func (a *Audit) List(c *fiber.Ctx) (err error) {
 	p := admin.AuditProps{Frame: a.pages.Frame(c, "Audit log", layout.SectionAudit), Now: a.now(), Filter: admin.AuditFilter{
 		Actor: trimmed(c, "actor"), Action: trimmed(c, "action"), Object: trimmed(c, "object"), Project: trimmed(c, "project"), Since: trimmed(c, "since"),
 	}}
 	if c.Query("verify") == "1" {
-		verified, err := a.verify(c.UserContext())
-		if err != nil {
+		if p.Verified, err = a.verify(c.UserContext()); err != nil {
 			return err
 		}
-		p.Verified = verified
 	}
-	if err := a.fill(c, &p); err != nil {
+	if err := a.fill(c.UserContext(), &p, c.Query("cursor")); err != nil {
 		f := fault.From(err)
 		if f.Kind != fault.KindInvalid && f.Kind != fault.KindValidation && f.Kind != fault.KindConflict {
 			return err
@@ -69,7 +67,7 @@ func (a *Audit) List(c *fiber.Ctx) error {
 }
 
 // fill puts one page of rows into the props.
-func (a *Audit) fill(c *fiber.Ctx, p *admin.AuditProps) error {
+func (a *Audit) fill(ctx context.Context, p *admin.AuditProps, cursor string) error {
 	filter := activity.Filter{Actor: p.Filter.Actor, Action: p.Filter.Action, Object: p.Filter.Object, Project: p.Filter.Project}
 	if p.Filter.Since != "" {
 		day, err := time.Parse(time.DateOnly, p.Filter.Since)
@@ -81,18 +79,14 @@ func (a *Audit) fill(c *fiber.Ctx, p *admin.AuditProps) error {
 	}
 	asked := asQuery(p.Filter)
 	binding := page.Binding{Surface: "audit page", Query: asked.Encode()}
-	var before int64
-	if cursor := c.Query("cursor"); cursor != "" {
-		position, err := a.cursors.Open(binding, auditRevision, cursor)
-		if err != nil {
-			return err
-		}
-		if before, err = strconv.ParseInt(position, 10, 64); err != nil {
-			return fault.Internal(err)
-		}
+	before, err := a.open(binding, cursor)
+	if err != nil {
+		return err
+	}
+	if cursor != "" {
 		p.Pager.FirstURL = withQuery(paths.Audit, asked)
 	}
-	rows, next, err := a.log.List(c.UserContext(), filter, before, auditPerPage)
+	rows, next, err := a.log.List(ctx, filter, before, auditPerPage)
 	if err != nil {
 		return err
 	}
@@ -103,13 +97,29 @@ func (a *Audit) fill(c *fiber.Ctx, p *admin.AuditProps) error {
 	if next == 0 {
 		return nil
 	}
-	cursor, err := a.cursors.Seal(binding, auditRevision, strconv.FormatInt(next, 10))
+	sealed, err := a.cursors.Seal(binding, auditRevision, strconv.FormatInt(next, 10))
 	if err != nil {
 		return err
 	}
-	asked.Set("cursor", cursor)
+	asked.Set("cursor", sealed)
 	p.Pager.NextURL = withQuery(paths.Audit, asked)
 	return nil
+}
+
+// open returns the row that a cursor continues from; 0 is the newest.
+func (a *Audit) open(binding page.Binding, cursor string) (int64, error) {
+	if cursor == "" {
+		return 0, nil
+	}
+	position, err := a.cursors.Open(binding, auditRevision, cursor)
+	if err != nil {
+		return 0, err
+	}
+	before, err := strconv.ParseInt(position, 10, 64)
+	if err != nil {
+		return 0, fault.Internal(err)
+	}
+	return before, nil
 }
 
 // verify checks the whole log. A log that was changed is an answer, too.

@@ -52,6 +52,12 @@ func (a *Activity) Live(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	return a.stream(c, project, tail, free)
+}
+
+// stream answers with what a tail finds, until the browser leaves or its person
+// may not look on. free is called at the end.
+func (a *Activity) stream(c *fiber.Ctx, project *toolset.Snapshot, tail *tail, free func()) error {
 	ctx, cancel := context.WithCancel(c.UserContext())
 	unwatch := func() {}
 	tail.stream = web.NewStream(c, web.StreamOptions{

@@ -78,24 +78,30 @@ func (a *Playground) Try(c *fiber.Ctx) error {
 	}
 	arguments, ok := readForm(c, &form)
 	live := frame.WantsLive(c)
-	if !ok {
-		// A part of a page that a script replaces is no failure of its own.
-		if !live {
-			c.Status(fiber.StatusUnprocessableEntity)
-		}
-		return a.page(c, project, tool, form)
+	switch {
+	case ok && live:
+		return a.callLive(c, a.newTry(c, project, tool, arguments))
+	case ok:
+		form.Result = callWatched(c, a.newTry(c, project, tool, arguments))
+	case !live: // a part of a page that a script replaces is no failure of its own
+		c.Status(fiber.StatusUnprocessableEntity)
 	}
-	start := a.newTry(c, project, tool, arguments)
-	if live {
-		return frame.AnswerLive(c, a.pages.Assets, func(ctx context.Context, live *frame.LiveAnswer) (templ.Component, string) {
-			return views.TryOutcome(*start.call(ctx, func(step views.TryProgress) { live.Show(views.TryStep(step)) })), ""
-		})
-	}
+	return a.page(c, project, tool, form)
+}
+
+// callLive calls the tool and answers with what it says of its progress.
+func (a *Playground) callLive(c *fiber.Ctx, start *try) error {
+	return frame.AnswerLive(c, a.pages.Assets, func(ctx context.Context, live *frame.LiveAnswer) (templ.Component, string) {
+		return views.TryOutcome(*start.call(ctx, func(step views.TryProgress) { live.Show(views.TryStep(step)) })), ""
+	})
+}
+
+// callWatched calls the tool. It ends early when the browser leaves.
+func callWatched(c *fiber.Ctx, start *try) *views.TryResult {
 	ctx, cancel := context.WithCancel(c.UserContext())
 	defer cancel()
 	defer web.WatchDisconnect(c, cancel)()
-	form.Result = start.call(ctx, nil)
-	return a.page(c, project, tool, form)
+	return start.call(ctx, nil)
 }
 
 // turnIntoForm shows what was typed as JSON in the fields of the form, or says
@@ -227,10 +233,16 @@ func failedCall(result *views.TryResult, err error) {
 }
 
 func (a *Playground) page(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, form views.TryProps) error {
+	p := toolProps(project, tool)
+	p.Frame, p.Project, p.Try = a.pages.ProjectFrame(c, project, tool.Name), a.pages.Head(project, layout.TabTools), form
+	return web.Render(c, views.Tool(p))
+}
+
+// toolProps returns a tool as its page shows it.
+func toolProps(project *toolset.Snapshot, tool *toolset.Tool) views.ToolProps {
 	p := views.ToolProps{
-		Frame: a.pages.ProjectFrame(c, project, tool.Name), Project: a.pages.Head(project, layout.TabTools),
 		Row: admin.ToolRow(tool), Reason: string(tool.Hidden), Approvable: tool.Hidden == toolset.HiddenByApproval, Hash: tool.Hash, Repairs: tool.Repairs,
-		Input: schemaOf(tool, "inputSchema"), Output: schemaOf(tool, "outputSchema"), Annotations: annotationsOf(project.Project.Slug, tool), Try: form,
+		Input: schemaOf(tool, "inputSchema"), Output: schemaOf(tool, "outputSchema"), Annotations: annotationsOf(project.Project.Slug, tool),
 	}
 	if tool.Broken != "" {
 		p.Reason += ": " + tool.Broken
@@ -245,7 +257,7 @@ func (a *Playground) page(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset
 			p.Changes = append(p.Changes, ui.DiffLine{Op: line.Op, Text: line.Text})
 		}
 	}
-	return web.Render(c, views.Tool(p))
+	return p
 }
 
 func schemaOf(tool *toolset.Tool, name string) []byte {

@@ -47,17 +47,22 @@ func (a *Connect) Show(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	base := a.public.JoinPath("/v1/mcp", p.Project.Slug).String()
-	shared, _ := projects.Shared(p.Project, rowsOf(p.Servers))
-	props := views.ConnectProps{
-		Frame: a.pages.ProjectFrame(c, p, "Connect"), Project: a.pages.Head(p, layout.TabConnect),
-		Description: p.Project.Description, Endpoint: base + "/request", Stream: base + "/sse",
-		Snippets: remote(p, base+"/request").Tabs(), Shared: shared.Servers, Servers: len(p.Servers), Tools: len(p.Tools), Keys: usable,
-	}
+	props := connectProps(p, a.public.JoinPath("/v1/mcp", p.Project.Slug).String())
+	props.Frame, props.Project, props.Keys = a.pages.ProjectFrame(c, p, "Connect"), a.pages.Head(p, layout.TabConnect), usable
 	if c.Query("check") != "" {
 		props.Steps = a.check(c.UserContext(), p)
 	}
 	return web.Render(c, views.Connect(props))
+}
+
+// connectProps returns what clients set up for a project whose endpoints are
+// below base.
+func connectProps(p *toolset.Snapshot, base string) views.ConnectProps {
+	shared, _ := projects.Shared(p.Project, rowsOf(p.Servers))
+	return views.ConnectProps{
+		Description: p.Project.Description, Endpoint: base + "/request", Stream: base + "/sse",
+		Snippets: remote(p, base+"/request").Tabs(), Shared: shared.Servers, Servers: len(p.Servers), Tools: len(p.Tools),
+	}
 }
 
 // remote returns the endpoint as clients set it up.

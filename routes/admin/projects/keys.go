@@ -47,7 +47,7 @@ var graces = map[string]time.Duration{"0s": 0, "1h": time.Hour, "24h": 24 * time
 // List serves GET /admin/projects/:projectSlug/keys. Keys that ended are shown
 // with ?ended=1.
 func (a *Keys) List(c *fiber.Ctx) error {
-	return a.page(c, views.KeysProps{Ended: c.Query("ended") == "1", Expires: "90"})
+	return a.page(c, views.KeysProps{Ended: c.Query("ended") == "1", Expires: "90"}, nil)
 }
 
 // Create serves POST /admin/projects/:projectSlug/keys. The page of the key
@@ -59,18 +59,12 @@ func (a *Keys) Create(c *fiber.Ctx) error {
 	}
 	p := views.KeysProps{Name: strings.TrimSpace(web.Posted(c, "name")), Expires: web.Posted(c, "expires")}
 	lifetime, err := lifetimeOf(p.Name, p.Expires)
-	var row models.Key
-	var text secrets.Value
-	if err == nil {
-		row, text, err = a.keys.Create(c.UserContext(), project.Project.ID, p.Name, lifetime)
-	}
 	if err != nil {
-		fields, ok := frame.Fields(c, err)
-		if !ok {
-			return err
-		}
-		p.Errors = fields
-		return a.page(c, p)
+		return a.page(c, p, err)
+	}
+	row, text, err := a.keys.Create(c.UserContext(), project.Project.ID, p.Name, lifetime)
+	if err != nil {
+		return a.page(c, p, err)
 	}
 	return a.created(c, row, text, "")
 }
@@ -142,17 +136,28 @@ func (a *Keys) Show(c *fiber.Ctx) error {
 	}))
 }
 
-func (a *Keys) page(c *fiber.Ctx, p views.KeysProps) error {
+// page shows the keys; failed is why none was created, or nil.
+func (a *Keys) page(c *fiber.Ctx, p views.KeysProps, failed error) error {
 	project, err := a.pages.Project(c)
 	if err != nil {
+		return err
+	}
+	if p.Errors, err = frame.Fields(c, failed); err != nil {
 		return err
 	}
 	rows, err := a.keys.List(c.UserContext(), project.Project.ID)
 	if err != nil {
 		return err
 	}
-	p.Frame = a.pages.ProjectFrame(c, project, "Keys")
-	p.Project, p.Now = a.pages.Head(project, layout.TabKeys), a.now()
+	p.Frame, p.Project, p.Now = a.pages.ProjectFrame(c, project, "Keys"), a.pages.Head(project, layout.TabKeys), a.now()
+	addKeys(&p, rows)
+	cutPage(&p, c.QueryInt("page", 1))
+	return web.Render(c, views.Keys(p))
+}
+
+// addKeys adds the rows of keys; those that ended are counted, unless they are
+// to be shown.
+func addKeys(p *views.KeysProps, rows []models.Key) {
 	for _, row := range rows {
 		over := row.RevokedAt != nil || row.ExpiresAt != nil && !row.ExpiresAt.After(p.Now)
 		if over && !p.Ended {
@@ -163,12 +168,10 @@ func (a *Keys) page(c *fiber.Ctx, p views.KeysProps) error {
 			ID: row.ID, Name: row.Name, Prefix: row.Prefix, CreatedAt: row.CreatedAt, ExpiresAt: row.ExpiresAt, LastUsedAt: row.LastUsedAt, RevokedAt: row.RevokedAt,
 		})
 	}
-	a.cutPage(&p, c.QueryInt("page", 1))
-	return web.Render(c, views.Keys(p))
 }
 
 // cutPage leaves the keys of one page.
-func (a *Keys) cutPage(p *views.KeysProps, page int) {
+func cutPage(p *views.KeysProps, page int) {
 	all := len(p.Keys)
 	pages := max((all+keysPerPage-1)/keysPerPage, 1)
 	page = min(max(page, 1), pages)

@@ -53,19 +53,26 @@ func (p *Projects) List(c *fiber.Ctx) error {
 		Frame: p.pages.Frame(c, "Projects", layout.SectionProjects), Now: time.Now(),
 		Query: query, Any: len(all) > 0, Total: len(found), Later: after != "",
 	}
-	rest := slices.DeleteFunc(found, func(s *toolset.Snapshot) bool { return s.Project.Slug <= after })
+	if err := p.fill(c.UserContext(), &props, slices.DeleteFunc(found, func(s *toolset.Snapshot) bool { return s.Project.Slug <= after })); err != nil {
+		return err
+	}
+	return web.Render(c, views.Projects(props))
+}
+
+// fill adds the rows of the first projects, and the way to the others.
+func (p *Projects) fill(ctx context.Context, props *views.ProjectsProps, rest []*toolset.Snapshot) error {
 	if len(rest) > projectsPerPage {
 		rest = rest[:projectsPerPage]
-		props.NextURL = paths.Home + "?" + url.Values{"query": {query}, "after": {rest[projectsPerPage-1].Project.Slug}}.Encode()
+		props.NextURL = paths.Home + "?" + url.Values{"query": {props.Query}, "after": {rest[projectsPerPage-1].Project.Slug}}.Encode()
 	}
 	for _, s := range rest {
-		row, err := p.row(c.UserContext(), s)
+		row, err := p.row(ctx, s)
 		if err != nil {
 			return err
 		}
 		props.Rows = append(props.Rows, row)
 	}
-	return web.Render(c, views.Projects(props))
+	return nil
 }
 
 func named(s *toolset.Snapshot, query string) bool {
@@ -91,10 +98,14 @@ func (p *Projects) row(ctx context.Context, s *toolset.Snapshot) (views.ProjectR
 
 // New serves GET /admin/projects/new.
 func (p *Projects) New(c *fiber.Ctx) error {
-	return p.form(c, views.ProjectNewProps{AuthMode: string(models.AuthAPIKey)})
+	return p.form(c, views.ProjectNewProps{AuthMode: string(models.AuthAPIKey)}, nil)
 }
 
-func (p *Projects) form(c *fiber.Ctx, props views.ProjectNewProps) error {
+// form shows the form; failed is why no project was created, or nil.
+func (p *Projects) form(c *fiber.Ctx, props views.ProjectNewProps, failed error) (err error) {
+	if props.Errors, err = frame.Fields(c, failed); err != nil {
+		return err
+	}
 	props.Frame = p.pages.Frame(c, "New project", layout.SectionProjects)
 	return web.Render(c, views.ProjectNew(props))
 }
@@ -114,12 +125,7 @@ func (p *Projects) Create(c *fiber.Ctx) error {
 		_, err = p.store.CreateProject(c.UserContext(), slug, &projects.ProjectDeclaration{Name: &props.Name, Description: &props.Description, AuthMode: &mode})
 	}
 	if err != nil {
-		fields, ok := frame.Fields(c, err)
-		if !ok {
-			return err
-		}
-		props.Errors = fields
-		return p.form(c, props)
+		return p.form(c, props, err)
 	}
 	return frame.Done(c, paths.NewServer(slug), "The project is there. Now add its first server.")
 }

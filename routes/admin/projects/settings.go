@@ -42,7 +42,7 @@ func (a *Settings) Show(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return a.page(c, p, views.ProjectSettingsProps{Form: formOf(p)})
+	return a.page(c, p, views.ProjectSettingsProps{Form: formOf(p)}, nil)
 }
 
 func formOf(p *toolset.Snapshot) views.ProjectForm {
@@ -54,7 +54,11 @@ func formOf(p *toolset.Snapshot) views.ProjectForm {
 	}
 }
 
-func (a *Settings) page(c *fiber.Ctx, p *toolset.Snapshot, props views.ProjectSettingsProps) error {
+// page shows the settings; failed is why they were not saved, or nil.
+func (a *Settings) page(c *fiber.Ctx, p *toolset.Snapshot, props views.ProjectSettingsProps, failed error) (err error) {
+	if props.Errors, err = frame.Fields(c, failed); err != nil {
+		return err
+	}
 	members, err := a.people.Members(c.UserContext(), p.Project.ID)
 	if err != nil {
 		return err
@@ -67,19 +71,24 @@ func (a *Settings) page(c *fiber.Ctx, p *toolset.Snapshot, props views.ProjectSe
 	if err != nil {
 		return err
 	}
-	props.Frame = a.pages.ProjectFrame(c, p, "Settings")
-	props.Project, props.Stored = a.pages.Head(p, layout.TabSettings), formOf(p)
-	props.Seen = frame.Fingerprint(props.Stored)
+	props.Frame, props.Project = a.pages.ProjectFrame(c, p, "Settings"), a.pages.Head(p, layout.TabSettings)
+	props.Stored, props.Seen = formOf(p), frame.Fingerprint(formOf(p))
 	props.Shared, props.Servers, props.Keys = credentialsOf(p), len(p.Servers), len(keys)
+	props.Members, props.Others = membersOf(members, people)
+	return web.Render(c, views.ProjectSettings(props))
+}
+
+// membersOf returns the members of a project, and who else can become one.
+func membersOf(members, people []access.Person) (shown []views.Member, others []ui.Option) {
 	for _, m := range members {
-		props.Members = append(props.Members, views.Member{ID: m.ID, Name: m.Name, Email: m.Email})
+		shown = append(shown, views.Member{ID: m.ID, Name: m.Name, Email: m.Email})
 	}
 	for _, person := range people {
 		if person.DisabledAt == nil && !slices.ContainsFunc(members, func(m access.Person) bool { return m.ID == person.ID }) {
-			props.Others = append(props.Others, ui.Option{Value: person.ID, Label: ui.Clean(person.Email)})
+			others = append(others, ui.Option{Value: person.ID, Label: ui.Clean(person.Email)})
 		}
 	}
-	return web.Render(c, views.ProjectSettings(props))
+	return shown, others
 }
 
 // Save serves POST /admin/projects/:projectSlug/settings.
@@ -88,14 +97,10 @@ func (a *Settings) Save(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	form := views.ProjectForm{
-		Name: strings.TrimSpace(web.Posted(c, "name")), Description: strings.TrimSpace(web.Posted(c, "description")), AuthMode: web.Posted(c, "authMode"),
-		OAuthAccess: web.Posted(c, "oauthAccess"), ToolExposure: web.Posted(c, "toolExposure"), ToolNameLimit: web.Posted(c, "toolNameLimit"),
-		PerSecond: web.Posted(c, "rateLimit.perSecond"), Burst: web.Posted(c, "rateLimit.burst"), Understood: web.Posted(c, "understood") != "", RecordPayloads: web.Posted(c, "recordPayloads") != "",
-	}
+	form := postedForm(c)
 	d, err := declarationOf(form)
-	if err == nil && form.AuthMode == string(models.AuthNone) && p.Project.AuthMode != models.AuthNone && !form.Understood && len(credentialsOf(p)) > 0 {
-		err = fault.Validation(map[string]string{"understood": "confirm that this is what you want"})
+	if err == nil {
+		err = confirmed(p, form)
 	}
 	if err == nil {
 		err = frame.CheckUnchanged(c, formOf(p), settingsOf(formOf(p), form)...)
@@ -104,13 +109,27 @@ func (a *Settings) Save(c *fiber.Ctx) error {
 		_, err = a.store.UpdateProject(c.UserContext(), p.Project.Slug, d)
 	}
 	if err != nil {
-		fields, ok := frame.Fields(c, err)
-		if !ok {
-			return err
-		}
-		return a.page(c, p, views.ProjectSettingsProps{Form: form, Errors: fields})
+		return a.page(c, p, views.ProjectSettingsProps{Form: form}, err)
 	}
 	return frame.Done(c, paths.ProjectSettings(p.Project.Slug), "The settings are saved.")
+}
+
+// confirmed returns what has to be confirmed before anybody may use the
+// credentials of a project.
+func confirmed(p *toolset.Snapshot, form views.ProjectForm) error {
+	opens := form.AuthMode == string(models.AuthNone) && p.Project.AuthMode != models.AuthNone
+	if opens && !form.Understood && len(credentialsOf(p)) > 0 {
+		return fault.Validation(map[string]string{"understood": "confirm that this is what you want"})
+	}
+	return nil
+}
+
+func postedForm(c *fiber.Ctx) views.ProjectForm {
+	return views.ProjectForm{
+		Name: strings.TrimSpace(web.Posted(c, "name")), Description: strings.TrimSpace(web.Posted(c, "description")), AuthMode: web.Posted(c, "authMode"),
+		OAuthAccess: web.Posted(c, "oauthAccess"), ToolExposure: web.Posted(c, "toolExposure"), ToolNameLimit: web.Posted(c, "toolNameLimit"),
+		PerSecond: web.Posted(c, "rateLimit.perSecond"), Burst: web.Posted(c, "rateLimit.burst"), Understood: web.Posted(c, "understood") != "", RecordPayloads: web.Posted(c, "recordPayloads") != "",
+	}
 }
 
 func settingsOf(stored, entered views.ProjectForm) []frame.Entry {
@@ -160,7 +179,7 @@ func (a *Settings) Delete(c *fiber.Ctx) error {
 	}
 	if strings.TrimSpace(web.Posted(c, "confirm")) != p.Project.Slug {
 		c.Status(fiber.StatusUnprocessableEntity)
-		return a.page(c, p, views.ProjectSettingsProps{Form: formOf(p), DeleteError: "Type " + p.Project.Slug + " exactly."})
+		return a.page(c, p, views.ProjectSettingsProps{Form: formOf(p), DeleteError: "Type " + p.Project.Slug + " exactly."}, nil)
 	}
 	if err := a.store.DeleteProject(c.UserContext(), p.Project.Slug); err != nil && !fault.Is(err, fault.CodeNotFound) {
 		return frame.Failed(c, paths.ProjectSettings(p.Project.Slug), err)

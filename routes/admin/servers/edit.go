@@ -39,6 +39,12 @@ func (a *Servers) editForm(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Se
 	props.Project, props.ID, props.Called = a.pages.Head(p, layout.TabServers), s.ID, s.Alias
 	props.Open = p.Project.AuthMode == models.AuthNone
 	props.Seen, props.CredentialsSeen = frame.Fingerprint(behaviourOf(&s)), frame.Fingerprint(credentialsKept(&s))
+	fillEdit(&props, s)
+	return web.Render(c, views.ServerEdit(props))
+}
+
+// fillEdit puts what is stored into the forms that nobody typed into.
+func fillEdit(props *views.ServerEditProps, s models.Server) {
 	if props.Errors == nil {
 		props.Alias, props.URL, props.Transport, props.Timeout = s.Alias, s.URL, string(s.Transport), ui.Seconds(s.TimeoutMS)
 		props.MaxConcurrent = strconv.FormatInt(s.MaxConcurrent, 10)
@@ -54,7 +60,6 @@ func (a *Servers) editForm(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Se
 		props.AuthBearer = s.AuthBearer
 	}
 	props.HasClientSecret, props.Headers = s.OAuthClientSecret != "", slices.Sorted(maps.Keys(s.Headers))
-	return web.Render(c, views.ServerEdit(props))
 }
 
 // Save serves POST …/servers/:id/edit. An address to which stored credentials
@@ -64,40 +69,47 @@ func (a *Servers) Save(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	props := views.ServerEditProps{
-		Alias: strings.TrimSpace(web.Posted(c, "alias")), URL: strings.TrimSpace(web.Posted(c, "url")), Transport: web.Posted(c, "transport"),
-		Timeout: web.Posted(c, "timeout"), MaxConcurrent: strings.TrimSpace(web.Posted(c, "maxConcurrent")), SessionMode: web.Posted(c, "sessionMode"), DefinitionPolicy: web.Posted(c, "definitionPolicy"),
-	}
-	d := &projects.ServerDeclaration{
-		URL: &props.URL, Transport: transportOf(c, "transport"),
-		SessionMode: new(models.SessionMode(props.SessionMode)), DefinitionPolicy: new(models.DefinitionPolicy(props.DefinitionPolicy)),
-	}
-	ms, ok := readSeconds(props.Timeout)
-	d.TimeoutMS = &ms
-	concurrent, wrong := strconv.ParseInt(props.MaxConcurrent, 10, 64)
-	d.MaxConcurrent = &concurrent
+	props, d, err := behaviourTyped(c)
 	if projects.TouchesCredentials(server.Config, d) {
 		if confirmed, err := a.stepUp.StepUp(c); !confirmed {
 			return err
 		}
 	}
+	if err == nil {
+		err = frame.CheckUnchanged(c, behaviourOf(&server.Config), behaviourSettings(&server.Config, props)...)
+	}
+	if err == nil {
+		_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, &props.Alias, d)
+	}
+	if err == nil {
+		return frame.Done(c, paths.Server(p.Project.Slug, server.Config.ID), "The server is saved.")
+	}
+	if props.Errors, err = frame.Fields(c, err); err != nil {
+		return err
+	}
+	return a.editForm(c, p, server, props)
+}
+
+// behaviourTyped reads the form of the address and behaviour, and returns what
+// is wrong with its numbers; the store judges the rest.
+func behaviourTyped(c *fiber.Ctx) (views.ServerEditProps, *projects.ServerDeclaration, error) {
+	props := views.ServerEditProps{
+		Alias: strings.TrimSpace(web.Posted(c, "alias")), URL: strings.TrimSpace(web.Posted(c, "url")), Transport: web.Posted(c, "transport"),
+		Timeout: web.Posted(c, "timeout"), MaxConcurrent: strings.TrimSpace(web.Posted(c, "maxConcurrent")), SessionMode: web.Posted(c, "sessionMode"), DefinitionPolicy: web.Posted(c, "definitionPolicy"),
+	}
+	ms, ok := readSeconds(props.Timeout)
+	concurrent, wrong := strconv.ParseInt(props.MaxConcurrent, 10, 64)
+	d := &projects.ServerDeclaration{
+		URL: &props.URL, Transport: new(models.Transport(props.Transport)), TimeoutMS: &ms, MaxConcurrent: &concurrent,
+		SessionMode: new(models.SessionMode(props.SessionMode)), DefinitionPolicy: new(models.DefinitionPolicy(props.DefinitionPolicy)),
+	}
 	switch {
 	case !ok:
-		err = fault.Validation(map[string]string{"timeout": "use a number of seconds"})
+		return props, d, fault.Validation(map[string]string{"timeout": "use a number of seconds"})
 	case wrong != nil:
-		err = fault.Validation(map[string]string{"maxConcurrent": fmt.Sprintf("use a number from %d to %d", projects.MinConcurrent, projects.MaxConcurrent)})
-	default:
-		if err = frame.CheckUnchanged(c, behaviourOf(&server.Config), behaviourSettings(&server.Config, props)...); err == nil {
-			_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, &props.Alias, d)
-		}
+		return props, d, fault.Validation(map[string]string{"maxConcurrent": fmt.Sprintf("use a number from %d to %d", projects.MinConcurrent, projects.MaxConcurrent)})
 	}
-	if err != nil {
-		if props.Errors, ok = frame.Fields(c, err); !ok {
-			return err
-		}
-		return a.editForm(c, p, server, props)
-	}
-	return frame.Done(c, paths.Server(p.Project.Slug, server.Config.ID), "The server is saved.")
+	return props, d, nil
 }
 
 // behaviourOf returns what the form of the address and behaviour changes.
@@ -126,37 +138,34 @@ func (a *Servers) SaveCredentials(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	props := views.ServerEditProps{
-		AuthType: web.Posted(c, "authType"), OAuthClientID: strings.TrimSpace(web.Posted(c, "oauth.clientId")), OAuthScopes: web.Posted(c, "oauth.scopes"),
-		HeaderName: strings.TrimSpace(web.Posted(c, "headerName")),
-	}
-	d := credentialsTyped(c, &props)
-	if name := props.HeaderName; d.Headers[name] == "" && slices.Contains(missingHeaders(server.Config), http.CanonicalHeaderKey(name)) && web.Posted(c, "removeHeader") == "" {
-		delete(d.Headers, name) // it was filled in beforehand, and stays without a value
-	}
+	props, d := credentialsTyped(c, &server.Config)
 	if err = a.confirmedSharing(c, p, d); err == nil {
 		err = frame.CheckUnchanged(c, credentialsKept(&server.Config), frame.NewEntry("How", string(server.Config.AuthType), props.AuthType))
 	}
 	if err == nil {
 		_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, nil, d)
 	}
+	switch to := paths.Server(p.Project.Slug, server.Config.ID); {
+	case err == nil && props.AuthType == string(models.UpstreamAuthOAuth):
+		return frame.Done(c, to, "The credentials are saved. Connect the server now.")
+	case err == nil:
+		return frame.Done(c, to, "The credentials are saved.")
+	}
+	fields, err := frame.Fields(c, err)
 	if err != nil {
-		fields, ok := frame.Fields(c, err)
-		if !ok {
-			return err
-		}
-		props.CredentialErrors = credentialFields(fields, props.HeaderName)
-		return a.editForm(c, p, server, props)
+		return err
 	}
-	if props.AuthType == string(models.UpstreamAuthOAuth) {
-		return frame.Done(c, paths.Server(p.Project.Slug, server.Config.ID), "The credentials are saved. Connect the server now.")
-	}
-	return frame.Done(c, paths.Server(p.Project.Slug, server.Config.ID), "The credentials are saved.")
+	props.CredentialErrors = credentialFields(fields, props.HeaderName)
+	return a.editForm(c, p, server, props)
 }
 
-// credentialsTyped reads the form of the credentials. Empty secrets keep what
-// is stored.
-func credentialsTyped(c *fiber.Ctx, props *views.ServerEditProps) *projects.ServerDeclaration {
+// credentialsTyped reads the form of the credentials of a server. Empty secrets
+// keep what is stored.
+func credentialsTyped(c *fiber.Ctx, server *models.Server) (views.ServerEditProps, *projects.ServerDeclaration) {
+	props := views.ServerEditProps{
+		AuthType: web.Posted(c, "authType"), OAuthClientID: strings.TrimSpace(web.Posted(c, "oauth.clientId")), OAuthScopes: web.Posted(c, "oauth.scopes"),
+		HeaderName: strings.TrimSpace(web.Posted(c, "headerName")),
+	}
 	d := &projects.ServerDeclaration{
 		AuthType: new(models.AuthType(props.AuthType)), Headers: map[string]string{},
 		OAuthClientID: &props.OAuthClientID, OAuthScopes: new(strings.Fields(props.OAuthScopes)),
@@ -175,7 +184,10 @@ func credentialsTyped(c *fiber.Ctx, props *views.ServerEditProps) *projects.Serv
 	if value := strings.TrimSpace(web.Posted(c, "headerValue")); value != "" || props.HeaderName != "" {
 		d.Headers[props.HeaderName] = value
 	}
-	return d
+	if name := props.HeaderName; d.Headers[name] == "" && slices.Contains(missingHeaders(*server), http.CanonicalHeaderKey(name)) && web.Posted(c, "removeHeader") == "" {
+		delete(d.Headers, name) // it was filled in beforehand, and stays without a value
+	}
+	return props, d
 }
 
 // credentialFields returns what is wrong with the credentials by the names of

@@ -52,6 +52,12 @@ func (a *Servers) filterPage(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.
 	if props.Seen == "" {
 		props.Seen = frame.Fingerprint(filtersOf(server))
 	}
+	addFiltered(&props, p, server)
+	return web.Render(c, views.ServerFilters(props))
+}
+
+// addFiltered adds the tools of a server, and whether the patterns show them.
+func addFiltered(props *views.ServerFiltersProps, p *toolset.Snapshot, server *toolset.Server) {
 	filter := toolset.NewFilter(props.Allow, props.Deny)
 	for _, t := range p.AllTools() {
 		if t.Server != server {
@@ -68,7 +74,6 @@ func (a *Servers) filterPage(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.
 	}
 	props.Unlisted = props.Known - len(props.Tools)
 	props.LeadsToSelection = props.Unlisted == 0
-	return web.Render(c, views.ServerFilters(props))
 }
 
 // filters are the patterns of a server, as people are told of them.
@@ -100,30 +105,29 @@ func (a *Servers) Choose(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	chosen := map[string]bool{}
-	for _, name := range frame.PostedAll(c, "tool") {
-		chosen[name] = true
-	}
-	var allow, deny []string
+	allow, deny := patternsOf(p, server, frame.PostedAll(c, "tool"), web.Posted(c, "later") != "hide")
+	return a.saveFilters(c, allow, deny)
+}
+
+// patternsOf returns the patterns that show the chosen tools of a server, and
+// those that it adds later if they are to be shown.
+func patternsOf(p *toolset.Snapshot, server *toolset.Server, chosen []string, later bool) (allow, deny []string) {
 	for _, t := range p.AllTools() {
-		if t.Server != server {
-			continue
-		}
-		if chosen[t.Upstream] {
+		switch {
+		case t.Server != server:
+		case slices.Contains(chosen, t.Upstream):
 			allow = append(allow, t.Upstream)
-		} else {
+		default:
 			deny = append(deny, t.Upstream)
 		}
 	}
 	switch {
-	case web.Posted(c, "later") != "hide":
-		allow = nil
+	case later:
+		return nil, deny
 	case len(allow) > 0:
-		deny = nil
-	default:
-		deny = []string{"*"}
+		return allow, nil
 	}
-	return a.saveFilters(c, allow, deny)
+	return nil, []string{"*"}
 }
 
 func (a *Servers) saveFilters(c *fiber.Ctx, allow, deny []string) error {
@@ -137,8 +141,8 @@ func (a *Servers) saveFilters(c *fiber.Ctx, allow, deny []string) error {
 		_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, nil, &projects.ServerDeclaration{AllowedTools: &allow, DenyTools: &deny})
 	}
 	if err != nil {
-		fields, ok := frame.Fields(c, err)
-		if !ok {
+		fields, err := frame.Fields(c, err)
+		if err != nil {
 			return err
 		}
 		return a.filterPage(c, p, server, views.ServerFiltersProps{Allow: allow, Deny: deny, New: web.Posted(c, "new") != "", Errors: fields})

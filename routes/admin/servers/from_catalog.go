@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -45,16 +46,14 @@ func (a *FromCatalog) Add(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
+	here := paths.RegistryEntry(entry.PublisherName, entry.ServerName)
 	if why := notRemote(entry); why != "" {
-		return frame.Failed(c, paths.RegistryEntry(entry.PublisherName, entry.ServerName), fault.Invalid("%s: it cannot be added to a project.", why))
+		return frame.Failed(c, here, fault.Invalid("%s: it cannot be added to a project.", why))
 	}
-	alias := strings.TrimSpace(web.Posted(c, "alias"))
-	if alias == "" {
-		alias = freeAlias(p, entry)
-	}
+	alias := cmp.Or(strings.TrimSpace(web.Posted(c, "alias")), freeAlias(p, entry))
 	saved, err := a.store.AddServer(c.UserContext(), p.Project.Slug, alias, projects.FromCatalog(entry, true))
 	if err != nil {
-		return frame.Failed(c, paths.RegistryEntry(entry.PublisherName, entry.ServerName), err)
+		return frame.Failed(c, here, err)
 	}
 	return a.added(c, p, saved.Server)
 }
@@ -100,10 +99,14 @@ func (a *FromCatalog) Template(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return a.templatePage(c, t, views.TemplateUseProps{Name: t.Title})
+	return a.templatePage(c, t, views.TemplateUseProps{Name: t.Title}, nil)
 }
 
-func (a *FromCatalog) templatePage(c *fiber.Ctx, t *models.CatalogTemplate, props views.TemplateUseProps) error {
+// templatePage shows the form; failed is why no project was made, or nil.
+func (a *FromCatalog) templatePage(c *fiber.Ctx, t *models.CatalogTemplate, props views.TemplateUseProps, failed error) (err error) {
+	if props.Errors, err = frame.Fields(c, failed); err != nil {
+		return err
+	}
 	props.Frame = a.pages.Frame(c, "Use "+t.Title, layout.SectionTemplates)
 	props.Slug, props.Title = t.Slug, t.Title
 	for _, e := range a.catalog.RelatedEntries(t) {
@@ -119,22 +122,11 @@ func (a *FromCatalog) Use(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	props := views.TemplateUseProps{Name: strings.TrimSpace(web.Posted(c, "name")), ProjectSlug: strings.TrimSpace(web.Posted(c, "projectSlug"))}
-	if props.Name == "" {
-		props.Name = t.Title
-	}
-	slug := props.ProjectSlug
-	if slug == "" {
-		slug = projects.FreeSlug(a.isProject, props.Name, t.Slug)
-	}
+	props := views.TemplateUseProps{Name: cmp.Or(strings.TrimSpace(web.Posted(c, "name")), t.Title), ProjectSlug: strings.TrimSpace(web.Posted(c, "projectSlug"))}
+	slug := cmp.Or(props.ProjectSlug, projects.FreeSlug(a.isProject, props.Name, t.Slug))
 	d := projects.FromTemplate(t, props.Name, a.catalog.RelatedEntries(t))
 	if _, err := a.store.CreateProject(c.UserContext(), slug, d); err != nil {
-		fields, ok := frame.Fields(c, err)
-		if !ok {
-			return err
-		}
-		props.Errors = fields
-		return a.templatePage(c, t, props)
+		return a.templatePage(c, t, props, err)
 	}
 	return frame.Done(c, paths.Servers(slug), "The project is there. Connect its servers and switch them on.")
 }

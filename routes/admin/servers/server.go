@@ -8,7 +8,6 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mcpgateway/models"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/toolset"
@@ -91,9 +90,4 @@ func hiddenOf(p *toolset.Snapshot, server *toolset.Server) []views.HiddenTool {
 func readSeconds(text string) (ms int64, ok bool) {
 	d, err := time.ParseDuration(strings.TrimSpace(text) + "s")
 	return d.Milliseconds(), err == nil
-}
-
-// transportOf returns what was chosen of a list.
-func transportOf(c *fiber.Ctx, name string) *models.Transport {
-	return new(models.Transport(web.Posted(c, name)))
 }

@@ -51,24 +51,28 @@ func (a *Servers) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	query, kind := strings.TrimSpace(c.Query("query")), c.Query("state")
 	props := views.ServersProps{
 		Frame: a.pages.ProjectFrame(c, p, "Servers"), Now: time.Now(),
-		Project: a.pages.Head(p, layout.TabServers), Query: query, State: kind, Total: len(p.Servers),
+		Project: a.pages.Head(p, layout.TabServers), Query: strings.TrimSpace(c.Query("query")), State: c.Query("state"), Total: len(p.Servers),
 	}
+	a.fill(&props, p, latency)
+	return web.Render(c, views.Servers(props))
+}
+
+// fill adds the servers that the query and the state ask for.
+func (a *Servers) fill(props *views.ServersProps, p *toolset.Snapshot, latency map[string]time.Duration) {
 	counts := map[string]int{}
 	for _, server := range p.Servers {
 		row := a.row(p, server, latency)
-		if !admin.Mentions(row.Alias+" "+row.URL, query) {
+		if !admin.Mentions(row.Alias+" "+row.URL, props.Query) {
 			continue
 		}
 		counts[row.State.Kind]++
-		if kind == "" || kind == row.State.Kind {
+		if props.State == "" || props.State == row.State.Kind {
 			props.Rows = append(props.Rows, row)
 		}
 	}
-	props.Chips = admin.StateChips(paths.Servers(p.Project.Slug), views.States(), query, kind, counts)
-	return web.Render(c, views.Servers(props))
+	props.Chips = admin.StateChips(paths.Servers(p.Project.Slug), views.States(), props.Query, props.State, counts)
 }
 
 // latency returns the median duration of lately answered calls, by alias.

@@ -64,31 +64,33 @@ func (a *Wizard) New(c *fiber.Ctx) error {
 func (a *Wizard) pickPage(c *fiber.Ctx, p *toolset.Snapshot, props views.ServerNewProps) error {
 	props.Frame = a.pages.ProjectFrame(c, p, "Add a server")
 	props.Project, props.Query = a.pages.Head(p, layout.TabServers), strings.TrimSpace(c.Query("query"))
-	cursor := c.Query("cursor")
+	cursor, first := c.Query("cursor"), paths.NewServer(p.Project.Slug)+"?"+url.Values{"query": {strings.TrimSpace(c.Query("query"))}}.Encode()
 	found, err := a.catalog.Entries(c.UserContext(), catalog.Search{Text: props.Query, Limit: choicesPerPage, Continue: cursor != "", Cursor: cursor})
 	switch f := fault.From(err); {
 	case err == nil:
-		props.Total = found.Total
-		base := paths.NewServer(p.Project.Slug) + "?"
-		if found.NextCursor != "" {
-			props.NextURL = base + url.Values{"query": {props.Query}, "cursor": {found.NextCursor}}.Encode()
-		}
 		if cursor != "" {
-			props.FirstURL = base + url.Values{"query": {props.Query}}.Encode()
+			props.FirstURL = first
 		}
-		for _, entry := range found.Rows {
-			props.Choices = append(props.Choices, choiceOf(p, entry))
-		}
+		addChoices(&props, p, found)
 	case f.Restart && cursor != "":
-		return c.Redirect(paths.NewServer(p.Project.Slug)+"?"+url.Values{"query": {props.Query}}.Encode(), fiber.StatusSeeOther)
-	case f.Span != nil:
-		props.QueryError = &ui.QueryError{Message: f.Message, Start: f.Span.Start, End: f.Span.End}
-	case f.Kind == fault.KindInvalid:
-		props.QueryError = &ui.QueryError{Message: f.Message}
+		return c.Redirect(first, fiber.StatusSeeOther)
+	case f.Span != nil, f.Kind == fault.KindInvalid:
+		props.QueryError = frame.QueryError(err)
 	default:
 		return err
 	}
 	return web.Render(c, views.ServerNew(props))
+}
+
+// addChoices adds the servers of the catalog that were found.
+func addChoices(props *views.ServerNewProps, p *toolset.Snapshot, found *catalog.Found[*models.CatalogEntry]) {
+	props.Total = found.Total
+	if found.NextCursor != "" {
+		props.NextURL = paths.NewServer(p.Project.Slug) + "?" + url.Values{"query": {props.Query}, "cursor": {found.NextCursor}}.Encode()
+	}
+	for _, entry := range found.Rows {
+		props.Choices = append(props.Choices, choiceOf(p, entry))
+	}
 }
 
 func choiceOf(p *toolset.Snapshot, e *models.CatalogEntry) views.ServerChoice {
@@ -132,17 +134,11 @@ func (a *Wizard) Read(c *fiber.Ctx) error {
 	text := strings.TrimSpace(web.Posted(c, "pasted"))
 	found, err := projects.ParsePasted(text)
 	if err != nil {
-		fields, ok := frame.Fields(c, err)
-		if !ok {
+		fields, err := frame.Fields(c, err)
+		if err != nil {
 			return err
 		}
-		props := views.ServerNewProps{PasteError: pasteError(fields)}
-		if secrets.MayHold(text) {
-			props.PasteError += ". Fix the text and paste it again. It isn't kept, because it may hold secrets"
-		} else {
-			props.Pasted = text
-		}
-		return a.pickPage(c, p, props)
+		return a.pickPage(c, p, unreadable(text, fields))
 	}
 	var props views.ServerConnectProps
 	if len(found.Notes) > 0 {
@@ -152,6 +148,17 @@ func (a *Wizard) Read(c *fiber.Ctx) error {
 		props.Drafts = append(props.Drafts, a.draftOfPasted(s))
 	}
 	return a.connectPage(c, p, props)
+}
+
+// unreadable returns the page of a text that cannot be read.
+func unreadable(text string, fields map[string]string) views.ServerNewProps {
+	props := views.ServerNewProps{PasteError: pasteError(fields)}
+	if secrets.MayHold(text) {
+		props.PasteError += ". Fix the text and paste it again. It isn't kept, because it may hold secrets"
+	} else {
+		props.Pasted = text
+	}
+	return props
 }
 
 // pasteError returns the problems of a pasted text in one line.
@@ -193,6 +200,12 @@ func (a *Wizard) Add(c *fiber.Ctx) error {
 			return err
 		}
 	}
+	return a.outcome(c, p, props, candidates)
+}
+
+// outcome leads to what comes next for servers that were added, or shows the
+// form with those that were not.
+func (a *Wizard) outcome(c *fiber.Ctx, p *toolset.Snapshot, props views.ServerConnectProps, candidates []*candidate) error {
 	for _, one := range candidates {
 		if one.server.ID == "" {
 			props.Drafts = append(props.Drafts, one.draft)
@@ -224,7 +237,7 @@ func addedServer(slug string, one *candidate) views.AddedServer {
 		added.State = "Turned off"
 	case one.read:
 		added.State, added.Action = ui.Plural(one.tools, "tool", "tools"), "Choose tools"
-		added.ActionURL = added.URL + "/filters?new=1"
+		added.ActionURL = paths.ServerFilters(slug, one.server.ID) + "?new=1"
 	default:
 		added.State = "Its tools have not been read yet"
 	}
@@ -273,12 +286,7 @@ func notAdded(candidates []*candidate) string {
 
 // added leads to what comes next for servers that were added.
 func (a *Wizard) added(c *fiber.Ctx, slug string, candidates []*candidate) error {
-	var done []*candidate
-	for _, one := range candidates {
-		if one.server.ID != "" {
-			done = append(done, one)
-		}
-	}
+	done := slices.DeleteFunc(slices.Clone(candidates), func(one *candidate) bool { return one.server.ID == "" })
 	rest := notAdded(candidates)
 	if len(done) > 1 {
 		return frame.Done(c, paths.Servers(slug), ui.Plural(len(done), "server", "servers")+" added."+rest)
@@ -293,7 +301,7 @@ func (a *Wizard) added(c *fiber.Ctx, slug string, candidates []*candidate) error
 	case !one.read:
 		return frame.Done(c, path, "The server is added. Its tools have not been read yet."+rest)
 	}
-	return frame.Done(c, path+"/filters?new=1", "The server is added: "+ui.Plural(one.tools, "tool", "tools")+"."+rest)
+	return frame.Done(c, paths.ServerFilters(slug, one.server.ID)+"?new=1", "The server is added: "+ui.Plural(one.tools, "tool", "tools")+"."+rest)
 }
 
 // candidates reads the form of the second step.

@@ -38,9 +38,13 @@ func NewImportExport(pages *frame.Pages, store *projects.Store, seal *secrets.Ke
 }
 
 // Import serves GET /admin/import.
-func (a *ImportExport) Import(c *fiber.Ctx) error { return a.importPage(c, views.ImportProps{}) }
+func (a *ImportExport) Import(c *fiber.Ctx) error { return a.importPage(c, views.ImportProps{}, nil) }
 
-func (a *ImportExport) importPage(c *fiber.Ctx, props views.ImportProps) error {
+// importPage shows the form; failed is why a file cannot be imported, or nil.
+func (a *ImportExport) importPage(c *fiber.Ctx, props views.ImportProps, failed error) (err error) {
+	if props.Problems, err = frame.Fields(c, failed); err != nil {
+		return err
+	}
 	props.Frame = a.pages.Frame(c, "Import", layout.SectionProjects)
 	return web.Render(c, views.Import(props))
 }
@@ -56,33 +60,35 @@ func (a *ImportExport) Plan(c *fiber.Ctx) error {
 		plan, d, err = a.apply(c.UserContext(), text, projects.ApplyOptions{Prune: props.Prune, DryRun: true})
 	}
 	if err != nil {
-		fields, ok := frame.Fields(c, err)
-		if !ok {
-			return err
-		}
-		props.Problems = fields
 		if props.Lost = secrets.MayHold(text); !props.Lost {
 			props.Text = text
 		}
-		return a.importPage(c, props)
+		return a.importPage(c, props, err)
 	}
-	props.Plan = &views.ImportPlan{Notes: plan.Notes, Refused: d.Refused, Sealed: a.seal.SealToken(importPurpose, []byte(text))}
+	props.Plan = planOf(plan, d)
+	props.Plan.Sealed = a.seal.SealToken(importPurpose, []byte(text))
+	return a.importPage(c, props, nil)
+}
+
+// planOf returns what a file would change, for its page.
+func planOf(plan projects.Plan, d *projects.Declaration) *views.ImportPlan {
+	shown := &views.ImportPlan{Notes: plan.Notes, Refused: d.Refused}
 	for _, shared := range plan.Shared {
-		props.Plan.Warnings = append(props.Plan.Warnings, shared.String())
+		shown.Warnings = append(shown.Warnings, shared.String())
 	}
 	for _, missing := range plan.Missing {
-		props.Plan.Missing = append(props.Plan.Missing, missingName(missing))
+		shown.Missing = append(shown.Missing, missingName(missing))
 	}
 	for _, change := range plan.Changes {
 		if change.Action == projects.ActionKeep {
-			props.Plan.Kept++
+			shown.Kept++
 			continue
 		}
-		props.Plan.Changes = append(props.Plan.Changes, views.ImportChange{
+		shown.Changes = append(shown.Changes, views.ImportChange{
 			Action: string(change.Action), Project: change.Project, Server: change.Server, Fields: change.Fields,
 		})
 	}
-	return a.importPage(c, props)
+	return shown
 }
 
 // importedFile returns the file of an import.

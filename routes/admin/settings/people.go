@@ -55,7 +55,7 @@ func (a *People) List(c *fiber.Ctx) error {
 
 // New serves GET /admin/people/new.
 func (a *People) New(c *fiber.Ctx) error {
-	return a.newForm(c, views.PersonNewProps{Role: string(models.RoleViewer)})
+	return a.newForm(c, views.PersonNewProps{Role: string(models.RoleViewer)}, nil)
 }
 
 // Create serves POST /admin/people.
@@ -68,11 +68,7 @@ func (a *People) Create(c *fiber.Ctx) error {
 		_, err = a.people.Create(c.UserContext(), form)
 	}
 	if err != nil {
-		errors, ok := frame.Fields(c, err)
-		if !ok {
-			return err
-		}
-		return a.newForm(c, views.PersonNewProps{Email: form.Email, Name: form.Name, Role: string(form.Role), Errors: errors})
+		return a.newForm(c, views.PersonNewProps{Email: form.Email, Name: form.Name, Role: string(form.Role)}, err)
 	}
 	return frame.Done(c, paths.People, form.Email+" may sign in now.")
 }
@@ -139,11 +135,7 @@ func (a *People) Delete(c *fiber.Ctx) error {
 		err = a.people.Delete(c.UserContext(), person.ID)
 	}
 	if err != nil {
-		errors, ok := frame.Fields(c, err)
-		if !ok {
-			return err
-		}
-		return a.page(c, "delete", errors)
+		return a.page(c, "delete", err)
 	}
 	return frame.Done(c, paths.People, person.Email+" is deleted.")
 }
@@ -155,14 +147,15 @@ func (a *People) done(c *fiber.Ctx, form string, err error, message string) erro
 	if err == nil {
 		return frame.Done(c, a.path(c), message)
 	}
-	errors, ok := frame.Fields(c, err)
-	if !ok {
-		return err
-	}
-	return a.page(c, form, errors)
+	return a.page(c, form, err)
 }
 
-func (a *People) page(c *fiber.Ctx, form string, errors map[string]string) error {
+// page shows a user; failed is why the named form was not carried out, or nil.
+func (a *People) page(c *fiber.Ctx, form string, failed error) error {
+	errors, err := frame.Fields(c, failed)
+	if err != nil {
+		return err
+	}
 	person, err := a.people.Get(c.UserContext(), c.Params("id"))
 	if err != nil {
 		return err
@@ -175,7 +168,11 @@ func (a *People) page(c *fiber.Ctx, form string, errors map[string]string) error
 	return web.Render(c, views.Person(p))
 }
 
-func (a *People) newForm(c *fiber.Ctx, p views.PersonNewProps) error {
+// newForm shows the form; failed is why nobody was added, or nil.
+func (a *People) newForm(c *fiber.Ctx, p views.PersonNewProps, failed error) (err error) {
+	if p.Errors, err = frame.Fields(c, failed); err != nil {
+		return err
+	}
 	p.Frame = a.pages.Frame(c, "Add a person", layout.SectionPeople)
 	p.Provider = a.provider
 	return web.Render(c, views.PersonNew(p))

@@ -75,15 +75,18 @@ func (a *Account) page(c *fiber.Ctx, errors map[string]string) error {
 	if err != nil {
 		return err
 	}
-	p := admin.AccountProps{
+	return web.Render(c, admin.Account(admin.AccountProps{
 		Frame: a.pages.Frame(c, "Your account", layout.SectionAccount), Now: a.now(),
-		HasPassword: person.HasPassword, HasIdentity: person.HasIdentity, Errors: errors,
-	}
+		HasPassword: person.HasPassword, HasIdentity: person.HasIdentity, Errors: errors, Sessions: sessionRows(sessions, signedIn.SessionID),
+	}))
+}
+
+func sessionRows(sessions []access.SessionInfo, current string) (rows []admin.SessionRow) {
 	for _, s := range sessions {
-		p.Sessions = append(p.Sessions, admin.SessionRow{
-			ID: s.ID, Current: s.ID == signedIn.SessionID, Browser: browserName(s.UserAgent), IP: s.IP,
+		rows = append(rows, admin.SessionRow{
+			ID: s.ID, Current: s.ID == current, Browser: browserName(s.UserAgent), IP: s.IP,
 			CreatedAt: s.CreatedAt, LastSeenAt: s.LastSeenAt, ExpiresAt: s.ExpiresAt,
 		})
 	}
-	return web.Render(c, admin.Account(p))
+	return rows
 }

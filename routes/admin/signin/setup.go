@@ -60,7 +60,12 @@ func (s *Setup) Create(c *fiber.Ctx) error {
 	if !p.Demo {
 		return frame.Done(c, paths.Home, welcome)
 	}
-	slug, err := s.loadDemo(c, in.Session.Person)
+	return s.withDemo(c, in.Session.Person)
+}
+
+// withDemo loads the demo project and leads to it.
+func (s *Setup) withDemo(c *fiber.Ctx, person access.Person) error {
+	slug, err := s.loadDemo(c, person)
 	if err != nil {
 		frame.PutFlash(c, layout.Flash{Tone: "warn", Text: welcome + " The demo project could not be loaded: " + fault.From(err).Message + "."})
 		return c.Redirect(paths.Home, fiber.StatusSeeOther)

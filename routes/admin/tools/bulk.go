@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"net/url"
 	"slices"
 	"strings"
@@ -30,7 +31,17 @@ func (a *Tools) SwitchMany(c *fiber.Ctx) error {
 	if web.Posted(c, "approve") != "" {
 		return c.Redirect(reviewPath(project, names), fiber.StatusSeeOther)
 	}
-	enabled := web.Posted(c, "enabled") == "true"
+	flash, err := a.switchAll(c.UserContext(), project, names, web.Posted(c, "enabled") == "true")
+	if err != nil {
+		return frame.Failed(c, a.back(c), err)
+	}
+	frame.PutFlash(c, flash)
+	return c.Redirect(a.back(c), fiber.StatusSeeOther)
+}
+
+// switchAll switches tools, but for those that wait for approval or that their
+// servers hide, and returns the message for the result.
+func (a *Tools) switchAll(ctx context.Context, project *toolset.Snapshot, names []string, enabled bool) (layout.Flash, error) {
 	var done int
 	var waiting, filtered []string
 	for _, name := range names {
@@ -42,13 +53,12 @@ func (a *Tools) SwitchMany(c *fiber.Ctx) error {
 			filtered = append(filtered, name)
 			continue
 		}
-		if err := a.store.SetTool(c.UserContext(), project.Project.Slug, name, &enabled, nil); err != nil {
-			return frame.Failed(c, a.back(c), err)
+		if err := a.store.SetTool(ctx, project.Project.Slug, name, &enabled, nil); err != nil {
+			return layout.Flash{}, err
 		}
 		done++
 	}
-	frame.PutFlash(c, switched(project, enabled, done, waiting, filtered))
-	return c.Redirect(a.back(c), fiber.StatusSeeOther)
+	return switched(project, enabled, done, waiting, filtered), nil
 }
 
 // switched returns the message for the result of switching many tools.

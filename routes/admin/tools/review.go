@@ -38,15 +38,21 @@ func (a *Tools) Review(c *fiber.Ctx) error {
 	if err != nil {
 		return frame.Failed(c, paths.Tools(project.Project.Slug), err)
 	}
+	addWaiting(&p, found, queriedAll(c, "tool"))
+	return web.Render(c, views.ToolReview(p))
+}
+
+// addWaiting adds the tools that wait for approval: those that are named, or
+// all.
+func addWaiting(p *views.ToolReviewProps, found []*toolset.Tool, named []string) {
 	waiting := ofState(found, views.ToolChanged)
-	if named := queriedAll(c, "tool"); len(named) > 0 {
+	if len(named) > 0 {
 		waiting = slices.DeleteFunc(waiting, func(t *toolset.Tool) bool { return !slices.Contains(named, t.FullName) })
 	}
 	p.Total = len(waiting)
 	for _, t := range waiting[:min(len(waiting), projects.MaxApprovals)] {
 		p.Tools = append(p.Tools, reviewedTool(t))
 	}
-	return web.Render(c, views.ToolReview(p))
 }
 
 func reviewedTool(t *toolset.Tool) views.ReviewedTool {
