@@ -1,3 +1,6 @@
+// Package admin holds what the rooms of the administration share: the frame and
+// heading of the pages of a project, how servers and tools are, and the chips of
+// lists. The handlers are in the rooms below it.
 package admin
 
 import (

@@ -1,4 +1,7 @@
-// Package admin serves the administration in a browser.
+// Package frame holds what every page needs, whoever it is for: the frame with
+// who is signed in, the message of the last action, what is wrong with a form,
+// forms that somebody else saved meanwhile, and responses that show work as it
+// goes on.
 package frame
 
 import (

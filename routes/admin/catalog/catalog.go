@@ -1,3 +1,5 @@
+// Package catalog serves the administration of the catalog: where its entries
+// come from, and what administrators decided about them.
 package catalog
 
 import (

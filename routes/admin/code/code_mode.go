@@ -1,3 +1,5 @@
+// Package code serves a project's Code Mode: its settings, the declarations that
+// models see, and the form and the log of runs.
 package code
 
 import (

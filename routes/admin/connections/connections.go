@@ -1,3 +1,5 @@
+// Package connections serves the OAuth connections of servers: their pages, and
+// the forms that begin and end them.
 package connections
 
 import (

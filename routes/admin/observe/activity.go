@@ -1,3 +1,5 @@
+// Package observe serves what happened: the calls of a project, also as they
+// come, and the audit log. It names the callers.
 package observe
 
 import (

@@ -1,3 +1,5 @@
+// Package playground serves the page of a tool. It makes a form of the tool's
+// schema, calls the tool with what was typed, and shows the result.
 package playground
 
 import (

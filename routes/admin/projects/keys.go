@@ -107,7 +107,7 @@ func (a *Keys) path(c *fiber.Ctx) string { return paths.Keys(c.Params("projectSl
 
 // created leads to the page of a new key, which shows its text once.
 func (a *Keys) created(c *fiber.Ctx, row models.Key, text secrets.Value, note string) error {
-	to := a.path(c) + "/" + row.ID
+	to := paths.Key(c.Params("projectSlug"), row.ID)
 	if err := putShown(c, a.seal, a.now(), to, text.Reveal(), note); err != nil {
 		return err
 	}

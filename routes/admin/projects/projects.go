@@ -1,3 +1,6 @@
+// Package projects serves the projects: their list, how clients connect to one,
+// its keys and its settings. Users without access to the administration see
+// their projects on a page of their own.
 package projects
 
 import (

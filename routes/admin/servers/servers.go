@@ -1,3 +1,6 @@
+// Package servers serves the servers of projects: the wizard and the catalog
+// from which they are added, their pages, their settings and which of their tools
+// are shown.
 package servers
 
 import (

@@ -1,3 +1,5 @@
+// Package settings serves what concerns the whole gateway: its settings, its
+// users, and the import and export of declarative files.
 package settings
 
 import (

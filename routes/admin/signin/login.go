@@ -1,3 +1,6 @@
+// Package signin lets users in and out: setup, passwords, single sign-on,
+// confirming who they are, and their own account. Forms that waited for that are
+// carried out afterwards.
 package signin
 
 import (

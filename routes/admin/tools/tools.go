@@ -1,3 +1,5 @@
+// Package tools serves the list of a project's tools. Administrators switch them
+// on and off, and approve new and changed definitions.
 package tools
 
 import (
