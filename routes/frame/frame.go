@@ -13,7 +13,7 @@ import (
 	"mcpgateway/web"
 )
 
-// Pages are what every page of the administration is drawn with.
+// Pages are what every page is drawn with.
 type Pages struct {
 	Assets layout.Assets
 	// Banners returns the standing messages above every page for a person of
