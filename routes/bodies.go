@@ -26,7 +26,7 @@ var (
 // without access control, and with credentials for other projects and the
 // administration; maxSmallBody for everything else. Credentials are verified
 // later, by the guards of the routes.
-func bodyLimit(projects projectFinder, guards *web.Guards) web.BodyLimit {
+func bodyLimit(projects *toolset.Directory, guards *web.Guards) web.BodyLimit {
 	return func(path []byte, h *fasthttp.RequestHeader) int {
 		authorized := len(h.Peek(fiber.HeaderAuthorization)) > 0
 		switch {
@@ -43,14 +43,9 @@ func bodyLimit(projects projectFinder, guards *web.Guards) web.BodyLimit {
 	}
 }
 
-// projectFinder returns the snapshot of a project.
-type projectFinder interface {
-	Project(slug string) (*toolset.Snapshot, error)
-}
-
 // isOpen reports whether the path behind mcpPrefix names a project without
 // access control.
-func isOpen(projects projectFinder, rest []byte) bool {
+func isOpen(projects *toolset.Directory, rest []byte) bool {
 	slug, _, _ := bytes.Cut(rest, []byte{'/'})
 	project, err := projects.Project(string(slug))
 	return err == nil && project.Project.AuthMode == models.AuthNone

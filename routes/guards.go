@@ -8,11 +8,11 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	adminpages "mcpgateway/routes/admin"
 	"mcpgateway/services"
 	"mcpgateway/services/access"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
+	"mcpgateway/views/paths"
 	"mcpgateway/web"
 )
 
@@ -43,18 +43,12 @@ const (
 	wrongKeysBurst     = 100
 )
 
-// Paths where people sign in and prove again who they are.
-const (
-	loginPath  = "/login"
-	stepUpPath = "/login/again"
-)
-
 // newGuards returns the guards and the handlers that stand before a route of
 // each kind.
 func newGuards(s *services.Services) (*web.Guards, map[guard][]fiber.Handler) {
 	g := web.NewGuards(web.GuardOptions{
 		Sessions: sessions{s.People}, Token: access.NewAdminToken(s.Config.AdminToken), Failures: web.NewFailureLimit(time.Now), PublicURL: s.Config.PublicURL,
-		NeedStepUp: s.People.NeedStepUp, Act: act, Denied: s.Denials.Record, LoginPath: loginPath, StepUpPath: stepUpPath,
+		NeedStepUp: s.People.NeedStepUp, Act: act, Denied: s.Denials.Record, LoginPath: paths.Login, StepUpPath: paths.StepUp,
 		Forms: forms{s.KeptForms}, KeepsForm: keepsForm,
 	})
 	perAddress := web.NewAddressLimit(publicPerSecond, publicBurst, time.Now).Handler
@@ -113,17 +107,17 @@ func act(ctx context.Context, a web.Actor) context.Context {
 	return activity.WithActor(ctx, activity.Actor{Kind: activity.ActorKind(a.Kind), ID: a.ID, Name: a.Name, IP: a.IP, RequestID: a.RequestID})
 }
 
-// singleSignOn returns who proves people's identity, and what it is called:
-// nil and "" when single sign-on is not configured.
-func singleSignOn(s *services.Services) (adminpages.IdentityProvider, string) {
+// identityProvider returns what the identity provider is called: "" when single
+// sign-on is not configured.
+func identityProvider(s *services.Services) string {
 	if s.SingleSignOn == nil {
-		return nil, ""
+		return ""
 	}
 	issuer, err := url.Parse(s.Config.SingleSignOn.Issuer)
 	if err != nil || issuer.Hostname() == "" {
-		return s.SingleSignOn, "single sign-on"
+		return "single sign-on"
 	}
-	return s.SingleSignOn, issuer.Hostname()
+	return issuer.Hostname()
 }
 
 // closed admits nobody.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
@@ -27,6 +28,6 @@ func Banners(waiting WaitingCounter) func(ctx context.Context, role string) []la
 		} else {
 			text += "them."
 		}
-		return []layout.Banner{{Tone: "warn", Text: text, LinkLabel: "See connections", LinkURL: connectionsPath}}
+		return []layout.Banner{{Tone: "warn", Text: text, LinkLabel: "See connections", LinkURL: paths.Connections}}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/catalog"
 	"mcpgateway/services/fault"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/public"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
@@ -93,7 +94,7 @@ func (f *Feeds) SitemapPart(c *fiber.Ctx) error {
 }
 
 // heads are the pages that are there whatever the catalog holds.
-func heads() []string { return []string{"/", registryPath, templatesPath} }
+func heads() []string { return []string{"/", paths.Registry, paths.Templates} }
 
 // rows returns how many pages the sitemap names.
 func (f *Feeds) rows() int {
@@ -164,7 +165,7 @@ func (f *Feeds) Atom(c *fiber.Ctx) error {
 	}
 	feed := atomFeed{
 		ID: f.pages.absolute("/feed.atom"), Title: "New in the catalog", Author: "Gateway",
-		Links:   []atomLink{{Rel: "self", Type: "application/atom+xml", Href: f.pages.absolute("/feed.atom")}, {Rel: "alternate", Type: "text/html", Href: f.pages.absolute(registryPath)}},
+		Links:   []atomLink{{Rel: "self", Type: "application/atom+xml", Href: f.pages.absolute("/feed.atom")}, {Rel: "alternate", Type: "text/html", Href: f.pages.absolute(paths.Registry)}},
 		Entries: f.newest(),
 	}
 	latest := time.Unix(0, 0)

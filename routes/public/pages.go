@@ -8,7 +8,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
-	"mcpgateway/routes/admin"
+	"mcpgateway/routes/frame"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/public"
 	"mcpgateway/web"
@@ -23,13 +23,13 @@ const (
 
 // Pages are what every page of the public catalog is drawn with.
 type Pages struct {
-	frames    *admin.Pages
+	frames    *frame.Pages
 	publicURL *url.URL
 }
 
 // NewPages returns the frame of the public pages; their absolute addresses
 // begin with publicURL.
-func NewPages(frames *admin.Pages, publicURL *url.URL) *Pages {
+func NewPages(frames *frame.Pages, publicURL *url.URL) *Pages {
 	return &Pages{frames: frames, publicURL: publicURL}
 }
 

@@ -9,11 +9,8 @@ import (
 	"mcpgateway/views/ui"
 )
 
-// Projects knows every project.
-type Projects interface{ All() []*toolset.Snapshot }
-
 // options returns the projects to choose one, by name.
-func options(projects Projects) []ui.Option {
+func options(projects *toolset.Directory) []ui.Option {
 	var list []ui.Option
 	for _, s := range projects.All() {
 		list = append(list, ui.Option{Value: s.Project.Slug, Label: ui.Clean(cmp.Or(s.Project.Name, s.Project.Slug))})

@@ -10,7 +10,9 @@ import (
 	"mcpgateway/services/catalog"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/query"
+	"mcpgateway/services/toolset"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/public"
 	"mcpgateway/views/ui"
 )
@@ -19,19 +21,16 @@ import (
 // each other fill it.
 const pageRows = 24
 
-// registryPath is where the list of servers is.
-const registryPath = "/registry"
-
 // Registry serves the pages of the server registry.
 type Registry struct {
 	pages    *Pages
 	catalog  *catalog.Catalog
-	projects Projects
+	projects *toolset.Directory
 }
 
 // NewRegistry returns the handlers. projects are those that an administrator
 // may add a server to.
-func NewRegistry(pages *Pages, c *catalog.Catalog, projects Projects) *Registry {
+func NewRegistry(pages *Pages, c *catalog.Catalog, projects *toolset.Directory) *Registry {
 	return &Registry{pages: pages, catalog: c, projects: projects}
 }
 
@@ -51,10 +50,10 @@ func (r *Registry) List(c *fiber.Ctx) error {
 		return err
 	} else if err != nil {
 		status(c, err)
-		props.Failed, props.Search.Error = true, queryError(query.Registry(), registryPath, asked.text, f)
+		props.Failed, props.Search.Error = true, queryError(query.Registry(), paths.Registry, asked.text, f)
 	} else {
 		props.Servers = public.Servers(found.Rows)
-		props.Count, props.Pager = paged(registryPath, asked.text, found, "server", "servers")
+		props.Count, props.Pager = paged(paths.Registry, asked.text, found, "server", "servers")
 	}
 	props.Frame = r.pages.frame(c, r.about(asked, props.Servers, found))
 	return answerList(c, props.Frame, public.Registry(props), cursorOf(found), r.catalog.Version())
@@ -121,7 +120,7 @@ func cursorOf[T any](found *catalog.Found[T]) string {
 // search is the search box of the list.
 func (r *Registry) search(text string) ui.SearchProps {
 	return ui.SearchProps{
-		Action: registryPath, Query: text, Label: "Search the registry", Placeholder: "Search servers, tag:search, verified:true", HelpURL: "#how-to-search", Live: true,
+		Action: paths.Registry, Query: text, Label: "Search the registry", Placeholder: "Search servers, tag:search, verified:true", HelpURL: "#how-to-search", Live: true,
 	}
 }
 
@@ -130,7 +129,7 @@ func (r *Registry) search(text string) ui.SearchProps {
 func (r *Registry) about(q question, servers []public.Server, found *catalog.Found[*models.CatalogEntry]) about {
 	a := about{
 		title: "Registry", description: "MCP servers, with how each is reached, how a client is let in, and how it is installed.",
-		path: address(registryPath, q.text), section: layout.SectionRegistry, noIndex: q.cursor != "" || found == nil || len(servers) == 0,
+		path: address(paths.Registry, q.text), section: layout.SectionRegistry, noIndex: q.cursor != "" || found == nil || len(servers) == 0,
 	}
 	if q.text != "" {
 		a.title = ui.Clean(clipped(q.text)) + " · Registry"
@@ -161,10 +160,7 @@ func (r *Registry) Page(c *fiber.Ctx) error {
 	publisher, server := c.Params("publisher"), c.Params("server")
 	e, err := r.catalog.EntryByName(publisher, server)
 	if fault.Is(err, fault.CodeNotFound) {
-		return r.pages.missing(c, err, public.MissingProps{
-			What: "server " + clipped(publisher+"/"+server), Near: nearServers(c.UserContext(), r.catalog, publisher, server),
-			AllLabel: "Search the registry", AllURL: registryPath,
-		}, layout.SectionRegistry)
+		return r.missing(c, err, publisher, server)
 	}
 	if err != nil {
 		return err
@@ -178,4 +174,11 @@ func (r *Registry) Page(c *fiber.Ctx) error {
 		props.Projects = options(r.projects)
 	}
 	return answer(c, f, public.RegistryItem(props))
+}
+
+func (r *Registry) missing(c *fiber.Ctx, err error, publisher, server string) error {
+	return r.pages.missing(c, err, public.MissingProps{
+		What: "server " + clipped(publisher+"/"+server), Near: nearServers(c.UserContext(), r.catalog, publisher, server),
+		AllLabel: "Search the registry", AllURL: paths.Registry,
+	}, layout.SectionRegistry)
 }

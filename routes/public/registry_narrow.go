@@ -6,6 +6,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/catalog"
 	"mcpgateway/services/query"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/public"
 	"mcpgateway/views/ui"
 )
@@ -22,7 +23,7 @@ func (r *Registry) narrow(props *public.RegistryProps, text string, found *catal
 	if err != nil || found == nil {
 		return err
 	}
-	n := narrowing{path: registryPath, clauses: parsed.Clauses}
+	n := narrowing{path: paths.Registry, clauses: parsed.Clauses}
 	every, err := r.catalog.Facets(text)
 	if err != nil {
 		return err

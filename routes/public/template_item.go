@@ -9,6 +9,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/public"
 	"mcpgateway/views/ui"
 )
@@ -19,9 +20,7 @@ func (t *Templates) Page(c *fiber.Ctx) error {
 	slug := c.Params("slug")
 	row, err := t.catalog.Template(slug)
 	if fault.Is(err, fault.CodeNotFound) {
-		return t.pages.missing(c, err, public.MissingProps{
-			What: "template " + clipped(slug), Near: nearTemplates(c.UserContext(), t.catalog, slug), AllLabel: "See all templates", AllURL: templatesPath,
-		}, layout.SectionTemplates)
+		return t.missing(c, err, slug)
 	}
 	if err != nil {
 		return err
@@ -33,8 +32,14 @@ func (t *Templates) Page(c *fiber.Ctx) error {
 	related := t.catalog.RelatedEntries(row)
 	return answer(c, f, public.TemplateItem(public.TemplateProps{
 		Frame: f, Template: template, Servers: public.Servers(related), Missing: absent(row.RelatedServerNames, related),
-		SignIn: "/login?" + url.Values{"next": {template.Path()}}.Encode(),
+		SignIn: paths.Login + "?" + url.Values{"next": {template.Path()}}.Encode(),
 	}))
+}
+
+func (t *Templates) missing(c *fiber.Ctx, err error, slug string) error {
+	return t.pages.missing(c, err, public.MissingProps{
+		What: "template " + clipped(slug), Near: nearTemplates(c.UserContext(), t.catalog, slug), AllLabel: "See all templates", AllURL: paths.Templates,
+	}, layout.SectionTemplates)
 }
 
 // absent returns the names that no entry has.

@@ -12,12 +12,10 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/query"
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/public"
 	"mcpgateway/views/ui"
 )
-
-// templatesPath is where the list of templates is.
-const templatesPath = "/templates"
 
 // shownCategories is how many categories have a chip.
 const shownCategories = 10
@@ -40,16 +38,16 @@ func (t *Templates) List(c *fiber.Ctx) error {
 		return t.catalog.Templates(c.UserContext(), s)
 	})
 	props := public.TemplatesProps{Notices: notices, Search: ui.SearchProps{
-		Action: templatesPath, Query: asked.text, Label: "Search the templates", Placeholder: "Search templates, category:engineering", HelpURL: "#how-to-search", Live: true,
+		Action: paths.Templates, Query: asked.text, Label: "Search the templates", Placeholder: "Search templates, category:engineering", HelpURL: "#how-to-search", Live: true,
 	}}
 	if f := fault.From(err); err != nil && f.Kind != fault.KindInvalid {
 		return err
 	} else if err != nil {
 		status(c, err)
-		props.Failed, props.Search.Error = true, queryError(query.Templates(), templatesPath, asked.text, f)
+		props.Failed, props.Search.Error = true, queryError(query.Templates(), paths.Templates, asked.text, f)
 	} else {
 		props.Templates, props.Search.Chips = public.Templates(found.Rows), t.chips(asked.text)
-		props.Count, props.Pager = paged(templatesPath, asked.text, found, "template", "templates")
+		props.Count, props.Pager = paged(paths.Templates, asked.text, found, "template", "templates")
 	}
 	props.Frame = t.pages.frame(c, t.about(asked, props.Templates, found))
 	return answerList(c, props.Frame, public.TemplateList(props), cursorOf(found), t.catalog.Version())
@@ -61,7 +59,7 @@ func (t *Templates) chips(text string) []ui.Chip {
 	if err != nil {
 		return nil
 	}
-	n := narrowing{path: templatesPath, clauses: parsed.Clauses}
+	n := narrowing{path: paths.Templates, clauses: parsed.Clauses}
 	counts := map[string]int{}
 	for _, row := range t.catalog.AllTemplates() {
 		counts[row.Category]++
@@ -91,7 +89,7 @@ func frequent(counts map[string]int, n int) []string {
 func (t *Templates) about(q question, templates []public.Template, found *catalog.Found[*models.CatalogTemplate]) about {
 	a := about{
 		title: "Templates", description: "Worked examples for MCP: a task, the servers that it takes, and the steps to it.",
-		path: address(templatesPath, q.text), section: layout.SectionTemplates, noIndex: q.cursor != "" || len(templates) == 0,
+		path: address(paths.Templates, q.text), section: layout.SectionTemplates, noIndex: q.cursor != "" || len(templates) == 0,
 	}
 	if q.text != "" {
 		a.title = ui.Clean(clipped(q.text)) + " · Templates"

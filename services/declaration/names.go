@@ -15,8 +15,8 @@ var (
 	aliasForm = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9])?$`)
 )
 
-// reservedAlias is the prefix of the built-in tools.
-const reservedAlias = "gateway"
+// ReservedAlias is the prefix of the built-in tools.
+const ReservedAlias = "gateway"
 
 // CheckSlug returns what is wrong with a project's slug, or "".
 func CheckSlug(slug string) string {
@@ -34,7 +34,7 @@ func CheckAlias(alias string) string {
 		return "use 1 to 64 letters, digits and inner hyphens, dots or underscores"
 	case strings.Contains(alias, toolset.Separator):
 		return "two underscores in a row separate alias and tool, so an alias cannot hold them"
-	case FoldAlias(alias) == reservedAlias:
+	case FoldAlias(alias) == ReservedAlias:
 		return "this alias is reserved for the built-in tools"
 	}
 	return ""

@@ -10,6 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 )
 
@@ -94,7 +95,7 @@ func CatalogEdit(p CatalogEditProps) templ.Component {
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: ui.Clean(p.Entry.Title), Lead: ui.Clean(p.Entry.Name), BackLabel: "Catalog", BackURL: "/admin/catalog", Badges: decisions(CuratedEntry{Hidden: p.Entry.Hidden, Featured: p.Entry.Featured, Verified: p.Entry.Verified, Locked: p.Entry.Locked})}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: ui.Clean(p.Entry.Title), Lead: ui.Clean(p.Entry.Name), BackLabel: "Catalog", BackURL: paths.Catalog, Badges: decisions(CuratedEntry{Hidden: p.Entry.Hidden, Featured: p.Entry.Featured, Verified: p.Entry.Verified, Locked: p.Entry.Locked})}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -290,7 +291,7 @@ func entryForm(p CatalogEditProps) templ.Component {
 		var templ_7745c5c3_Var10 templ.SafeURL
 		templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(p.url("/edit")))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/catalog_edit.templ`, Line: 81, Col: 65}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/catalog_edit.templ`, Line: 82, Col: 65}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 		if templ_7745c5c3_Err != nil {
@@ -399,7 +400,7 @@ func verification(p CatalogEditProps) templ.Component {
 			var templ_7745c5c3_Var13 string
 			templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Clean(p.Entry.Evidence))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/catalog_edit.templ`, Line: 100, Col: 43}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/catalog_edit.templ`, Line: 101, Col: 43}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 			if templ_7745c5c3_Err != nil {
@@ -425,7 +426,7 @@ func verification(p CatalogEditProps) templ.Component {
 			var templ_7745c5c3_Var14 templ.SafeURL
 			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(p.url("/verify")))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/catalog_edit.templ`, Line: 105, Col: 68}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/catalog_edit.templ`, Line: 106, Col: 68}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 			if templ_7745c5c3_Err != nil {
@@ -478,7 +479,7 @@ func verification(p CatalogEditProps) templ.Component {
 	})
 }
 
-func (p CatalogEditProps) url(rest string) string { return "/admin/catalog/" + p.Entry.ID + rest }
+func (p CatalogEditProps) url(rest string) string { return paths.CatalogEntry(p.Entry.ID) + rest }
 
 func pick(on bool, yes, no string) string {
 	if on {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 )
 
@@ -86,7 +87,7 @@ func CodeRun(p CodeRunProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else if !p.On {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "code", Title: "Code Mode is off", Text: "Switch it on to run code in this project.", ActionLabel: "Open the settings", ActionURL: codeModeURL(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "code", Title: "Code Mode is off", Text: "Switch it on to run code in this project.", ActionLabel: "Open the settings", ActionURL: paths.CodeMode(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -296,7 +297,7 @@ func CodeRunFailed(problem string) templ.Component {
 			var templ_7745c5c3_Var10 string
 			templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(sentence(problem))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/code_run.templ`, Line: 71, Col: 25}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/code_run.templ`, Line: 72, Col: 25}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 			if templ_7745c5c3_Err != nil {
@@ -475,9 +476,9 @@ func codeRunForm(p CodeRunProps) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var16 templ.SafeURL
-		templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(codeRunURL(p.Project.Slug)))
+		templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(paths.CodeRun(p.Project.Slug)))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/code_run.templ`, Line: 100, Col: 78}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/code_run.templ`, Line: 101, Col: 81}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 		if templ_7745c5c3_Err != nil {
@@ -571,15 +572,15 @@ func codeTabs(slug, current string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = codeTab("Settings", codeModeURL(slug), "settings", current == "settings").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = codeTab("Settings", paths.CodeMode(slug), "settings", current == "settings").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = codeTab("Run code", codeRunURL(slug), "play", current == "run").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = codeTab("Run code", paths.CodeRun(slug), "play", current == "run").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = codeTab("Runs", codeRunsURL(slug), "history", current == "runs").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = codeTab("Runs", paths.CodeRuns(slug), "history", current == "runs").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

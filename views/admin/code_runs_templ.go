@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 )
 
@@ -116,7 +117,7 @@ func CodeRuns(p CodeRunsProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if len(p.Rows) == 0 {
-					templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "filter", Title: "No such run", Text: "None of the last runs is like this.", ActionLabel: "Show all", ActionURL: codeRunsURL(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "filter", Title: "No such run", Text: "None of the last runs is like this.", ActionLabel: "Show all", ActionURL: paths.CodeRuns(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -207,7 +208,7 @@ func noRuns(p CodeRunsProps) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		if p.Admin() {
-			templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "history", Title: "Nothing has run yet", Text: "Runs of clients and your own are kept here, with what they called.", ActionLabel: "Run code", ActionURL: codeRunURL(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "history", Title: "Nothing has run yet", Text: "Runs of clients and your own are kept here, with what they called.", ActionLabel: "Run code", ActionURL: paths.CodeRun(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -271,7 +272,7 @@ func stateChip(p CodeRunsProps, state, label string) templ.Component {
 		var templ_7745c5c3_Var9 templ.SafeURL
 		templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(runsOf(p.Project.Slug, state)))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/code_runs.templ`, Line: 77, Col: 47}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/code_runs.templ`, Line: 78, Col: 47}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 		if templ_7745c5c3_Err != nil {
@@ -294,7 +295,7 @@ func stateChip(p CodeRunsProps, state, label string) templ.Component {
 		var templ_7745c5c3_Var10 string
 		templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(label)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/code_runs.templ`, Line: 81, Col: 10}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/code_runs.templ`, Line: 82, Col: 10}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 		if templ_7745c5c3_Err != nil {
@@ -334,9 +335,9 @@ func codeRunRow(p CodeRunsProps, run CodeRunRow) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var12 templ.SafeURL
-		templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(codeRunsURL(p.Project.Slug) + "/" + run.ID))
+		templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(paths.CodeTrace(p.Project.Slug, run.ID)))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/code_runs.templ`, Line: 88, Col: 80}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/code_runs.templ`, Line: 89, Col: 77}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 		if templ_7745c5c3_Err != nil {
@@ -367,7 +368,7 @@ func codeRunRow(p CodeRunsProps, run CodeRunRow) templ.Component {
 		var templ_7745c5c3_Var13 string
 		templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Clean(run.By))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/code_runs.templ`, Line: 95, Col: 38}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/code_runs.templ`, Line: 96, Col: 38}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 		if templ_7745c5c3_Err != nil {
@@ -395,7 +396,7 @@ func codeRunRow(p CodeRunsProps, run CodeRunRow) templ.Component {
 		var templ_7745c5c3_Var14 string
 		templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Count(int(run.Calls)))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/code_runs.templ`, Line: 103, Col: 49}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/code_runs.templ`, Line: 104, Col: 49}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 		if templ_7745c5c3_Err != nil {
@@ -408,7 +409,7 @@ func codeRunRow(p CodeRunsProps, run CodeRunRow) templ.Component {
 		var templ_7745c5c3_Var15 string
 		templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(duration(run.MS))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/code_runs.templ`, Line: 104, Col: 43}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/code_runs.templ`, Line: 105, Col: 43}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 		if templ_7745c5c3_Err != nil {
@@ -643,7 +644,7 @@ func CodeTrace(p CodeTraceProps) templ.Component {
 				var templ_7745c5c3_Var23 string
 				templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Clean(p.Run.By))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/code_runs.templ`, Line: 162, Col: 29}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/code_runs.templ`, Line: 163, Col: 29}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 				if templ_7745c5c3_Err != nil {
@@ -656,7 +657,7 @@ func CodeTrace(p CodeTraceProps) templ.Component {
 				var templ_7745c5c3_Var24 string
 				templ_7745c5c3_Var24, templ_7745c5c3_Err = templ.JoinStringErrs(p.Timeout)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/code_runs.templ`, Line: 166, Col: 20}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/code_runs.templ`, Line: 167, Col: 20}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var24))
 				if templ_7745c5c3_Err != nil {
@@ -677,7 +678,7 @@ func CodeTrace(p CodeTraceProps) templ.Component {
 				var templ_7745c5c3_Var25 string
 				templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(yesNo(p.Run.DryRun))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/code_runs.templ`, Line: 176, Col: 30}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/code_runs.templ`, Line: 177, Col: 30}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 				if templ_7745c5c3_Err != nil {
@@ -727,14 +728,14 @@ func replay(p CodeTraceProps) templ.Component {
 		ctx = templ.ClearChildren(ctx)
 		if n := p.Outcome.writes(); n > 0 {
 			templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{
-				ID: "replay", Label: "Replay", Icon: "rotate-cw", Title: "Run this code again?", Action: codeRunsURL(p.Project.Slug) + "/" + p.Run.ID + "/replay", CSRF: p.CSRF(), Submit: "Run again", Error: p.Error,
+				ID: "replay", Label: "Replay", Icon: "rotate-cw", Title: "Run this code again?", Action: paths.CodeTrace(p.Project.Slug, p.Run.ID) + "/replay", CSRF: p.CSRF(), Submit: "Run again", Error: p.Error,
 				Stops: []string{ui.Plural(n, "call that may write is made", "calls that may write are made") + " once more. What they did the first time stays.", "The code gets the same input, clock and random numbers. What the tools answer may differ."},
 			}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: codeRunsURL(p.Project.Slug) + "/" + p.Run.ID + "/replay", CSRF: p.CSRF(), Label: "Replay", Icon: "rotate-cw"}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: paths.CodeTrace(p.Project.Slug, p.Run.ID) + "/replay", CSRF: p.CSRF(), Label: "Replay", Icon: "rotate-cw"}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -745,9 +746,9 @@ func replay(p CodeTraceProps) templ.Component {
 
 func runsOf(slug, state string) string {
 	if state == "" {
-		return codeRunsURL(slug)
+		return paths.CodeRuns(slug)
 	}
-	return codeRunsURL(slug) + "?state=" + state
+	return paths.CodeRuns(slug) + "?state=" + state
 }
 
 func firstRuns(p CodeRunsProps) string {
@@ -757,7 +758,7 @@ func firstRuns(p CodeRunsProps) string {
 	return runsOf(p.Project.Slug, p.State)
 }
 
-func editRunURL(slug, id string) string { return codeRunURL(slug) + "?run=" + id }
+func editRunURL(slug, id string) string { return paths.CodeRun(slug) + "?run=" + id }
 
 func yesNo(yes bool) string {
 	if yes {

@@ -6,17 +6,12 @@ import (
 	"strconv"
 	"strings"
 
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 )
 
-func codeModeURL(slug string) string { return projectURL(slug) + "/code-mode" }
-
-func codeRunURL(slug string) string { return codeModeURL(slug) + "/run" }
-
-func codeRunsURL(slug string) string { return codeModeURL(slug) + "/runs" }
-
 func declarationsURL(slug, filter string) string {
-	address := codeModeURL(slug) + "/declarations"
+	address := paths.CodeMode(slug) + "/declarations"
 	if filter != "" {
 		address += "?" + url.Values{"filter": {filter}}.Encode()
 	}

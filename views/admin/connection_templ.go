@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 )
 
@@ -104,14 +105,14 @@ func Connection(p ConnectionProps) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if p.Admin() {
-					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: p.Row.connectLabel(), URL: connectURL(p.Row.ServerID), Icon: "plug", Kind: p.connectKind()}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: p.Row.connectLabel(), URL: paths.StartConnection(p.Row.ServerID), Icon: "plug", Kind: p.connectKind()}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: p.Row.Alias, BackLabel: "Connections", BackURL: "/admin/connections", Badges: ui.Status(p.Row.State.Tone, p.Row.State.Word)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: p.Row.Alias, BackLabel: "Connections", BackURL: paths.Connections, Badges: ui.Status(p.Row.State.Tone, p.Row.State.Word)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -139,7 +140,7 @@ func Connection(p ConnectionProps) templ.Component {
 					var templ_7745c5c3_Var5 string
 					templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(todo)
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connection.templ`, Line: 62, Col: 13}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connection.templ`, Line: 63, Col: 13}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 					if templ_7745c5c3_Err != nil {
@@ -157,7 +158,7 @@ func Connection(p ConnectionProps) templ.Component {
 						var templ_7745c5c3_Var6 string
 						templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(sentence(p.More.ErrorText))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connection.templ`, Line: 64, Col: 50}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connection.templ`, Line: 65, Col: 50}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 						if templ_7745c5c3_Err != nil {
@@ -194,7 +195,7 @@ func Connection(p ConnectionProps) templ.Component {
 					var templ_7745c5c3_Var8 string
 					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(sentence(p.More.ErrorText))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connection.templ`, Line: 69, Col: 49}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connection.templ`, Line: 70, Col: 49}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 					if templ_7745c5c3_Err != nil {
@@ -262,7 +263,7 @@ func Connection(p ConnectionProps) templ.Component {
 						var templ_7745c5c3_Var11 string
 						templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(sentence(why))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connection.templ`, Line: 80, Col: 40}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connection.templ`, Line: 81, Col: 40}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 						if templ_7745c5c3_Err != nil {
@@ -288,7 +289,7 @@ func Connection(p ConnectionProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if p.Admin() && p.More.Registration == "dynamic" {
-					templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{ID: "drop-registration", Label: "Register again", Title: "Register the gateway with the provider again?", Action: connectionURL(p.Row.ServerID) + "/drop-registration", CSRF: p.CSRF(), Submit: "Drop the registration", Small: true, Stops: []string{"The next connection to this provider starts with a new registration.", "Connections that work keep the old one."}}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{ID: "drop-registration", Label: "Register again", Title: "Register the gateway with the provider again?", Action: paths.Connection(p.Row.ServerID) + "/drop-registration", CSRF: p.CSRF(), Submit: "Drop the registration", Small: true, Stops: []string{"The next connection to this provider starts with a new registration.", "Connections that work keep the old one."}}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -326,7 +327,7 @@ func Connection(p ConnectionProps) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{ID: "disconnect", Label: "Disconnect", Title: "Disconnect " + p.Row.Alias + "?", Icon: "unlink", Action: connectionURL(p.Row.ServerID) + "/disconnect", CSRF: p.CSRF(), Stops: p.stops()}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{ID: "disconnect", Label: "Disconnect", Title: "Disconnect " + p.Row.Alias + "?", Icon: "unlink", Action: paths.Connection(p.Row.ServerID) + "/disconnect", CSRF: p.CSRF(), Stops: p.stops()}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -409,9 +410,9 @@ func (p ConnectionProps) clientCard() templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var14 templ.SafeURL
-				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(connectionURL(p.Row.ServerID) + "/client"))
+				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(paths.Connection(p.Row.ServerID) + "/client"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connection.templ`, Line: 115, Col: 96}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connection.templ`, Line: 116, Col: 99}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 				if templ_7745c5c3_Err != nil {
@@ -432,7 +433,7 @@ func (p ConnectionProps) clientCard() templ.Component {
 				var templ_7745c5c3_Var15 string
 				templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(p.Seen)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connection.templ`, Line: 117, Col: 53}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connection.templ`, Line: 118, Col: 53}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 				if templ_7745c5c3_Err != nil {
@@ -556,7 +557,7 @@ func (p ConnectionProps) history() templ.Component {
 					var templ_7745c5c3_Var20 string
 					templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(eventWords(e.Action))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connection.templ`, Line: 141, Col: 28}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connection.templ`, Line: 142, Col: 28}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 					if templ_7745c5c3_Err != nil {
@@ -574,7 +575,7 @@ func (p ConnectionProps) history() templ.Component {
 						var templ_7745c5c3_Var21 string
 						templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(sentence(e.Message))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connection.templ`, Line: 143, Col: 59}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connection.templ`, Line: 144, Col: 59}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 						if templ_7745c5c3_Err != nil {
@@ -593,7 +594,7 @@ func (p ConnectionProps) history() templ.Component {
 						var templ_7745c5c3_Var22 string
 						templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(sentence(e.Because))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connection.templ`, Line: 146, Col: 59}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connection.templ`, Line: 147, Col: 59}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
 						if templ_7745c5c3_Err != nil {
@@ -611,7 +612,7 @@ func (p ConnectionProps) history() templ.Component {
 					var templ_7745c5c3_Var23 string
 					templ_7745c5c3_Var23, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Clean(e.Who))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connection.templ`, Line: 149, Col: 45}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/connection.templ`, Line: 150, Col: 45}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var23))
 					if templ_7745c5c3_Err != nil {
@@ -639,7 +640,7 @@ func (p ConnectionProps) history() templ.Component {
 }
 
 func (p ConnectionProps) auditLink() templ.Component {
-	return ui.LinkButton(ui.LinkProps{Label: "Audit log", URL: "/admin/audit?object=" + p.Row.ServerID, Icon: "history", Small: true})
+	return ui.LinkButton(ui.LinkProps{Label: "Audit log", URL: paths.Audit + "?object=" + p.Row.ServerID, Icon: "history", Small: true})
 }
 
 func (p ConnectionProps) connectKind() ui.Kind {
@@ -667,8 +668,8 @@ func (p ConnectionProps) stops() []string {
 func (p ConnectionProps) facts() []ui.Fact {
 	r, m := p.Row, p.More
 	facts := []ui.Fact{
-		{Label: "Server", Value: r.Alias, URL: serverURL(r.Slug, r.ServerID)},
-		{Label: "Project", Value: r.Project, URL: serversURL(r.Slug)},
+		{Label: "Server", Value: r.Alias, URL: paths.Server(r.Slug, r.ServerID)},
+		{Label: "Project", Value: r.Project, URL: paths.Servers(r.Slug)},
 		{Label: "Address", Value: ui.Clean(r.URL), Mono: true},
 	}
 	if m.Issuer != "" {

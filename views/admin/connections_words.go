@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"net/url"
 	"strings"
 	"time"
 
@@ -142,5 +141,3 @@ func eventWords(action string) string {
 	return strings.TrimPrefix(action, "connection.")
 }
 
-// connectionURL returns the page of a server's connection.
-func connectionURL(id string) string { return "/admin/connections/" + url.PathEscape(id) }

@@ -9,8 +9,6 @@ import (
 // soon is the time before its expiry from which a key is marked.
 const soon = 7 * 24 * time.Hour
 
-func keysURL(slug string) string { return projectURL(slug) + "/keys" }
-
 func (k KeyRow) called() string {
 	if k.Name == "" {
 		return k.Prefix + "…"

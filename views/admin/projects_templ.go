@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 )
 
@@ -86,7 +87,7 @@ func Projects(p ProjectsProps) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if p.Admin() {
-					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Import", URL: "/admin/import", Icon: "upload", Kind: ui.Quiet}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Import", URL: paths.Import, Icon: "upload", Kind: ui.Quiet}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -96,7 +97,7 @@ func Projects(p ProjectsProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if p.Any {
-					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Export", URL: "/admin/export", Icon: "download", Kind: ui.Quiet}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Export", URL: paths.Export, Icon: "download", Kind: ui.Quiet}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -106,7 +107,7 @@ func Projects(p ProjectsProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if p.Admin() {
-					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "New project", URL: "/admin/projects/new", Icon: "plus", Kind: ui.Primary}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "New project", URL: paths.NewProject, Icon: "plus", Kind: ui.Primary}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -122,7 +123,7 @@ func Projects(p ProjectsProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Any {
-				templ_7745c5c3_Err = ui.SearchBox(ui.SearchProps{Action: "/admin", Query: p.Query, Label: "Search projects", Placeholder: "Search by name", Live: true}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.SearchBox(ui.SearchProps{Action: paths.Home, Query: p.Query, Label: "Search projects", Placeholder: "Search by name", Live: true}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -145,7 +146,7 @@ func Projects(p ProjectsProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else if p.Any {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "search", Title: "No project has this name", Text: "Search for a part of its name or of its address.", ActionLabel: "Show all projects", ActionURL: "/admin"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "search", Title: "No project has this name", Text: "Search for a part of its name or of its address.", ActionLabel: "Show all projects", ActionURL: paths.Home}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -162,18 +163,18 @@ func Projects(p ProjectsProps) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "New project", URL: "/admin/projects/new", Icon: "plus"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "New project", URL: paths.NewProject, Icon: "plus"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "folder", Title: "No project yet", Text: "Templates set up the servers for a task. You can also begin with an empty project.", ActionLabel: "Start from a template →", ActionURL: "/templates"}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "folder", Title: "No project yet", Text: "Templates set up the servers for a task. You can also begin with an empty project.", ActionLabel: "Start from a template →", ActionURL: paths.Templates}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "folder", Title: "No project yet", Text: "Administrators create projects.", ActionLabel: "Look at the templates", ActionURL: "/templates"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "folder", Title: "No project yet", Text: "Administrators create projects.", ActionLabel: "Look at the templates", ActionURL: paths.Templates}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -231,9 +232,9 @@ func projectsTable(p ProjectsProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var7 templ.SafeURL
-				templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(projectURL(r.Slug)))
+				templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(paths.Project(r.Slug)))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/projects.templ`, Line: 73, Col: 58}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/projects.templ`, Line: 74, Col: 61}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 				if templ_7745c5c3_Err != nil {
@@ -246,7 +247,7 @@ func projectsTable(p ProjectsProps) templ.Component {
 				var templ_7745c5c3_Var8 string
 				templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(named(r.Name, r.Slug))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/projects.templ`, Line: 73, Col: 84}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/projects.templ`, Line: 74, Col: 87}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 				if templ_7745c5c3_Err != nil {
@@ -259,7 +260,7 @@ func projectsTable(p ProjectsProps) templ.Component {
 				var templ_7745c5c3_Var9 string
 				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(r.Slug)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/projects.templ`, Line: 74, Col: 43}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/projects.templ`, Line: 75, Col: 43}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {
@@ -272,7 +273,7 @@ func projectsTable(p ProjectsProps) templ.Component {
 				var templ_7745c5c3_Var10 string
 				templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(authWords(r.AuthMode))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/projects.templ`, Line: 77, Col: 28}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/projects.templ`, Line: 78, Col: 28}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 				if templ_7745c5c3_Err != nil {
@@ -305,7 +306,7 @@ func projectsTable(p ProjectsProps) templ.Component {
 					var templ_7745c5c3_Var11 string
 					templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Count(r.Servers))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/projects.templ`, Line: 87, Col: 46}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/projects.templ`, Line: 88, Col: 46}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 					if templ_7745c5c3_Err != nil {
@@ -331,7 +332,7 @@ func projectsTable(p ProjectsProps) templ.Component {
 				var templ_7745c5c3_Var12 string
 				templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Count(r.Tools))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/projects.templ`, Line: 92, Col: 39}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/projects.templ`, Line: 93, Col: 39}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 				if templ_7745c5c3_Err != nil {
@@ -372,18 +373,9 @@ func (p ProjectsProps) firstURL() string {
 	case !p.Later:
 		return ""
 	case p.Query == "":
-		return "/admin"
+		return paths.Home
 	}
-	return "/admin?query=" + url.QueryEscape(p.Query)
+	return paths.Home + "?query=" + url.QueryEscape(p.Query)
 }
-
-// projectURL returns the address of a project's first page.
-func projectURL(slug string) string { return "/admin/projects/" + url.PathEscape(slug) }
-
-// serversURL returns the address of a project's servers.
-func serversURL(slug string) string { return projectURL(slug) + "/servers" }
-
-// serverURL returns the address of one server.
-func serverURL(slug, id string) string { return serversURL(slug) + "/" + url.PathEscape(id) }
 
 var _ = templruntime.GeneratedTemplate

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 )
 
@@ -95,7 +96,7 @@ func Servers(p ServersProps) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if p.Admin() {
-					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Add server", URL: serversURL(p.Project.Slug) + "/new", Icon: "plus", Kind: ui.Primary}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: "Add server", URL: paths.NewServer(p.Project.Slug), Icon: "plus", Kind: ui.Primary}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -111,7 +112,7 @@ func Servers(p ServersProps) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if p.Total > 0 {
-				templ_7745c5c3_Err = ui.SearchBox(ui.SearchProps{Action: serversURL(p.Project.Slug), Query: p.Query, Label: "Search servers", Placeholder: "Search by alias or address", Chips: p.Chips, Hidden: p.hidden(), Live: true}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.SearchBox(ui.SearchProps{Action: paths.Servers(p.Project.Slug), Query: p.Query, Label: "Search servers", Placeholder: "Search by alias or address", Chips: p.Chips, Hidden: p.hidden(), Live: true}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -132,7 +133,7 @@ func Servers(p ServersProps) templ.Component {
 				var templ_7745c5c3_Var4 string
 				templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Plural(len(p.Rows), "server", "servers"))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 57, Col: 72}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 58, Col: 72}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 				if templ_7745c5c3_Err != nil {
@@ -143,17 +144,17 @@ func Servers(p ServersProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else if p.Total > 0 {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "filter", Title: "No server is like this", Text: "Nothing fits the search and the filter.", ActionLabel: "Show all servers", ActionURL: serversURL(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "filter", Title: "No server is like this", Text: "Nothing fits the search and the filter.", ActionLabel: "Show all servers", ActionURL: paths.Servers(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else if p.Admin() {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "server", Title: "No server yet", Text: "Pick one from the catalog, or paste what you have: an address, or the JSON of a client.", ActionLabel: "Add a server", ActionURL: serversURL(p.Project.Slug) + "/new"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "server", Title: "No server yet", Text: "Pick one from the catalog, or paste what you have: an address, or the JSON of a client.", ActionLabel: "Add a server", ActionURL: paths.NewServer(p.Project.Slug)}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "server", Title: "No server yet", Text: "Administrators add servers.", ActionLabel: "Look at the catalog", ActionURL: "/registry"}).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Empty(ui.EmptyProps{Icon: "server", Title: "No server yet", Text: "Administrators add servers.", ActionLabel: "Look at the catalog", ActionURL: paths.Registry}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -218,9 +219,9 @@ func serversTable(p ServersProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var7 templ.SafeURL
-				templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(serverURL(p.Project.Slug, r.ID)))
+				templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(paths.Server(p.Project.Slug, r.ID)))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 81, Col: 76}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 82, Col: 79}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 				if templ_7745c5c3_Err != nil {
@@ -233,7 +234,7 @@ func serversTable(p ServersProps) templ.Component {
 				var templ_7745c5c3_Var8 string
 				templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(r.Alias)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 81, Col: 88}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 82, Col: 91}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 				if templ_7745c5c3_Err != nil {
@@ -246,7 +247,7 @@ func serversTable(p ServersProps) templ.Component {
 				var templ_7745c5c3_Var9 string
 				templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Clean(r.URL))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 82, Col: 53}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 83, Col: 53}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 				if templ_7745c5c3_Err != nil {
@@ -268,7 +269,7 @@ func serversTable(p ServersProps) templ.Component {
 					var templ_7745c5c3_Var10 string
 					templ_7745c5c3_Var10, templ_7745c5c3_Err = templ.JoinStringErrs(sentence(r.Error))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 87, Col: 56}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 88, Col: 56}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var10))
 					if templ_7745c5c3_Err != nil {
@@ -300,7 +301,7 @@ func serversTable(p ServersProps) templ.Component {
 				var templ_7745c5c3_Var11 string
 				templ_7745c5c3_Var11, templ_7745c5c3_Err = templ.JoinStringErrs(r.toolCount())
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 95, Col: 54}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 96, Col: 54}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var11))
 				if templ_7745c5c3_Err != nil {
@@ -313,7 +314,7 @@ func serversTable(p ServersProps) templ.Component {
 				var templ_7745c5c3_Var12 string
 				templ_7745c5c3_Var12, templ_7745c5c3_Err = templ.JoinStringErrs(millis(r.MS))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 96, Col: 62}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/servers.templ`, Line: 97, Col: 62}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var12))
 				if templ_7745c5c3_Err != nil {
@@ -343,7 +344,7 @@ func serversTable(p ServersProps) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.SwitchForm(ui.SwitchProps{Action: serverURL(p.Project.Slug, r.ID) + "/enable", CSRF: p.CSRF(), Label: "Use " + r.Alias, On: r.Enabled, Name: "enabled"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.SwitchForm(ui.SwitchProps{Action: paths.Server(p.Project.Slug, r.ID) + "/enable", CSRF: p.CSRF(), Label: "Use " + r.Alias, On: r.Enabled, Name: "enabled"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -352,12 +353,12 @@ func serversTable(p ServersProps) templ.Component {
 						return templ_7745c5c3_Err
 					}
 					if r.connects() {
-						templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: r.connectLabel(), URL: connectURL(r.ID), Icon: "plug", Small: true}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.LinkButton(ui.LinkProps{Label: r.connectLabel(), URL: paths.StartConnection(r.ID), Icon: "plug", Small: true}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
 					} else {
-						templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: serverURL(p.Project.Slug, r.ID) + "/sync", CSRF: p.CSRF(), Label: "Sync now", Icon: "refresh-cw", Small: true}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: paths.Server(p.Project.Slug, r.ID) + "/sync", CSRF: p.CSRF(), Label: "Sync now", Icon: "refresh-cw", Small: true}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -468,9 +469,5 @@ func millis(ms int64) string {
 	}
 	return strconv.FormatInt(ms, 10) + " ms"
 }
-
-// connectURL returns where an administrator begins to authorize the gateway at
-// a server.
-func connectURL(id string) string { return "/admin/connections/" + id + "/start" }
 
 var _ = templruntime.GeneratedTemplate

@@ -10,6 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 )
 
@@ -77,14 +78,14 @@ func Tool(p ToolProps) templ.Component {
 				}
 				ctx = templ.InitializeContext(ctx)
 				if p.Admin() && p.Row.State.Switchable {
-					templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: toolURL(p.Project.Slug, p.Row.Name) + "/enabled", CSRF: p.CSRF(), Label: p.switchLabel(), Icon: "power", Hidden: []ui.Pair{{Name: "enabled", Value: truth(!p.Row.State.On)}, {Name: "back", Value: toolURL(p.Project.Slug, p.Row.Name)}}}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: paths.Tool(p.Project.Slug, p.Row.Name) + "/enabled", CSRF: p.CSRF(), Label: p.switchLabel(), Icon: "power", Hidden: []ui.Pair{{Name: "enabled", Value: truth(!p.Row.State.On)}, {Name: "back", Value: paths.Tool(p.Project.Slug, p.Row.Name)}}}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 				}
 				return nil
 			})
-			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: ui.Clean(p.Row.Listed), Lead: ui.Clean(p.Row.Title), BackLabel: "Tools of " + named(p.Project.Name, p.Project.Slug), BackURL: toolsURL(p.Project.Slug), Badges: ui.Status(p.Row.State.Tone, p.Row.State.Word)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PageHead(ui.PageHeadProps{Title: ui.Clean(p.Row.Listed), Lead: ui.Clean(p.Row.Title), BackLabel: "Tools of " + named(p.Project.Name, p.Project.Slug), BackURL: paths.Tools(p.Project.Slug), Badges: ui.Status(p.Row.State.Tone, p.Row.State.Word)}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var3), templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -125,7 +126,7 @@ func Tool(p ToolProps) templ.Component {
 					var templ_7745c5c3_Var5 string
 					templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Clean(p.Row.Description))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/tool.templ`, Line: 40, Col: 64}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/tool.templ`, Line: 41, Col: 64}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 					if templ_7745c5c3_Err != nil {
@@ -350,7 +351,7 @@ func toolNotices(p ToolProps) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				if p.Admin() {
-					templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: toolURL(p.Project.Slug, p.Row.Name) + "/approve", CSRF: p.CSRF(), Label: "Approve this definition", Icon: "check", Kind: ui.Primary, Hidden: []ui.Pair{{Name: "hash", Value: p.Hash}}}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.ActionForm(ui.ActionProps{Action: paths.Tool(p.Project.Slug, p.Row.Name) + "/approve", CSRF: p.CSRF(), Label: "Approve this definition", Icon: "check", Kind: ui.Primary, Hidden: []ui.Pair{{Name: "hash", Value: p.Hash}}}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -381,7 +382,7 @@ func toolNotices(p ToolProps) templ.Component {
 				var templ_7745c5c3_Var13 string
 				templ_7745c5c3_Var13, templ_7745c5c3_Err = templ.JoinStringErrs(sentence("It is " + p.Reason))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/tool.templ`, Line: 100, Col: 37}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/tool.templ`, Line: 101, Col: 37}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var13))
 				if templ_7745c5c3_Err != nil {
@@ -471,7 +472,7 @@ func toolNotices(p ToolProps) templ.Component {
 					var templ_7745c5c3_Var17 string
 					templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(sentence(repair))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/tool.templ`, Line: 117, Col: 27}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `admin/tool.templ`, Line: 118, Col: 27}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 					if templ_7745c5c3_Err != nil {

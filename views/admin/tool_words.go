@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 )
 
@@ -61,10 +62,6 @@ func LongNameWords(name string) string {
 	return ""
 }
 
-func toolsURL(slug string) string { return projectURL(slug) + "/tools" }
-
-func toolURL(slug, name string) string { return toolsURL(slug) + "/" + url.PathEscape(name) }
-
 func (p ToolsProps) columns() []ui.Column {
 	columns := []ui.Column{{Label: "Tool"}, {Label: "Server", Wide: true}, {Label: "Parameters", Num: true, Wide: true}, {Label: "State", Wide: p.Admin()}}
 	if p.Admin() {
@@ -83,9 +80,9 @@ func (p ToolsProps) anyWaiting() bool {
 // approval are approved.
 func reviewURL(slug, query string) string {
 	if query == "" {
-		return toolsURL(slug) + "/review"
+		return paths.ToolReview(slug)
 	}
-	return toolsURL(slug) + "/review?query=" + url.QueryEscape(query)
+	return paths.ToolReview(slug) + "?query=" + url.QueryEscape(query)
 }
 
 // firstOf returns the first characters of a text.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 )
 
@@ -104,7 +105,7 @@ func Grants(p GrantsProps) templ.Component {
 						var templ_7745c5c3_Var4 string
 						templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Clean(g.ClientName))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `oauth/grants.templ`, Line: 42, Col: 31}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `oauth/grants.templ`, Line: 43, Col: 31}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 						if templ_7745c5c3_Err != nil {
@@ -117,7 +118,7 @@ func Grants(p GrantsProps) templ.Component {
 						var templ_7745c5c3_Var5 string
 						templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(g.from())
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `oauth/grants.templ`, Line: 43, Col: 42}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `oauth/grants.templ`, Line: 44, Col: 42}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 						if templ_7745c5c3_Err != nil {
@@ -130,7 +131,7 @@ func Grants(p GrantsProps) templ.Component {
 						var templ_7745c5c3_Var6 string
 						templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(ui.Clean(g.Project))
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `oauth/grants.templ`, Line: 45, Col: 45}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `oauth/grants.templ`, Line: 46, Col: 45}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 						if templ_7745c5c3_Err != nil {
@@ -143,7 +144,7 @@ func Grants(p GrantsProps) templ.Component {
 						var templ_7745c5c3_Var7 string
 						templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(g.may())
 						if templ_7745c5c3_Err != nil {
-							return templ.Error{Err: templ_7745c5c3_Err, FileName: `oauth/grants.templ`, Line: 46, Col: 32}
+							return templ.Error{Err: templ_7745c5c3_Err, FileName: `oauth/grants.templ`, Line: 47, Col: 32}
 						}
 						_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 						if templ_7745c5c3_Err != nil {
@@ -177,7 +178,7 @@ func Grants(p GrantsProps) templ.Component {
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
-						templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{ID: "end-" + g.ID, Label: "Take away", Title: "Take access away from " + ui.Clean(g.ClientName) + "?", Action: "/oauth/grants/" + g.ID + "/revoke", CSRF: p.Frame.CSRF(), Submit: "Take access away", Small: true, Stops: []string{"The client is signed out at once and has to ask you again."}}).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = ui.Confirm(ui.ConfirmProps{ID: "end-" + g.ID, Label: "Take away", Title: "Take access away from " + ui.Clean(g.ClientName) + "?", Action: paths.RevokeGrant(g.ID), CSRF: p.Frame.CSRF(), Submit: "Take access away", Small: true, Stops: []string{"The client is signed out at once and has to ask you again."}}).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}

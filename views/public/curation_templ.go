@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 )
 
@@ -19,9 +20,7 @@ import (
 func escape(s string) string { return url.QueryEscape(s) }
 
 // path returns where a form of the curation is posted to.
-func (s Server) curate(what string) string {
-	return "/admin/catalog/" + url.PathEscape(s.ID) + "/" + what
-}
+func (s Server) curate(what string) string { return paths.CatalogEntry(s.ID) + "/" + what }
 
 // curation is what administrators decide about the entry; it stays when its
 // source is read again.
@@ -156,7 +155,7 @@ func verifyDialog(p RegistryItemProps) templ.Component {
 			var templ_7745c5c3_Var5 templ.SafeURL
 			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(p.Server.curate("verify")))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `public/curation.templ`, Line: 46, Col: 64}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `public/curation.templ`, Line: 47, Col: 64}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
 			if templ_7745c5c3_Err != nil {
@@ -254,7 +253,7 @@ func editDialog(p RegistryItemProps) templ.Component {
 			var templ_7745c5c3_Var9 templ.SafeURL
 			templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinURLErrs(ui.URL(p.Server.curate("edit")))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `public/curation.templ`, Line: 59, Col: 62}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `public/curation.templ`, Line: 60, Col: 62}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 			if templ_7745c5c3_Err != nil {

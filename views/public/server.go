@@ -1,11 +1,11 @@
 package public
 
 import (
-	"net/url"
 	"strings"
 
 	"mcpgateway/models"
 	"mcpgateway/views/install"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 )
 
@@ -23,7 +23,7 @@ func Servers(entries []*models.CatalogEntry) []Server {
 
 // Path returns the path of the server's page.
 func (s Server) Path() string {
-	return "/registry/" + url.PathEscape(s.PublisherName) + "/" + url.PathEscape(s.ServerName)
+	return paths.RegistryEntry(s.PublisherName, s.ServerName)
 }
 
 // Title returns the display name of the server.

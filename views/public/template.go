@@ -1,11 +1,11 @@
 package public
 
 import (
-	"net/url"
 	"strings"
 	"unicode"
 
 	"mcpgateway/models"
+	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 )
 
@@ -22,7 +22,7 @@ func Templates(rows []*models.CatalogTemplate) []Template {
 }
 
 // Path returns the path of the template's page.
-func (t Template) Path() string { return "/templates/" + url.PathEscape(t.Slug) }
+func (t Template) Path() string { return paths.Template(t.Slug) }
 
 func (t Template) title() string { return ui.Clean(t.Title) }
 

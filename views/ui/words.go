@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -65,4 +66,34 @@ func span(d time.Duration) string {
 		return Plural(int(d/(30*day)), "month", "months")
 	}
 	return Plural(int(d/(365*day)), "year", "years")
+}
+
+// Seconds returns milliseconds in seconds, as short as they can be written.
+func Seconds(ms int64) string {
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.3f", float64(ms)/1000), "0"), ".")
+}
+
+// Beginning returns the first characters of a text.
+func Beginning(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	r := []rune(s)
+	return string(r[:min(most, len(r))])
+}
+
+// namesShown is how many names of a list a message holds.
+const namesShown = 5
+
+// FirstOf returns the first names of a list as text.
+func FirstOf(names []string) string {
+	shown := make([]string, 0, namesShown)
+	for _, name := range names[:min(len(names), namesShown)] {
+		shown = append(shown, Clean(name))
+	}
+	text := strings.Join(shown, ", ")
+	if len(names) > namesShown {
+		text += " …"
+	}
+	return text
 }

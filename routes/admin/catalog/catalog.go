@@ -1,0 +1,322 @@
+// Package catalog serves the administration of the catalog: where its entries
+// come from, and what administrators decided about them.
+package catalog
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/routes/frame"
+	"mcpgateway/services/catalog"
+	"mcpgateway/services/fault"
+	views "mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
+	"mcpgateway/views/ui"
+	"mcpgateway/web"
+)
+
+// Bounds of what the pages of the catalog list.
+const (
+	curatedListed = 200
+	changesListed = 200
+)
+
+// Catalog serves the administration of the catalog.
+type Catalog struct {
+	pages *frame.Pages
+	store *catalog.Store
+	built catalogSources
+}
+
+// catalogSources are the sources that every catalog has.
+type catalogSources struct{ defaults, file string }
+
+// New returns the handlers over the store.
+func New(pages *frame.Pages, store *catalog.Store) *Catalog {
+	return &Catalog{pages: pages, store: store, built: catalogSources{catalog.SourceDefault, catalog.SourceFile}}
+}
+
+// List serves GET /admin/catalog.
+func (a *Catalog) List(c *fiber.Ctx) error {
+	return a.listPage(c, views.CatalogSourcesProps{Kind: string(models.CatalogOfficial)}, nil)
+}
+
+// listPage shows the list; failed is why a source was not added, or nil.
+func (a *Catalog) listPage(c *fiber.Ctx, props views.CatalogSourcesProps, failed error) (err error) {
+	if props.Errors, err = frame.Fields(c, failed); err != nil {
+		return err
+	}
+	sources, err := a.store.Sources(c.UserContext())
+	if err != nil {
+		return err
+	}
+	curated, err := a.store.Curated(c.UserContext())
+	if err != nil {
+		return err
+	}
+	props.Frame, props.Now = a.pages.Frame(c, "Catalog", layout.SectionCatalog), time.Now()
+	for _, row := range sources {
+		props.Sources = append(props.Sources, a.sourceOf(row))
+	}
+	addCurated(&props, curated)
+	return web.Render(c, views.CatalogSources(props))
+}
+
+func addCurated(props *views.CatalogSourcesProps, curated []models.CatalogEntry) {
+	props.More = max(len(curated)-curatedListed, 0)
+	for _, e := range curated[:min(len(curated), curatedListed)] {
+		props.Curated = append(props.Curated, views.CuratedEntry{
+			ID: e.ID, Title: e.ServerTitle, Name: e.PublisherName + "/" + e.ServerName, Hidden: e.Hidden, Locked: e.Locked,
+			Featured: e.Featured, Verified: e.Verified, DecidedElsewhere: decided(&e),
+		})
+	}
+}
+
+func decided(e *models.CatalogEntry) bool { return e.FeaturedBy != "" || e.VerifiedBy != "" }
+
+func (a *Catalog) sourceOf(row models.CatalogSource) views.CatalogSource {
+	return views.CatalogSource{
+		ID: row.ID, Kind: string(row.Kind), Name: row.Name, URL: row.URL, Enabled: row.Enabled, BuiltIn: row.ID == a.built.defaults,
+		Permanent: row.ID == a.built.defaults || row.ID == a.built.file, FinishedAt: row.FinishedAt, Succeeded: row.Succeeded, Error: row.ErrorMessage,
+		Fetched: row.Fetched, Added: row.Added, Updated: row.Updated, Deleted: row.Deleted,
+	}
+}
+
+// AddSource serves POST /admin/catalog/sources.
+func (a *Catalog) AddSource(c *fiber.Ctx) error {
+	props := views.CatalogSourcesProps{Kind: web.Posted(c, "kind"), Name: strings.TrimSpace(web.Posted(c, "name")), URL: strings.TrimSpace(web.Posted(c, "url"))}
+	_, err := a.store.AddSource(c.UserContext(), catalog.NewSource{Kind: models.CatalogSourceKind(props.Kind), Name: props.Name, URL: props.URL})
+	if err != nil {
+		return a.listPage(c, props, err)
+	}
+	return frame.Done(c, paths.Catalog, "The source is added. Sync it to see what it brings.")
+}
+
+// EnableSource serves POST /admin/catalog/sources/:id/enable.
+func (a *Catalog) EnableSource(c *fiber.Ctx) error {
+	enabled := web.Posted(c, "enabled") == "true"
+	if err := a.store.EnableSource(c.UserContext(), c.Params("id"), enabled); err != nil {
+		return frame.Failed(c, paths.Catalog, err)
+	}
+	if enabled {
+		return frame.Done(c, paths.Catalog, "The source is switched on.")
+	}
+	return frame.Done(c, paths.Catalog, "The source is switched off. Its entries stay as they are.")
+}
+
+// RemoveSource serves POST /admin/catalog/sources/:id/remove.
+func (a *Catalog) RemoveSource(c *fiber.Ctx) error {
+	if err := a.store.RemoveSource(c.UserContext(), c.Params("id")); err != nil {
+		return frame.Failed(c, paths.Catalog, err)
+	}
+	return frame.Done(c, paths.Catalog, "The source is removed, and with it what it brought.")
+}
+
+// Preview serves POST /admin/catalog/sources/:id/preview: it reads the source
+// and shows what a sync would change.
+func (a *Catalog) Preview(c *fiber.Ctx) error {
+	id := c.Params("id")
+	plan, err := a.store.SyncSource(c.UserContext(), id, true)
+	if err != nil {
+		return frame.Failed(c, paths.Catalog, err)
+	}
+	sources, err := a.store.Sources(c.UserContext())
+	if err != nil {
+		return err
+	}
+	props := planProps(plan)
+	props.Frame, props.Source = a.pages.Frame(c, "Sync a source", layout.SectionCatalog), views.CatalogSource{ID: id, Name: "the source"}
+	if i := slices.IndexFunc(sources, func(s models.CatalogSource) bool { return s.ID == id }); i >= 0 {
+		props.Source = a.sourceOf(sources[i])
+	}
+	return web.Render(c, views.CatalogPlan(props))
+}
+
+// planProps returns what a sync would change, for its page.
+func planProps(plan catalog.Plan) views.CatalogPlanProps {
+	props := views.CatalogPlanProps{
+		Fetched: plan.Fetched, Unchanged: plan.Unchanged, Added: plan.Added, Updated: plan.Updated, Deleted: plan.Deleted,
+		Locked: plan.Locked, Taken: plan.Taken, Skipped: plan.Skipped, Warnings: plan.Warnings,
+	}
+	for _, change := range plan.Changes[:min(len(plan.Changes), changesListed)] {
+		props.Lines = append(props.Lines, changeLine(change))
+	}
+	props.More = plan.Added + plan.Updated + plan.Deleted + plan.Locked + plan.Taken - len(props.Lines)
+	return props
+}
+
+func changeLine(change catalog.Change) ui.DiffLine {
+	line := ui.DiffLine{Op: ' ', Text: change.Name}
+	if change.Template {
+		line.Text = "template " + change.Name
+	}
+	switch change.Action {
+	case catalog.ActionAdd:
+		line.Op = '+'
+	case catalog.ActionDelete:
+		line.Op = '-'
+	case catalog.ActionUpdate:
+		line.Text += " changes"
+	case catalog.ActionLocked:
+		line.Text += " was edited here and stays"
+	case catalog.ActionTaken:
+		line.Text += " belongs to another source"
+	}
+	return line
+}
+
+// SyncSource serves POST /admin/catalog/sources/:id/sync.
+func (a *Catalog) SyncSource(c *fiber.Ctx) error {
+	plan, err := a.store.SyncSource(c.UserContext(), c.Params("id"), false)
+	if err != nil {
+		return frame.Failed(c, paths.Catalog, err)
+	}
+	return frame.Done(c, paths.Catalog, "Synced: "+ui.Count(plan.Added)+" new, "+ui.Count(plan.Updated)+" changed, "+ui.Count(plan.Deleted)+" withdrawn.")
+}
+
+// shownAt returns the address of the page that shows an entry to administrators.
+func shownAt(e *models.CatalogEntry) string {
+	if e.Hidden {
+		return paths.CatalogEntry(e.ID)
+	}
+	return paths.RegistryEntry(e.PublisherName, e.ServerName)
+}
+
+// Show serves GET /admin/catalog/:id.
+func (a *Catalog) Show(c *fiber.Ctx) error {
+	e, err := a.store.Entry(c.UserContext(), c.Params("id"))
+	if err != nil {
+		return err
+	}
+	return a.editPage(c, &e, views.CatalogEditProps{Form: formOfEntry(&e)})
+}
+
+func formOfEntry(e *models.CatalogEntry) views.CatalogForm {
+	return views.CatalogForm{
+		ServerTitle: e.ServerTitle, PublisherTitle: e.PublisherTitle, Description: e.Description, Tags: strings.Join(e.Tags, ", "),
+		IconURL: e.IconURL, RepoURL: e.RepoURL, DocsURL: e.DocsURL, WebsiteURL: e.WebsiteURL,
+	}
+}
+
+func (a *Catalog) editPage(c *fiber.Ctx, e *models.CatalogEntry, props views.CatalogEditProps) error {
+	props.Frame = a.pages.Frame(c, e.ServerTitle, layout.SectionCatalog)
+	props.Entry = views.CatalogEntry{
+		ID: e.ID, Title: e.ServerTitle, Publisher: e.PublisherTitle, Name: e.PublisherName + "/" + e.ServerName, URL: paths.RegistryEntry(e.PublisherName, e.ServerName),
+		Hidden: e.Hidden, Locked: e.Locked, Featured: e.Featured, Verified: e.Verified, Evidence: e.VerifiedEvidence, Decided: decided(e),
+	}
+	return web.Render(c, views.CatalogEdit(props))
+}
+
+// decide carries out a decision about an entry of one button and leads back to
+// where it shows.
+func (a *Catalog) decide(c *fiber.Ctx, done string, decision func(ctx context.Context, id string) error) error {
+	e, err := a.store.Entry(c.UserContext(), c.Params("id"))
+	if err != nil {
+		return err
+	}
+	to := shownAt(&e)
+	if err := decision(c.UserContext(), e.ID); err != nil {
+		return frame.Failed(c, to, err)
+	}
+	return frame.Done(c, to, done)
+}
+
+// Feature serves POST /admin/catalog/:id/feature: featured=true|false.
+func (a *Catalog) Feature(c *fiber.Ctx) error {
+	on := web.Posted(c, "featured") == "true"
+	done := "The server is featured no more."
+	if on {
+		done = "The server is featured: it stands first."
+	}
+	return a.decide(c, done, func(ctx context.Context, id string) error { return a.store.SetFeatured(ctx, id, on) })
+}
+
+// Hide serves POST /admin/catalog/:id/hide: hidden=true|false.
+func (a *Catalog) Hide(c *fiber.Ctx) error {
+	e, err := a.store.Entry(c.UserContext(), c.Params("id"))
+	if err != nil {
+		return err
+	}
+	hidden := web.Posted(c, "hidden") == "true"
+	if err := a.store.SetHidden(c.UserContext(), e.ID, hidden); err != nil {
+		return frame.Failed(c, paths.Catalog, err)
+	}
+	if hidden {
+		return frame.Done(c, paths.Catalog, e.ServerTitle+" is hidden: nobody finds it in the registry any more.")
+	}
+	return frame.Done(c, paths.RegistryEntry(e.PublisherName, e.ServerName), e.ServerTitle+" is in the registry again.")
+}
+
+// Unlock serves POST /admin/catalog/:id/unlock.
+func (a *Catalog) Unlock(c *fiber.Ctx) error {
+	return a.decide(c, "The server follows its source again.", a.store.Unlock)
+}
+
+// Verify serves POST /admin/catalog/:id/verify: verified=true|false, evidence.
+func (a *Catalog) Verify(c *fiber.Ctx) error {
+	e, err := a.store.Entry(c.UserContext(), c.Params("id"))
+	if err != nil {
+		return err
+	}
+	on, evidence := web.Posted(c, "verified") == "true", strings.TrimSpace(web.Posted(c, "evidence"))
+	if err := a.store.SetVerified(c.UserContext(), e.ID, on, evidence); err != nil {
+		fields, err := frame.Fields(c, err)
+		if err != nil {
+			return err
+		}
+		return a.editPage(c, &e, views.CatalogEditProps{Form: formOfEntry(&e), Evidence: evidence, EvidenceError: fields["evidence"]})
+	}
+	to := shownAt(&e)
+	if on {
+		return frame.Done(c, to, "The publisher is marked as verified.")
+	}
+	return frame.Done(c, to, "The publisher is not marked as verified any more.")
+}
+
+// Edit serves POST /admin/catalog/:id/edit. Fields that the form does not have
+// stay as they are.
+func (a *Catalog) Edit(c *fiber.Ctx) error {
+	e, err := a.store.Entry(c.UserContext(), c.Params("id"))
+	if err != nil {
+		return err
+	}
+	edit, form := postedEdit(c, &e)
+	if edit == (catalog.Edit{}) {
+		return frame.Failed(c, paths.RegistryEntry(e.PublisherName, e.ServerName), fault.Invalid("The form holds nothing to save."))
+	}
+	if err := a.store.Edit(c.UserContext(), e.ID, edit); err != nil {
+		fields, err := frame.Fields(c, err)
+		if err != nil {
+			return err
+		}
+		return a.editPage(c, &e, views.CatalogEditProps{Form: form, Errors: fields})
+	}
+	return frame.Done(c, shownAt(&e), "The entry is saved. Imports do not change it any more.")
+}
+
+// postedEdit returns the changes of a posted form, and the form as it was
+// filled in.
+func postedEdit(c *fiber.Ctx, e *models.CatalogEntry) (catalog.Edit, views.CatalogForm) {
+	form := formOfEntry(e)
+	read := func(name string, into *string) *string {
+		if !c.Request().PostArgs().Has(name) {
+			return nil
+		}
+		*into = strings.TrimSpace(web.Posted(c, name))
+		return into
+	}
+	edit := catalog.Edit{
+		ServerTitle: read("serverTitle", &form.ServerTitle), PublisherTitle: read("publisherTitle", &form.PublisherTitle), Description: read("description", &form.Description),
+		IconURL: read("iconUrl", &form.IconURL), RepoURL: read("repoUrl", &form.RepoURL), DocsURL: read("docsUrl", &form.DocsURL), WebsiteURL: read("websiteUrl", &form.WebsiteURL),
+	}
+	if read("tags", &form.Tags) != nil {
+		edit.Tags = new(strings.Split(form.Tags, ","))
+	}
+	return edit, form
+}

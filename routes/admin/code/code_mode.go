@@ -1,0 +1,221 @@
+// Package code serves a project's Code Mode: its settings, the declarations that
+// models see, and the form and the log of runs.
+package code
+
+import (
+	"context"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/routes/admin"
+	"mcpgateway/routes/frame"
+	"mcpgateway/services/access"
+	"mcpgateway/services/codemode"
+	"mcpgateway/services/declaration"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway"
+	"mcpgateway/services/projects"
+	"mcpgateway/services/toolset"
+	"mcpgateway/services/typescript"
+	views "mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
+	"mcpgateway/views/ui"
+	"mcpgateway/web"
+)
+
+// Bounds of the preview of declarations.
+const (
+	maxPreview      = 24 << 10 // bytes that are shown
+	maxPreviewNotes = 20       // notes that are shown
+	maxNotedTools   = 1000     // tools whose schemas are looked at for notes
+	maxFilter       = 200      // bytes of the filter
+	maxNamespaces   = 60       // namespaces that are named
+)
+
+// Options are what the pages of Code Mode work with. All must be set.
+type Options struct {
+	Pages        *admin.ProjectPages
+	Store        *projects.Store
+	Declarations *codemode.Declarations
+	// Unchecked says why arguments for a raw definition cannot be checked;
+	// schema.Validator says how.
+	Unchecked    func(definition []byte) string
+	Runner       *gateway.Gateway
+	CanTypecheck bool
+	Traces       *codemode.Traces
+	Keys         *access.Keys
+	People       *access.People
+	Now          func() time.Time
+}
+
+// CodeMode serves the pages of a project's Code Mode.
+type CodeMode struct{ Options }
+
+// New returns the handlers.
+func New(o Options) *CodeMode { return &CodeMode{o} }
+
+// Show serves GET /admin/projects/:projectSlug/code-mode, with ?filter= for a
+// part of the declarations.
+func (a *CodeMode) Show(c *fiber.Ctx) error {
+	p, err := a.Pages.Project(c)
+	if err != nil {
+		return err
+	}
+	return a.page(c, p, views.CodeModeProps{Form: codeModeForm(p)}, nil)
+}
+
+func codeModeForm(p *toolset.Snapshot) views.CodeModeForm {
+	return views.CodeModeForm{
+		Enabled: p.Project.CodeModeEnabled, Timeout: ui.Seconds(p.Project.CodeModeTimeoutMS), AllowFetch: p.Project.CodeModeAllowFetch,
+	}
+}
+
+// page shows the settings; failed is why they were not saved, or nil.
+func (a *CodeMode) page(c *fiber.Ctx, p *toolset.Snapshot, props views.CodeModeProps, failed error) (err error) {
+	if props.Errors, err = frame.Fields(c, failed); err != nil {
+		return err
+	}
+	preview, err := a.preview(c.UserContext(), p, filterOf(c))
+	if err != nil {
+		return err
+	}
+	props.Frame, props.Project = a.Pages.ProjectFrame(c, p, "Code Mode"), a.Pages.Head(p, layout.TabCodeMode)
+	props.Stored, props.Preview = codeModeForm(p), preview
+	props.Seen = frame.Fingerprint(props.Stored)
+	return web.Render(c, views.CodeMode(props))
+}
+
+// filterOf returns the text that the declarations are filtered by.
+func filterOf(c *fiber.Ctx) string {
+	filter := strings.TrimSpace(c.Query("filter"))
+	return strings.ToValidUTF8(filter[:min(len(filter), maxFilter)], "")
+}
+
+// preview returns what models see of a project's tools.
+func (a *CodeMode) preview(ctx context.Context, p *toolset.Snapshot, filter string) (views.CodePreview, error) {
+	declared, err := a.Declarations.Filtered(ctx, p, filter)
+	if err != nil {
+		return views.CodePreview{}, err
+	}
+	preview := views.CodePreview{
+		Filter: filter, Bytes: len(declared.Text), Tokens: typescript.SizeInTokens(declared.Text), Tools: declared.Tools, All: len(p.Tools),
+	}
+	preview.Text, preview.Cut = beginningOfLines(declared.Text, maxPreview)
+	preview.Text = ui.Clean(preview.Text)
+	notes := a.notes(p, declared, filter, &preview)
+	preview.Notes = notes[:min(len(notes), maxPreviewNotes)]
+	preview.MoreNotes = len(notes) - len(preview.Notes)
+	for _, server := range p.Servers {
+		if server.Config.Enabled && len(preview.Namespaces) < maxNamespaces {
+			preview.Namespaces = append(preview.Namespaces, views.CodeNamespace{Ident: typescript.Identifier(server.Config.Alias), Alias: server.Config.Alias})
+		}
+	}
+	return preview, nil
+}
+
+// notes returns what of the schemas is not used, and counts what the same
+// tools take as a list.
+func (a *CodeMode) notes(p *toolset.Snapshot, declared *typescript.Declared, filter string, preview *views.CodePreview) []string {
+	var notes []string
+	for _, w := range declared.Warnings {
+		notes = append(notes, w.Message)
+	}
+	looked := 0
+	for _, tool := range p.Tools {
+		if !codemode.Matches(tool, filter) {
+			continue
+		}
+		preview.ListTokens += typescript.SizeInTokens(string(tool.Definition))
+		if looked++; looked > maxNotedTools {
+			continue
+		}
+		if why := a.Unchecked(tool.Definition); why != "" {
+			notes = append(notes, "the arguments of "+tool.FullName+" are not checked: "+why)
+		}
+	}
+	return notes
+}
+
+// beginningOfLines returns the whole lines of a text within so many bytes, and
+// whether that is not all of it.
+func beginningOfLines(text string, limit int) (string, bool) {
+	if len(text) <= limit {
+		return text, false
+	}
+	text = text[:limit]
+	if end := strings.LastIndexByte(text, '\n'); end > 0 {
+		text = text[:end]
+	}
+	return strings.ToValidUTF8(text, ""), true
+}
+
+// Download serves GET …/code-mode/declarations: the whole text that the
+// preview shows the beginning of.
+func (a *CodeMode) Download(c *fiber.Ctx) error {
+	p, err := a.Pages.Project(c)
+	if err != nil {
+		return err
+	}
+	declared, err := a.Declarations.Filtered(c.UserContext(), p, filterOf(c))
+	if err != nil {
+		return err
+	}
+	done := false
+	web.Download(c, fiber.MIMETextPlainCharsetUTF8, p.Project.Slug+".d.ts", func() ([]byte, error) {
+		if done {
+			return nil, io.EOF
+		}
+		done = true
+		return []byte(declared.Text), nil
+	})
+	return nil
+}
+
+// Save serves POST …/code-mode.
+func (a *CodeMode) Save(c *fiber.Ctx) error {
+	p, err := a.Pages.Project(c)
+	if err != nil {
+		return err
+	}
+	was, form := codeModeForm(p), views.CodeModeForm{Enabled: web.Posted(c, "enabled") != "", Timeout: strings.TrimSpace(web.Posted(c, "timeout")), AllowFetch: web.Posted(c, "allowFetch") != ""}
+	ms, err := milliseconds(form.Timeout)
+	if err == nil {
+		err = frame.CheckUnchanged(c, was, frame.NewEntry("Code Mode", views.OnOff(was.Enabled), views.OnOff(form.Enabled)), frame.NewEntry("Longest run", was.Timeout, form.Timeout),
+			frame.NewEntry("Requests to the web", views.OnOff(was.AllowFetch), views.OnOff(form.AllowFetch)))
+	}
+	if err == nil {
+		d := &declaration.Project{CodeModeEnabled: &form.Enabled, CodeModeTimeoutMS: &ms, CodeModeFetch: &form.AllowFetch}
+		_, err = a.Store.UpdateProject(c.UserContext(), p.Project.Slug, d)
+	}
+	if err != nil {
+		return a.page(c, p, views.CodeModeProps{Form: form}, err)
+	}
+	return frame.Done(c, paths.CodeMode(p.Project.Slug), savedWords(p.Project.CodeModeEnabled, form.Enabled))
+}
+
+// milliseconds returns the time-out that was typed in seconds.
+func milliseconds(typed string) (int64, error) {
+	n, err := strconv.ParseFloat(typed, 64)
+	ms := math.Round(n * 1000)
+	if err != nil || !(ms >= float64(codemode.MinTimeout.Milliseconds()) && ms <= float64(codemode.MaxTimeout.Milliseconds())) {
+		return 0, fault.Validation(map[string]string{"timeout": "use a number of seconds from 1 to 300"})
+	}
+	return int64(ms), nil
+}
+
+func savedWords(was, is bool) string {
+	switch {
+	case is && !was:
+		return "Code Mode is on. Clients see it when they list the tools again."
+	case was && !is:
+		return "Code Mode is off."
+	default:
+		return "The settings are saved."
+	}
+}

@@ -1,0 +1,211 @@
+package code
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"github.com/a-h/templ"
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/routes/frame"
+	"mcpgateway/services/access"
+	"mcpgateway/services/codemode"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway"
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/sandbox"
+	"mcpgateway/services/toolset"
+	views "mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
+	"mcpgateway/views/ui"
+	"mcpgateway/web"
+)
+
+// maxStepText is how much of a line of the console is shown while the code
+// runs, in characters.
+const maxStepText = 500
+
+// firstCode is what stands in the form at first. It works in every project and
+// changes nothing.
+const firstCode = `// Which tools are there for a task?
+const found = await gateway.search("what you want to do");
+console.log(found.results.length, "tools");
+return found.results.map((tool) => tool.name);
+`
+
+// RunForm serves GET …/code-mode/run; ?run= fills in the code of a run that is
+// kept and shows how it ended.
+func (a *CodeMode) RunForm(c *fiber.Ctx) error {
+	p, err := a.Pages.Project(c)
+	if err != nil {
+		return err
+	}
+	props := views.CodeRunProps{Code: firstCode, Typecheck: string(codemode.TypecheckWarn)}
+	if id := c.Query("run"); id != "" {
+		row, err := a.Traces.Get(c.UserContext(), p.Project.ID, id)
+		if err != nil {
+			return err
+		}
+		props = runProps(p, row, codemode.Typecheck(c.Query("typecheck")))
+	}
+	return a.runPage(c, p, props, nil)
+}
+
+// runProps returns the form with the code of a run, and how it ended.
+func runProps(p *toolset.Snapshot, row models.CodeRun, check codemode.Typecheck) views.CodeRunProps {
+	outcome := outcomeOf(row)
+	props := views.CodeRunProps{
+		Code: ui.Clean(row.Code), Cleaned: ui.Hidden(row.Code), Input: row.Input, DryRun: row.DryRun, Outcome: &outcome,
+		RunURL: paths.CodeTrace(p.Project.Slug, row.ID), Typecheck: string(codemode.TypecheckWarn),
+	}
+	if check == codemode.TypecheckOff || check == codemode.TypecheckError {
+		props.Typecheck = string(check)
+	}
+	return props
+}
+
+// runPage shows the form; failed is why nothing ran, or nil.
+func (a *CodeMode) runPage(c *fiber.Ctx, p *toolset.Snapshot, props views.CodeRunProps, failed error) (err error) {
+	if props.Errors, err = frame.Fields(c, failed); err != nil {
+		return err
+	}
+	if failed != nil && frame.WantsLive(c) {
+		c.Status(fiber.StatusOK) // a part of a page that a script replaces is no failure of its own
+	}
+	props.Frame, props.Project = a.Pages.ProjectFrame(c, p, "Run code"), a.Pages.Head(p, layout.TabCodeMode)
+	props.On, props.CanTypecheck = p.Project.CodeModeEnabled, a.CanTypecheck
+	return web.Render(c, views.CodeRun(props))
+}
+
+// Run serves POST …/code-mode/run: it runs the code as a client's, in the name
+// of the administrator, and leads to the page with the outcome. A script that
+// accepts an event stream sees meanwhile what the code does.
+func (a *CodeMode) Run(c *fiber.Ctx) error {
+	p, err := a.Pages.Project(c)
+	if err != nil {
+		return err
+	}
+	props, q := postedRun(c)
+	live := frame.WantsLive(c)
+	if err := unfit(props); err != nil {
+		return a.runPage(c, p, props, err)
+	}
+	if live {
+		return a.runLive(c, p, q)
+	}
+	out, err := a.run(c, p, q)
+	switch {
+	case err != nil:
+		return a.runPage(c, p, props, err)
+	case out.TraceID != "":
+		return c.Redirect(outcomePath(p, out.TraceID, q.Typecheck), fiber.StatusSeeOther)
+	}
+	// The run got no place, or could not be kept: there is no other page of it.
+	props.Outcome = new(shownOutcome(out, props.Code))
+	return a.runPage(c, p, props, nil)
+}
+
+// postedRun returns the posted form, and the request that it makes.
+func postedRun(c *fiber.Ctx) (views.CodeRunProps, codemode.Request) {
+	props := views.CodeRunProps{
+		Code: strings.ReplaceAll(web.Posted(c, "code"), "\r\n", "\n"), Input: strings.TrimSpace(web.Posted(c, "input")),
+		DryRun: web.Posted(c, "dryRun") != "", Typecheck: web.Posted(c, "typecheck"),
+	}
+	return props, codemode.Request{Code: props.Code, Input: []byte(props.Input), DryRun: props.DryRun, Typecheck: codemode.Typecheck(props.Typecheck)}
+}
+
+// outcomePath returns the address of the form with the code of a run and how
+// it ended.
+func outcomePath(p *toolset.Snapshot, id string, check codemode.Typecheck) string {
+	return paths.CodeRun(p.Project.Slug) + "?" + url.Values{"run": {id}, "typecheck": {string(check)}}.Encode() + "#outcome"
+}
+
+// runLive runs code and answers with what it does meanwhile.
+func (a *CodeMode) runLive(c *fiber.Ctx, p *toolset.Snapshot, q codemode.Request) error {
+	client, err := a.clientOf(c, p, &q)
+	if err != nil {
+		return err
+	}
+	// Whoever stops the run ends the stream that would have told where it is
+	// kept, so its beginning says where to ask for that.
+	q.TraceID = codemode.NewTraceID()
+	c.Set(fiber.HeaderContentLocation, paths.CodeTrace(p.Project.Slug, q.TraceID)+"/kept")
+	return frame.AnswerLive(c, a.Pages.Assets, func(ctx context.Context, live *frame.LiveAnswer) (templ.Component, string) {
+		q.Watch = func(s codemode.Step) { live.Show(stepOf(s)) }
+		out, err := a.Runner.Run(ctx, p, client, q)
+		switch {
+		case err != nil:
+			return views.CodeRunFailed(fault.From(err).Message), ""
+		case out.TraceID != "":
+			return nil, outcomePath(p, out.TraceID, q.Typecheck)
+		default:
+			return views.CodeRunOutcome(shownOutcome(out, q.Code), ""), ""
+		}
+	})
+}
+
+// stepOf returns a step as the page shows it.
+func stepOf(s codemode.Step) templ.Component {
+	switch {
+	case s.Line != nil:
+		return views.CodeStepLine(s.Line.MS, s.Line.Level, ui.Beginning(s.Line.Text, maxStepText))
+	case s.Began != nil:
+		return views.CodeStepCall(codeCall(*s.Began), false)
+	default:
+		return views.CodeStepCall(codeCall(*s.Ended), true)
+	}
+}
+
+// unfit returns what of a form cannot be run.
+func unfit(p views.CodeRunProps) error {
+	wrong := map[string]string{}
+	switch {
+	case strings.TrimSpace(p.Code) == "":
+		wrong["code"] = "write some code"
+	case len(p.Code) > sandbox.MaxCode:
+		wrong["code"] = "this is longer than 64 KiB"
+	}
+	switch {
+	case len(p.Input) > codemode.MaxInput:
+		wrong["input"] = "this is longer than 256 KiB"
+	case p.Input != "" && rawjson.Valid([]byte(p.Input), rawjson.Lenient) != nil:
+		wrong["input"] = "this is not JSON; text needs double quotes around it"
+	}
+	if len(wrong) > 0 {
+		return fault.Validation(wrong)
+	}
+	return nil
+}
+
+// run runs code in the name of the administrator who is signed in. It ends
+// early when the browser leaves.
+func (a *CodeMode) run(c *fiber.Ctx, p *toolset.Snapshot, q codemode.Request) (codemode.Outcome, error) {
+	client, err := a.clientOf(c, p, &q)
+	if err != nil {
+		return codemode.Outcome{}, err
+	}
+	ctx, cancel := context.WithCancel(c.UserContext())
+	defer cancel()
+	defer web.WatchDisconnect(c, cancel)()
+	return a.Runner.Run(ctx, p, client, q)
+}
+
+// clientOf returns the client that the administrator who is signed in is, and
+// puts their name to the request. It returns CODE_MODE_DISABLED and FORBIDDEN.
+func (a *CodeMode) clientOf(c *fiber.Ctx, p *toolset.Snapshot, q *codemode.Request) (*gateway.Client, error) {
+	if !p.Project.CodeModeEnabled {
+		return nil, fault.New(fault.KindDisabled, fault.CodeCodeModeDisabled, "Code Mode is off in this project: switch it on first")
+	}
+	person := web.PersonOf(c)
+	if person == nil {
+		return nil, fault.Forbidden("only a person who is signed in can run code here")
+	}
+	client := &gateway.Client{
+		Principal: access.Administrator(person.ID, p.Project.ID), Version: gateway.VersionLatestHandshake, RequestID: web.EventOf(c).RequestID,
+	}
+	q.ProjectID, q.Principal, q.AwaitTrace = p.Project.ID, client.Principal.ID(), true
+	return client, nil
+}

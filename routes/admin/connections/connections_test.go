@@ -1,0 +1,161 @@
+package connections_test
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/routes/admin/connections"
+	"mcpgateway/routes/frame"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/oauthclient"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
+	"mcpgateway/web"
+	"mcpgateway/web/webtest"
+)
+
+// connector answers as told and keeps what was asked of it.
+type connector struct {
+	err     error
+	revoked bool
+	asked   []string
+}
+
+func (f *connector) Start(_ context.Context, s oauthclient.Start) (string, error) {
+	f.asked = append(f.asked, "start "+s.ServerID+" "+s.SessionID)
+	return "https://as.example.com/authorize?x=1", f.err
+}
+
+func (f *connector) Disconnect(_ context.Context, id string) (bool, error) {
+	f.asked = append(f.asked, "disconnect "+id)
+	return f.revoked, f.err
+}
+
+func (f *connector) DropRegistration(_ context.Context, id string) error {
+	f.asked = append(f.asked, "drop "+id)
+	return f.err
+}
+
+// ownLink has the headers of a browser that followed a link of the administration.
+var ownLink = map[string]string{"Sec-Fetch-Site": "same-origin", "Referer": "https://gateway.example.com/admin/connections"}
+
+func TestConnectionsStartFromTheAdministrationOnly(t *testing.T) {
+	f := &connector{}
+	h := connections.New(frame.NewPages(layout.Assets{}, nil), f)
+	app := fiber.New()
+	csrf := "csrf"
+	app.Get("/admin/connections/:id/start", func(c *fiber.Ctx) error {
+		c.Locals("person", &web.Person{SessionID: "anns-session", CSRF: csrf})
+		return h.Start(c)
+	})
+	start := func(path string, header map[string]string) webtest.Answer {
+		return webtest.Send(t, app, webtest.Case{Path: path, Header: header})
+	}
+	var button string
+	for name, header := range map[string]map[string]string{
+		"another site":              {"Sec-Fetch-Site": "cross-site", "Referer": "https://evil.example/admin"},
+		"a site of the same domain": {"Sec-Fetch-Site": "same-site", "Referer": "https://wiki.example.com/admin"},
+		"typed, or another program": {"Sec-Fetch-Site": "none"},
+		"an old browser":            {"Referer": "https://gateway.example.com/admin"},
+		"a browser without headers": {},
+		"no referrer":               {"Sec-Fetch-Site": "same-origin"},
+		"the sign-in page":          {"Sec-Fetch-Site": "same-origin", "Referer": "https://gateway.example.com/login?next=%2Fadmin"},
+		"a public page":             {"Sec-Fetch-Site": "same-origin", "Referer": "https://gateway.example.com/registry"},
+		"a broken referrer":         {"Sec-Fetch-Site": "same-origin", "Referer": "%zz/admin"},
+	} {
+		answer := start(paths.StartConnection("s1"), header)
+		link := regexp.MustCompile(`href="(/admin/connections/s1/start\?token=[^"]+)"`).FindStringSubmatch(answer.Body)
+		if answer.Status != 200 || answer.Header.Get("Location") != "" || link == nil || answer.Header.Get("Cache-Control") != "no-store" {
+			t.Fatalf("%s: %d %v %s", name, answer.Status, answer.Header, answer.Body)
+		}
+		button = link[1]
+	}
+	for name, path := range map[string]string{
+		"the form's token": paths.StartConnection("s1") + "?token=csrf", "no token": paths.StartConnection("s1") + "?token=",
+		"another server's": strings.Replace(button, "/s1/", "/s2/", 1), "a part of it": button[:len(button)-1],
+	} {
+		if answer := start(path, nil); answer.Status != 200 {
+			t.Errorf("%s: %d", name, answer.Status)
+		}
+	}
+	if len(f.asked) > 0 {
+		t.Fatalf("started %q", f.asked)
+	}
+	if answer := start(button, nil); answer.Status != 303 || answer.Header.Get("Location") != "https://as.example.com/authorize?x=1" {
+		t.Errorf("the button: %d %v", answer.Status, answer.Header)
+	}
+	if answer := start(paths.StartConnection("s1"), ownLink); answer.Status != 303 {
+		t.Errorf("a link of the administration: %d", answer.Status)
+	}
+	csrf = "another session's"
+	if answer := start(button, nil); answer.Status != 200 {
+		t.Errorf("the button of another session: %d", answer.Status)
+	}
+	if len(f.asked) != 2 {
+		t.Errorf("started %q", f.asked)
+	}
+}
+
+func TestConnectionsAreBegunAndEnded(t *testing.T) {
+	down := fault.Upstream(fault.CodeUpstreamUnavailable, "the authorization server is away")
+	for name, c := range map[string]struct {
+		method, path string
+		err          error
+		signedIn     bool
+		status       int
+		to, asked    string
+	}{
+		"start":         {"GET", paths.StartConnection("s1"), nil, true, 303, "https://as.example.com/authorize?x=1", "start s1 anns-session"},
+		"start failing": {"GET", paths.StartConnection("s1"), down, true, 303, "/admin/connections/s1", "start s1 anns-session"},
+		"start by none": {"GET", paths.StartConnection("s1"), nil, false, 401, "", ""},
+		"unknown":       {"GET", paths.StartConnection("s1"), fault.NotFound("server", "s1"), true, 404, "", "start s1 anns-session"},
+		"disconnect":    {"POST", "/admin/connections/s1/disconnect", nil, true, 303, "/admin/connections/s1", "disconnect s1"},
+		"drop":          {"POST", "/admin/connections/s1/drop-registration", nil, true, 303, "/admin/connections/s1", "drop s1"},
+		"drop nothing":  {"POST", "/admin/connections/s1/drop-registration", fault.Conflict("there is none"), true, 303, "/admin/connections/s1", "drop s1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &connector{err: c.err}
+			h := connections.New(frame.NewPages(layout.Assets{}, nil), f)
+			app := fiber.New(fiber.Config{ErrorHandler: func(c *fiber.Ctx, err error) error {
+				status := map[fault.Kind]int{fault.KindUnauthorized: 401, fault.KindNotFound: 404}[fault.From(err).Kind]
+				return c.Status(max(status, 400)).SendString(err.Error())
+			}})
+			know := func(ctx *fiber.Ctx) error {
+				if c.signedIn {
+					ctx.Locals("person", &web.Person{SessionID: "anns-session"})
+				}
+				return ctx.Next()
+			}
+			app.Get("/admin/connections/:id/start", know, h.Start)
+			app.Post("/admin/connections/:id/disconnect", know, h.Disconnect)
+			app.Post("/admin/connections/:id/drop-registration", know, h.DropRegistration)
+			answer := webtest.Send(t, app, webtest.Case{Method: c.method, Path: c.path, Header: ownLink})
+			if answer.Status != c.status || answer.Header.Get("Location") != c.to {
+				t.Errorf("got %d to %q", answer.Status, answer.Header.Get("Location"))
+			}
+			asked := ""
+			if len(f.asked) > 0 {
+				asked = f.asked[0]
+			}
+			if asked != c.asked || len(f.asked) > 1 {
+				t.Errorf("asked %q", f.asked)
+			}
+		})
+	}
+}
+
+// TestAForeignAuthorizationLeadsToTheList is what a browser is shown that may
+// not finish what another began.
+func TestAForeignAuthorizationLeadsToTheList(t *testing.T) {
+	app := fiber.New()
+	h := connections.New(frame.NewPages(layout.Assets{}, nil), &connector{})
+	app.Get("/foreign", func(c *fiber.Ctx) error { return h.NotConnected(c, "s1", fault.Forbidden("another session")) })
+	answer := webtest.Send(t, app, webtest.Case{Method: "GET", Path: "/foreign"})
+	if answer.Status != 303 || answer.Header.Get("Location") != "/admin/connections" || answer.Header.Get("Set-Cookie") == "" {
+		t.Errorf("got %d to %q", answer.Status, answer.Header.Get("Location"))
+	}
+}

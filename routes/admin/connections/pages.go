@@ -1,0 +1,246 @@
+package connections
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/routes/admin"
+	"mcpgateway/routes/frame"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/declaration"
+	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/projects"
+	"mcpgateway/services/toolset"
+	views "mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
+	"mcpgateway/views/ui"
+	"mcpgateway/web"
+)
+
+// maxConnectionEvents is how many events a connection's page shows.
+const maxConnectionEvents = 15
+
+// Pages serves the pages of connections to servers that want OAuth.
+type Pages struct {
+	pages       *admin.ProjectPages
+	connections *oauthclient.Connections
+	store       *projects.Store
+	changes     *activity.Audit
+	publicURL   *url.URL
+	now         func() time.Time
+}
+
+// NewPages returns the handlers.
+func NewPages(pages *admin.ProjectPages, connections *oauthclient.Connections, store *projects.Store, changes *activity.Audit, publicURL *url.URL, now func() time.Time) *Pages {
+	return &Pages{pages: pages, connections: connections, store: store, changes: changes, publicURL: publicURL, now: now}
+}
+
+// List serves GET /admin/connections?query=&state=.
+func (a *Pages) List(c *fiber.Ctx) error {
+	statuses, err := a.connections.Statuses(c.UserContext())
+	if err != nil {
+		return err
+	}
+	p := views.ConnectionsProps{
+		Frame: a.pages.Frame(c, "Connections", layout.SectionConnections), Now: a.now(), Query: strings.TrimSpace(c.Query("query")), State: c.Query("state"),
+	}
+	fill(&p, a.rows(statuses))
+	return web.Render(c, views.Connections(p))
+}
+
+// fill adds the rows that the query and the state ask for.
+func fill(p *views.ConnectionsProps, rows []views.ConnectionRow) {
+	counts := map[string]int{}
+	p.Total = len(rows)
+	for _, row := range rows {
+		if !admin.Mentions(row.Alias+" "+row.Project+" "+row.Slug, p.Query) {
+			continue
+		}
+		counts[row.State.Kind]++
+		if p.State == "" || p.State == row.State.Kind {
+			p.Rows = append(p.Rows, row)
+		}
+	}
+	p.Chips = admin.StateChips(paths.Connections, views.ConnectionStates(), p.Query, p.State, counts)
+}
+
+// rows returns the connection of every server that wants one, those that need
+// most care first.
+func (a *Pages) rows(statuses map[string]oauthclient.Status) []views.ConnectionRow {
+	var rows []views.ConnectionRow
+	for _, project := range a.pages.Directory.All() {
+		for _, server := range project.Servers {
+			if status, ok := statuses[server.Config.ID]; ok {
+				rows = append(rows, connectionRow(project, server, status))
+			}
+		}
+	}
+	care := map[string]int{}
+	for i, s := range views.ConnectionStates() {
+		care[s.Kind] = i
+	}
+	slices.SortFunc(rows, func(x, y views.ConnectionRow) int {
+		return cmp.Or(cmp.Compare(care[x.State.Kind], care[y.State.Kind]), cmp.Compare(x.Slug, y.Slug), cmp.Compare(x.Alias, y.Alias))
+	})
+	return rows
+}
+
+func connectionRow(p *toolset.Snapshot, server *toolset.Server, s oauthclient.Status) views.ConnectionRow {
+	config := server.Config
+	if s.State == oauthclient.NeedsReauth && !s.WasConnected() {
+		s.State, s.Reason = oauthclient.NotConnected, "" // there is nothing to connect again
+	}
+	return views.ConnectionRow{
+		ServerID: config.ID, Alias: config.Alias, URL: config.URL, Slug: p.Project.Slug, Project: ui.Clean(cmp.Or(p.Project.Name, p.Project.Slug)),
+		Enabled: config.Enabled, State: views.ConnectionStateOf(string(s.State)), Reason: s.Reason,
+		RefreshedAt: s.RefreshedAt, ExpiresAt: s.ExpiresAt, ConnectedAt: s.ConnectedAt,
+	}
+}
+
+// Show serves GET /admin/connections/:id.
+func (a *Pages) Show(c *fiber.Ctx) error { return a.page(c, views.ConnectionProps{}, nil) }
+
+// SaveClient serves POST /admin/connections/:id/client: the client that the
+// provider issued.
+func (a *Pages) SaveClient(c *fiber.Ctx) error {
+	p := views.ConnectionProps{ClientID: strings.TrimSpace(web.Posted(c, "oauth.clientId")), Scopes: web.Posted(c, "oauth.scopes")}
+	status, err := a.connections.Status(c.UserContext(), c.Params("id"))
+	if err != nil {
+		return err
+	}
+	_, server, err := a.find(status)
+	if err != nil {
+		return err
+	}
+	stored := clientOf(server)
+	err = frame.CheckUnchanged(c, stored, frame.NewEntry("Client id", stored.ID, p.ClientID), frame.NewEntry("Scopes", stored.Scopes, strings.Join(strings.Fields(p.Scopes), " ")))
+	if err == nil {
+		_, err = a.store.UpdateServer(c.UserContext(), status.ServerID, nil, postedClient(c, p))
+	}
+	switch {
+	case err != nil:
+		return a.page(c, p, err)
+	case p.ClientID == "":
+		return frame.Done(c, paths.Connection(status.ServerID), "The client is removed.")
+	}
+	return frame.Done(c, paths.Connection(status.ServerID), "The client is saved. Connect the server now.")
+}
+
+// postedClient returns the change of a server that a form asks for. An empty
+// secret keeps the stored one as long as there is a client.
+func postedClient(c *fiber.Ctx, p views.ConnectionProps) *declaration.Server {
+	d := &declaration.Server{OAuthClientID: &p.ClientID, OAuthScopes: new(strings.Fields(p.Scopes))}
+	if secret := strings.TrimSpace(web.Posted(c, "oauth.clientSecret")); secret != "" || p.ClientID == "" {
+		d.OAuthClientSecret = &secret
+	}
+	return d
+}
+
+// clientFields returns what is wrong with a client, by the names of the form's
+// fields. One of the scopes stands in the field of all.
+func clientFields(c *fiber.Ctx, failed error) (map[string]string, error) {
+	fields, err := frame.Fields(c, failed)
+	if fields == nil {
+		return nil, err
+	}
+	named := map[string]string{}
+	for name, why := range fields {
+		name, _, _ = strings.Cut(name, "[")
+		named[name] = why
+	}
+	return named, nil
+}
+
+// issuedClient is the client that the provider of a server issued, but for its
+// secret.
+type issuedClient struct{ ID, Scopes string }
+
+func clientOf(server *toolset.Server) issuedClient {
+	return issuedClient{server.Config.OAuthClientID, strings.Join(server.Config.OAuthScopes, " ")}
+}
+
+// page shows a connection with what is stored, but for what somebody typed.
+// failed is why that was not saved, or nil.
+func (a *Pages) page(c *fiber.Ctx, p views.ConnectionProps, failed error) (err error) {
+	if p.Errors, err = clientFields(c, failed); err != nil {
+		return err
+	}
+	status, err := a.connections.Status(c.UserContext(), c.Params("id"))
+	if err != nil {
+		return err
+	}
+	project, server, err := a.find(status)
+	if err != nil {
+		return err
+	}
+	if p.Events, err = a.events(c.UserContext(), status.ServerID); err != nil {
+		return err
+	}
+	p.Frame, p.Now = a.pages.Frame(c, server.Config.Alias+" · Connections", layout.SectionConnections), a.now()
+	p.Row, p.More = connectionRow(project, server, status), a.detail(project, status)
+	fillClient(&p, server)
+	return web.Render(c, views.Connection(p))
+}
+
+// fillClient puts the stored client into a form that nobody typed into.
+func fillClient(p *views.ConnectionProps, server *toolset.Server) {
+	stored := clientOf(server)
+	p.Seen, p.HasSecret = frame.Fingerprint(stored), server.Config.OAuthClientSecret != ""
+	if p.Errors == nil {
+		p.ClientID, p.Scopes = stored.ID, stored.Scopes
+	}
+}
+
+// find returns the server that a status is about, with its project.
+func (a *Pages) find(s oauthclient.Status) (*toolset.Snapshot, *toolset.Server, error) {
+	for _, project := range a.pages.Directory.All() {
+		if project.Project.ID == s.ProjectID {
+			server, err := admin.ServerOf(project, s.ServerID)
+			return project, server, err
+		}
+	}
+	_, err := admin.ServerOf(&toolset.Snapshot{}, s.ServerID)
+	return nil, nil, err
+}
+
+func (a *Pages) detail(p *toolset.Snapshot, s oauthclient.Status) views.ConnectionDetail {
+	d := views.ConnectionDetail{
+		Issuer: s.Issuer, Registration: string(s.Registration), Because: s.Because, Granted: s.Scopes, Needed: s.ScopesNeeded,
+		ConnectedBy: s.ConnectedBy, NextAttempt: s.NextAttemptAt, ErrorCode: s.ErrorCode, ErrorText: s.ErrorText, ErrorAt: s.ErrorAt,
+	}
+	if s.Issuer != "" {
+		d.RedirectURI = a.publicURL.JoinPath(oauthclient.CallbackPath, oauthclient.IssuerID(s.Issuer)).String()
+	}
+	d.Tools, _ = admin.CountTools(p, s.ServerID)
+	return d
+}
+
+// events returns what happened to a connection lately, the newest first.
+func (a *Pages) events(ctx context.Context, serverID string) ([]views.ConnectionEvent, error) {
+	entries, _, err := a.changes.List(ctx, activity.Filter{Action: "connection", Object: serverID}, 0, maxConnectionEvents)
+	if err != nil {
+		return nil, err
+	}
+	events := make([]views.ConnectionEvent, 0, len(entries))
+	for _, e := range entries {
+		events = append(events, views.ConnectionEvent{
+			At: e.At, Action: e.Action, Who: cmp.Or(e.ActorName, whoActs(e.ActorKind)), Message: e.Detail["message"], Because: e.Detail["because"],
+		})
+	}
+	return events, nil
+}
+
+// whoActs names an actor that is no person.
+func whoActs(kind string) string {
+	if kind == string(activity.ActorSystem) {
+		return "The gateway"
+	}
+	return kind
+}

@@ -1,0 +1,43 @@
+package admin
+
+import (
+	"net/url"
+	"strings"
+
+	views "mcpgateway/views/admin"
+	"mcpgateway/views/ui"
+)
+
+// StateChips narrows the list at path to rows of one of the states. States
+// that no row has are left out, except the chosen one, whose chip leads back
+// to all. counts says how many rows each kind has.
+func StateChips[S views.ServerState | views.ConnectionState](path string, states []S, query, chosen string, counts map[string]int) []ui.Chip {
+	link := func(kind string) string {
+		values := url.Values{}
+		if query != "" {
+			values.Set("query", query)
+		}
+		if kind != "" {
+			values.Set("state", kind)
+		}
+		if len(values) == 0 {
+			return path
+		}
+		return path + "?" + values.Encode()
+	}
+	var chips []ui.Chip
+	for _, state := range states {
+		s := views.ServerState(state) // both are a kind, a tone and a word
+		switch {
+		case s.Kind == chosen:
+			chips = append(chips, ui.Chip{Label: s.Word, Count: ui.Count(counts[s.Kind]), On: true, URL: link("")})
+		case counts[s.Kind] > 0:
+			chips = append(chips, ui.Chip{Label: s.Word, Count: ui.Count(counts[s.Kind]), URL: link(s.Kind)})
+		}
+	}
+	return chips
+}
+
+func Mentions(text, query string) bool {
+	return strings.Contains(strings.ToLower(text), strings.ToLower(query))
+}

@@ -1,0 +1,249 @@
+// Package observe serves what happened: the calls of a project, also as they
+// come, and the audit log. It names the callers.
+package observe
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/routes/admin"
+	"mcpgateway/routes/frame"
+	"mcpgateway/services/access"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/page"
+	"mcpgateway/services/toolset"
+	views "mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
+	"mcpgateway/views/ui"
+	"mcpgateway/web"
+)
+
+// activityRows is how many calls one page lists.
+const activityRows = 40
+
+// activityTime is how long a page may look for calls.
+const activityTime = 15 * time.Second
+
+// ActivityOptions are what the pages of the calls work with. All but Poll and
+// KeepAlive must be set.
+type ActivityOptions struct {
+	Pages   *admin.ProjectPages
+	Guards  *web.Guards
+	Calls   *activity.Calls
+	Keys    *access.Keys
+	People  *access.People
+	Cursors *page.Cursors
+
+	Poll      time.Duration // between looks for new calls while a page is open; 0 is a second
+	KeepAlive time.Duration // between looks whether a page may stay open; 0 is 15 s
+}
+
+// Activity serves the calls of a project.
+type Activity struct {
+	ActivityOptions
+	live *liveTails
+}
+
+// NewActivity returns the handlers.
+func NewActivity(o ActivityOptions) *Activity {
+	if o.Poll == 0 {
+		o.Poll = time.Second
+	}
+	return &Activity{ActivityOptions: o, live: newLiveTails()}
+}
+
+// OpenStreams returns how many pages follow the calls as they come.
+func (a *Activity) OpenStreams() int { return a.live.count() }
+
+// Page serves GET /admin/projects/:projectSlug/activity?period=&query=&cursor=.
+// A cursor that leads nowhere leads to the first page.
+func (a *Activity) Page(c *fiber.Ctx) error {
+	project, err := a.Pages.Project(c)
+	if err != nil {
+		return err
+	}
+	asked, err := a.asked(c, project)
+	props := a.props(c, project, asked)
+	if f := fault.From(err); err != nil && f.Kind != fault.KindInvalid {
+		return err
+	} else if err != nil {
+		return unread(c, props, err)
+	}
+	before := ""
+	if cursor := c.Query("cursor"); cursor != "" {
+		if before, err = a.Cursors.Open(asked.binding(), activityRevision, cursor); err != nil {
+			return c.Redirect(asked.address(), fiber.StatusSeeOther)
+		}
+		props.LiveURL, props.Pager.FirstURL = "", asked.address()
+	}
+	if err := a.fillWithin(c.UserContext(), &props, asked, before); err != nil {
+		return err
+	}
+	return web.Render(c, views.Activity(props))
+}
+
+// unread shows the page of a query that cannot be read. A part of a page that is
+// replaced while someone types is no failure of its own.
+func unread(c *fiber.Ctx, props views.ActivityProps, err error) error {
+	props.Failed, props.Search.Error = true, frame.QueryError(err)
+	if c.Get("HX-Request") != "true" {
+		c.Status(web.StatusOf(err))
+	}
+	return web.Render(c, views.Activity(props))
+}
+
+// fillWithin fills the page within activityTime.
+func (a *Activity) fillWithin(ctx context.Context, props *views.ActivityProps, asked *activityQuestion, before string) error {
+	ctx, cancel := context.WithTimeout(ctx, activityTime)
+	defer cancel()
+	err := a.fill(ctx, props, asked, before)
+	if err != nil && ctx.Err() != nil {
+		return fault.New(fault.KindUnavailable, fault.CodeUnavailable, "looking through the calls took too long: choose a shorter period").Because(err)
+	}
+	return err
+}
+
+// props returns what the page shows before anything is looked for.
+func (a *Activity) props(c *fiber.Ctx, project *toolset.Snapshot, q *activityQuestion) views.ActivityProps {
+	return views.ActivityProps{
+		Frame:   a.Pages.ProjectFrame(c, project, "Activity"),
+		Project: a.Pages.Head(project, layout.TabActivity), Now: q.now, Period: q.period.words, Periods: q.periods(), Any: true,
+		Search: ui.SearchProps{
+			Action: q.path(), Query: q.text, Label: "Search the calls", Placeholder: "tool, server:github, outcome:failed, caller:name", Live: true,
+			Hidden: []ui.Pair{{Name: "period", Value: q.period.name}}, Chips: q.chips(),
+		},
+		Filters: len(q.clauses) > 0, LiveURL: q.path() + "/live" + q.values("query").encoded(),
+		CSVURL: q.path() + "/export" + q.values("query", "period").with("format", "csv"), JSONURL: q.path() + "/export" + q.values("query", "period").with("format", "json"),
+		AllURL: q.path() + "?period=7d", Recorded: project.Project.RecordPayloads,
+	}
+}
+
+// fill looks for the calls and what they show together.
+func (a *Activity) fill(ctx context.Context, p *views.ActivityProps, q *activityQuestion, before string) error {
+	calls, next, err := a.Calls.List(ctx, q.filter, before, activityRows)
+	if err != nil {
+		return err
+	}
+	names := NewCallers(a.Keys, a.People)
+	for _, call := range calls {
+		p.Rows = append(p.Rows, rowOf(call, q, names.Of(ctx, call.Principal)))
+	}
+	p.Pager.Shown = ui.Plural(len(calls), "call", "calls") + " shown"
+	if next != "" {
+		cursor, err := a.Cursors.Seal(q.binding(), activityRevision, next)
+		if err != nil {
+			return err
+		}
+		p.Pager.NextURL = q.path() + q.values("query", "period").with("cursor", cursor)
+	}
+	if len(calls) == 0 && !p.Filters {
+		if p.Any, err = a.any(ctx, q.filter.ProjectID); err != nil {
+			return err
+		}
+	}
+	stats, err := a.Calls.Stats(ctx, q.filter, q.period.steps)
+	if err != nil {
+		return err
+	}
+	summarise(p, q, stats)
+	return nil
+}
+
+// any reports whether anything is kept of the project.
+func (a *Activity) any(ctx context.Context, projectID string) (bool, error) {
+	calls, _, err := a.Calls.List(ctx, activity.CallFilter{ProjectID: projectID}, "", 1)
+	return len(calls) > 0, err
+}
+
+// Export serves GET /admin/projects/:projectSlug/activity/export: the calls
+// that the page finds, as one file.
+func (a *Activity) Export(c *fiber.Ctx) error {
+	project, err := a.Pages.Project(c)
+	if err != nil {
+		return err
+	}
+	asked, err := a.asked(c, project)
+	if err != nil {
+		return err
+	}
+	name, slug := project.Project.Slug+"-calls", func(string) string { return project.Project.Slug }
+	switch c.Query("format") {
+	case "csv":
+		return download(c, "text/csv; charset=utf-8; header=present", name+".csv", a.Calls.ExportCSV(c.UserContext(), asked.filter, slug))
+	case "json":
+		return download(c, fiber.MIMEApplicationJSON, name+".json", a.Calls.ExportJSON(c.UserContext(), asked.filter, slug))
+	}
+	return fault.Invalid("format must be json or csv")
+}
+
+// download sends a file. Its first piece is read before anything is sent, so
+// that a failure is still answered as one.
+func download(c *fiber.Ctx, media, name string, file *activity.Export) error {
+	first, err := file.Next()
+	if err != nil {
+		return err
+	}
+	next := func() ([]byte, error) { return first, nil }
+	web.Download(c, media, name, func() ([]byte, error) {
+		piece, err := next()
+		next = file.Next
+		return piece, err
+	})
+	return nil
+}
+
+// Call serves GET /admin/projects/:projectSlug/activity/:id.
+func (a *Activity) Call(c *fiber.Ctx) error {
+	project, err := a.Pages.Project(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.UserContext()
+	call, err := a.Calls.Get(ctx, project.Project.ID, c.Params("id"))
+	if err != nil {
+		return err
+	}
+	props := callProps(project, call, NewCallers(a.Keys, a.People).Of(ctx, call.Principal))
+	props.Frame = a.Pages.ProjectFrame(c, project, "One call")
+	if props.Admin() {
+		if props.Payload, err = a.payload(ctx, call.ID); err != nil {
+			return err
+		}
+	}
+	return web.Render(c, views.ActivityCall(props))
+}
+
+// payload returns what was recorded of a call; nil is nothing.
+func (a *Activity) payload(ctx context.Context, id string) (*views.ActivityPayload, error) {
+	payload, err := a.Calls.Payload(ctx, id)
+	if err != nil || payload == nil {
+		return nil, err
+	}
+	return &views.ActivityPayload{
+		Arguments: payload.Arguments, ArgumentsCut: payload.ArgumentsCut, Answer: payload.Answer, AnswerCut: payload.AnswerCut,
+	}, nil
+}
+
+// callProps returns a call as its page shows it.
+func callProps(project *toolset.Snapshot, call models.Call, caller string) views.ActivityCallProps {
+	slug := project.Project.Slug
+	props := views.ActivityCallProps{
+		Slug: slug, At: call.At, Tool: toolWords(call.Tool), Server: call.Server, Builtin: activity.ServerOf(call) == activity.ServerBuiltin, Caller: caller, Outcome: string(call.Outcome), Code: call.Code,
+		Duration: time.Duration(call.DurationUS) * time.Microsecond, RequestBytes: call.RequestBytes, ResponseBytes: call.ResponseBytes, RequestID: call.RequestID, Recorded: project.Project.RecordPayloads,
+		SameURL: paths.Activity(slug) + "?" + url.Values{"query": {clauseText("tool", call.Tool)}, "period": {"7d"}}.Encode(),
+	}
+	if server := project.Server(call.Server); server != nil {
+		props.ServerURL = paths.Server(slug, server.Config.ID)
+	}
+	if slices.ContainsFunc(project.AllTools(), func(t *toolset.Tool) bool { return t.FullName == call.Tool }) {
+		props.ToolURL = paths.Tool(slug, call.Tool)
+	}
+	return props
+}

@@ -1,0 +1,472 @@
+package observe_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/models/modelstest"
+	"mcpgateway/routes/admin"
+	"mcpgateway/routes/admin/observe"
+	"mcpgateway/routes/frame"
+	"mcpgateway/routes/routestest"
+	"mcpgateway/services/access"
+	"mcpgateway/services/page"
+	"mcpgateway/services/secrets"
+	"mcpgateway/views/layout"
+	"mcpgateway/web"
+	"mcpgateway/web/webtest"
+)
+
+const activityPath = "/admin/projects/p/activity"
+
+// watched is an application with calls to look at.
+type watched struct {
+	*routestest.App
+	key    models.Key
+	cookie string // of a viewer
+}
+
+func watch(t *testing.T, dsn string) *watched {
+	t.Helper()
+	a := &watched{App: routestest.New(t, dsn)}
+	a.Apply(t, `{"projects":{"p":{"name":"<b>Team</b>","authMode":"none","mcpServers":{"up":{"url":"http://127.0.0.1:1/mcp"}}},"q":{"authMode":"none","mcpServers":{}}}}`)
+	project, err := a.Services.Directory.Project("p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.key, _, err = a.Services.Keys.Create(t.Context(), project.Project.ID, "CI runner", 0); err != nil {
+		t.Fatal(err)
+	}
+	const password = "a long password of the tests"
+	for _, role := range []models.Role{models.RoleAdmin, models.RoleViewer} {
+		if _, err := a.Services.People.Create(t.Context(), access.NewPerson{Email: string(role) + "@example.com", Role: role, Password: secrets.NewValue(password)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in, err := a.Services.People.SignIn(t.Context(), "viewer@example.com", secrets.NewValue(password), access.Browser{IP: "127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.cookie = "sid=" + in.Cookie.Reveal()
+	return a
+}
+
+// call puts a call of the project into the log, so many minutes ago.
+func (a *watched) call(t *testing.T, minutes int, tool, principal string, outcome models.Outcome) {
+	t.Helper()
+	project, err := a.Services.Directory.Project("p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, _, found := strings.Cut(tool, "__")
+	if !found {
+		server = ""
+	}
+	a.Services.Calls.Record(models.Call{
+		At: time.Now().Add(-time.Duration(minutes) * time.Minute), ProjectID: project.Project.ID, Principal: principal, Tool: tool, Server: server,
+		DurationUS: int64(1000 * (minutes + 1)), RequestBytes: 1234, ResponseBytes: 2_500_000, Outcome: outcome, RequestID: fmt.Sprint("request-", minutes),
+	})
+}
+
+func (a *watched) get(t *testing.T, path string) webtest.Answer {
+	t.Helper()
+	return webtest.Send(t, a.App.App, webtest.Case{Path: path, Header: map[string]string{"Cookie": a.cookie, "Accept": "text/html"}})
+}
+
+// stored waits until so many calls are in the log.
+func (a *watched) stored(t *testing.T, n int) {
+	t.Helper()
+	routestest.Eventually(t, "the calls are in the log", func() bool {
+		var count int64
+		return a.Services.DB.Model(&models.Call{}).Count(&count).Error == nil && count == int64(n)
+	})
+}
+
+func TestActivityShowsTheCalls(t *testing.T) {
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		a := watch(t, dsn)
+		a.call(t, 1, "up__echo", "key:"+a.key.ID, models.CallOK)
+		a.call(t, 2, "up__<script>", "anonymous", models.CallToolError)
+		a.call(t, 3, "gateway_executeTool", "user:gone", models.CallFailed)
+		a.call(t, 300, "up__old", "key:gone", models.CallCancelled)
+		a.stored(t, 4)
+		hour := []string{"up__echo", "up__&lt;script&gt;", "gateway_executeTool", "CI runner (" + a.key.Prefix + "…)", "anyone", "a person who is gone", "Tool failed", "No answer"}
+		for query, c := range map[string]webtest.Case{
+			"":                                {WantBody: append(hour, "<h1>&lt;b&gt;Team&lt;/b&gt;</h1>", `data-url="`+activityPath+`/live"`, "built-in tools"), NotBody: []string{"up__old", "<script>up"}},
+			"?period=24h":                     {WantBody: append(hour, "up__old", "Cancelled", "a key that is gone"), NotBody: []string{}},
+			"?period=nonsense":                {WantBody: hour},
+			"?query=echo":                     {WantBody: []string{"up__echo", `live?query=echo"`}, NotBody: []string{"executeTool"}},
+			"?query=outcome:failed":           {WantBody: []string{"No answer", "Tool failed"}, NotBody: []string{"up__echo"}},
+			"?query=-outcome:failed":          {WantBody: []string{"up__echo"}, NotBody: []string{"executeTool"}},
+			"?query=server:gateway":           {WantBody: []string{"executeTool"}, NotBody: []string{"up__echo"}},
+			"?query=server:gateway+server:up": {WantBody: hour},
+			"?query=tool:up__echo":            {WantBody: []string{"up__echo"}, NotBody: []string{"executeTool"}},
+			"?query=caller:%22ci+RUNNER%22":   {WantBody: []string{"up__echo"}, NotBody: []string{"executeTool"}},
+			"?query=caller:" + a.key.Prefix:   {WantBody: []string{"up__echo"}, NotBody: []string{"executeTool"}},
+			"?query=caller:anyone":            {WantBody: []string{"script"}, NotBody: []string{"up__echo"}},
+			"?query=caller:nobody":            {WantBody: []string{"No calls in the last hour", "Show all calls of the last 7 days"}, NotBody: []string{"up__echo"}},
+		} {
+			c.Status = 200
+			answer := a.get(t, activityPath+query)
+			t.Run(query, func(t *testing.T) { webtest.Check(t, c, answer) })
+			if query == "" && (answer.Header.Get("Cache-Control") != "no-store" || strings.Contains(answer.Body, "<form method=\"post\" action=\""+activityPath)) {
+				t.Error("the page may be kept, or offers a viewer to change something")
+			}
+		}
+		for query, why := range map[string]string{"?query=outcome:fine": "outcome is ok", "?query=%22open": "quot", "?query=verified:true": "qualifier"} {
+			webtest.Check(t, webtest.Case{Status: 400, WantBody: []string{why, `aria-invalid="true"`}}, a.get(t, activityPath+query))
+		}
+		a.empty(t)
+	})
+}
+
+// empty looks at a project that nobody called.
+func (a *watched) empty(t *testing.T) {
+	t.Helper()
+	webtest.Check(t, webtest.Case{
+		Status: 200, WantBody: []string{"No calls yet", `href="/admin/projects/q"`, "Connect a client", `data-url="/admin/projects/q/activity/live"`}, NotBody: []string{`type="search"`},
+	}, a.get(t, "/admin/projects/q/activity"))
+	webtest.Check(t, webtest.Case{Status: 404}, a.get(t, "/admin/projects/unknown/activity"))
+}
+
+func TestActivityIsPaged(t *testing.T) {
+	a := watch(t, modelstest.SQLite(t))
+	for i := range 41 {
+		a.call(t, i, fmt.Sprintf("up__t%02d", i), "anonymous", models.CallOK)
+	}
+	a.stored(t, 41)
+	first := a.get(t, activityPath)
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"up__t00", "up__t39", "40 calls shown", `rel="next"`}}, first)
+	link := first.Body[strings.Index(first.Body, "cursor="):]
+	cursor := link[:strings.IndexAny(link, `"&`)]
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"up__t40", "1 call shown", "First page"}, NotBody: []string{`rel="next"`, "live-tail"}}, a.get(t, activityPath+"?period=1h&"+cursor))
+	for _, elsewhere := range []string{"?period=24h&" + cursor, "?period=1h&query=x&" + cursor, "?period=1h&cursor=nonsense"} {
+		if answer := a.get(t, activityPath+elsewhere); answer.Status != 303 || !strings.HasPrefix(answer.Header.Get("Location"), activityPath+"?period=") {
+			t.Errorf("%s: %d to %q", elsewhere, answer.Status, answer.Header.Get("Location"))
+		}
+	}
+}
+
+func TestOneCallIsShown(t *testing.T) {
+	a := watch(t, modelstest.SQLite(t))
+	a.call(t, 4, "up__echo", "key:"+a.key.ID, models.CallToolError)
+	a.stored(t, 1)
+	var call models.Call
+	if err := a.Services.DB.First(&call).Error; err != nil {
+		t.Fatal(err)
+	}
+	webtest.Check(t, webtest.Case{
+		Status: 200, WantBody: []string{"up__echo", "CI runner", "request-4", "5.0 ms", "1.2 kB", "2.5 MB", "Tool failed", a.ServerID(t, "p", "up")},
+	}, a.get(t, activityPath+"/"+call.ID))
+	for _, path := range []string{activityPath + "/unknown", "/admin/projects/q/activity/" + call.ID, "/admin/projects/unknown/activity/" + call.ID} {
+		webtest.Check(t, webtest.Case{Status: 404}, a.get(t, path))
+	}
+}
+
+func TestRefusedCallsAreToldFromThoseWithoutAnswer(t *testing.T) {
+	const refused, silent = "Refused", "No answer"
+	words := map[string]string{
+		"UPSTREAM_ERROR": refused, "TOOL_NOT_FOUND": refused, "TOOL_DISABLED": refused, "INVALID_PARAMETER": refused, "RATE_LIMITED": refused, "UPSTREAM_UNAUTHORIZED": refused,
+		"UPSTREAM_TIMEOUT": silent, "UPSTREAM_UNAVAILABLE": silent, "UPSTREAM_INVALID_RESPONSE": silent, "INTERNAL": silent, "": silent,
+	}
+	a := watch(t, modelstest.SQLite(t))
+	project, err := a.Services.Directory.Project("p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code := range words {
+		a.Services.Calls.Record(models.Call{At: time.Now(), ProjectID: project.Project.ID, Principal: "anonymous", Tool: "up__echo", Server: "up", Outcome: models.CallFailed, Code: code, RequestID: "r"})
+	}
+	a.stored(t, len(words))
+	list := a.get(t, activityPath).Body
+	if r, s := strings.Count(list, refused), strings.Count(list, silent); r != 6 || s != 5 {
+		t.Errorf("the list has %d refused calls and %d without answer", r, s)
+	}
+	var calls []models.Call
+	if err := a.Services.DB.Find(&calls).Error; err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range calls {
+		want := words[call.Code]
+		other := map[string]string{refused: silent, silent: refused}[want]
+		webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{want}, NotBody: []string{other}}, a.get(t, activityPath+"/"+call.ID))
+	}
+}
+
+func TestCallsOfUnknownToolsAreNotThoseOfBuiltinTools(t *testing.T) {
+	a := watch(t, modelstest.SQLite(t))
+	for _, name := range []string{"nowhere__tool", "up__none", "gateway_none", "gateway_searchMcpForTask"} {
+		webtest.Send(t, a.App.App, webtest.Case{Path: "/v1/mcp/p/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + name + `","arguments":{"task":"anything"}}}`})
+	}
+	a.stored(t, 4)
+	link := func(server string) string {
+		return activityPath + "?" + url.Values{"period": {"1h"}, "query": {"server:" + server}}.Encode()
+	}
+	builtin, none := link("gateway"), link("(none)")
+	href := func(link string) string { return `href="` + strings.ReplaceAll(link, "&", "&amp;") + `"` }
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"built-in tools", "no server", href(builtin), href(none)}}, a.get(t, activityPath))
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"gateway_searchMcpForTask", "1 call shown"}, NotBody: []string{"nowhere__tool", "up__none", "gateway_none", "no server"}}, a.get(t, builtin))
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"nowhere__tool", "up__none", "gateway_none", "3 calls shown"}, NotBody: []string{"gateway_searchMcpForTask", "built-in tools"}}, a.get(t, none))
+	var call models.Call
+	if err := a.Services.DB.First(&call, "tool = ?", "up__none").Error; err != nil {
+		t.Fatal(err)
+	}
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"none was reached"}, NotBody: []string{"the gateway itself"}}, a.get(t, activityPath+"/"+call.ID))
+}
+
+func TestPayloadsAreForAdministrators(t *testing.T) {
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
+		a := watch(t, dsn)
+		in, err := a.Services.People.SignIn(t.Context(), "admin@example.com", secrets.NewValue("a long password of the tests"), access.Browser{IP: "127.0.0.1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		administrator := func(path string) webtest.Answer {
+			return webtest.Send(t, a.App.App, webtest.Case{Path: path, Header: map[string]string{"Cookie": "sid=" + in.Cookie.Reveal(), "Accept": "text/html"}})
+		}
+		const banner, settings = "Arguments and answers are recorded", "Record arguments and answers of calls"
+		webtest.Check(t, webtest.Case{Status: 200, NotBody: []string{banner}}, a.get(t, activityPath))
+		webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{settings, "not all of it can be found"}}, administrator("/admin/projects/p/settings"))
+		a.Apply(t, `{"projects":{"p":{"recordPayloads":true}}}`)
+		for _, answer := range []webtest.Answer{a.get(t, activityPath), administrator(activityPath)} {
+			webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{banner}}, answer)
+		}
+		webtest.Send(t, a.App.App, webtest.Case{Path: "/v1/mcp/p/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up__<b>none","arguments":{"say":"<script>hello","api_key":"hunter2"}}}`})
+		a.stored(t, 1)
+		var call models.Call
+		if err := a.Services.DB.First(&call).Error; err != nil {
+			t.Fatal(err)
+		}
+		webtest.Check(t, webtest.Case{
+			Status:   200,
+			WantBody: []string{"&lt;script&gt;hello", "&#34;api_key&#34;:&#34;[redacted]&#34;", "&#34;code&#34;:&#34;", "kept for 3 days"}, NotBody: []string{"hunter2", "<script>hello"},
+		}, administrator(activityPath+"/"+call.ID))
+		webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"are for administrators"}, NotBody: []string{"hello", "api_key"}}, a.get(t, activityPath+"/"+call.ID))
+		for _, path := range []string{activityPath, activityPath + "/export?format=json", activityPath + "/export?format=csv"} {
+			webtest.Check(t, webtest.Case{Status: 200, NotBody: []string{"hello", "api_key"}}, administrator(path))
+		}
+		var entry models.AuditEntry
+		if err := a.Services.DB.Order("seq DESC").First(&entry, "action = ?", "project.updated").Error; err != nil || !strings.Contains(fmt.Sprintf("%+v", entry), "recordPayloads") {
+			t.Errorf("the audit log says %+v, %v", entry, err)
+		}
+	})
+}
+
+func TestFoundCallsAreExported(t *testing.T) {
+	a := watch(t, modelstest.SQLite(t))
+	a.call(t, 1, "up__echo", "anonymous", models.CallOK)
+	a.call(t, 2, "up__add", "anonymous", models.CallFailed)
+	a.stored(t, 2)
+	answer := a.get(t, activityPath+"/export?format=csv&query=outcome:failed")
+	rows, err := csv.NewReader(strings.NewReader(answer.Body)).ReadAll()
+	if err != nil || len(rows) != 2 || rows[1][3] != "up__add" || answer.Header.Get("Content-Disposition") != `attachment; filename="p-calls.csv"` {
+		t.Errorf("%q, %v", rows, err)
+	}
+	answer = a.get(t, activityPath+"/export?format=json&query=echo")
+	var records []struct{ Tool, ProjectSlug string }
+	if err := json.Unmarshal([]byte(answer.Body), &records); err != nil || len(records) != 1 || records[0].Tool != "up__echo" || records[0].ProjectSlug != "p" {
+		t.Errorf("%v, %v", records, err)
+	}
+	for _, query := range []string{"", "?format=xml", "?format=csv&query=%22"} {
+		webtest.Check(t, webtest.Case{Status: 400}, a.get(t, activityPath+"/export"+query))
+	}
+}
+
+// open opens the stream of the calls and returns its lines. status is that of
+// the answer.
+func (a *watched) open(t *testing.T, address, query, lastID string) (status int, lines <-chan string, leave func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+activityPath+"/live"+query, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Cookie", a.cookie)
+	if lastID != "" {
+		request.Header.Set("Last-Event-ID", lastID)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := make(chan string, 100)
+	go func() {
+		defer close(read)
+		defer func() { _ = answer.Body.Close() }()
+		scanner := bufio.NewScanner(answer.Body)
+		scanner.Buffer(nil, 1<<20)
+		for scanner.Scan() {
+			read <- scanner.Text()
+		}
+	}()
+	t.Cleanup(cancel)
+	return answer.StatusCode, read, cancel
+}
+
+// serve listens for the application.
+func (a *watched) serve(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- a.Listener(web.Listener(listener)) }()
+	t.Cleanup(func() {
+		if err := a.Shutdown(); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return listener.Addr().String()
+}
+
+// next returns the next line that begins with prefix.
+func next(t *testing.T, lines <-chan string, prefix string) string {
+	t.Helper()
+	for {
+		select {
+		case line, ok := <-lines:
+			if !ok {
+				t.Fatalf("the stream ended before %q", prefix)
+			}
+			if strings.HasPrefix(line, prefix) {
+				return strings.TrimPrefix(line, prefix)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("no %q came", prefix)
+		}
+	}
+}
+
+func TestCallsAreFollowedAsTheyCome(t *testing.T) {
+	a := watch(t, modelstest.SQLite(t))
+	a.call(t, 1, "up__before", "anonymous", models.CallOK)
+	a.stored(t, 1)
+	address := a.serve(t)
+	status, all, _ := a.open(t, address, "", "")
+	_, some, leave := a.open(t, address, "?query="+url.QueryEscape("outcome:failed"), "")
+	if status != 200 {
+		t.Fatal(status)
+	}
+	next(t, all, ":") // it is open
+	next(t, some, ":")
+	a.call(t, 0, "up__<first>", "key:"+a.key.ID, models.CallOK)
+	id := next(t, all, "id: ")
+	if row := next(t, all, "data: "); !strings.Contains(row, "up__&lt;first&gt;") || !strings.Contains(row, "CI runner") || strings.Contains(row, "up__before") || !strings.HasPrefix(row, `<li class="log-row"`) {
+		t.Errorf("the line is %s", row)
+	}
+	a.call(t, 0, "up__second", "anonymous", models.CallFailed)
+	if row := next(t, all, "data: "); !strings.Contains(row, "up__second") || strings.Contains(row, "first") {
+		t.Errorf("the line is %s", row)
+	}
+	if row := next(t, some, "data: "); !strings.Contains(row, "up__second") || strings.Contains(row, "first") {
+		t.Errorf("the line of the failed ones is %s", row)
+	}
+	_, again, _ := a.open(t, address, "", id)
+	if row := next(t, again, "data: "); !strings.Contains(row, "up__second") || strings.Contains(row, "first") {
+		t.Errorf("behind %s comes %s", id, row)
+	}
+	a.openStreams(t, 3)
+	leave()
+	a.openStreams(t, 2)
+}
+
+// openStreams waits until so many pages follow the calls.
+func (a *watched) openStreams(t *testing.T, n int) {
+	t.Helper()
+	want := fmt.Sprintf("gateway_open_streams{kind=\"activity\"} %d\n", n)
+	routestest.Eventually(t, want, func() bool { return strings.Contains(a.get(t, "/metrics").Body, want) })
+}
+
+func TestFollowersAreBounded(t *testing.T) {
+	a := watch(t, modelstest.SQLite(t))
+	address := a.serve(t)
+	var leave func()
+	for i := range observe.MaxTailsPerPerson {
+		status, _, left := a.open(t, address, "", "")
+		if status != 200 {
+			t.Fatalf("stream %d: %d", i+1, status)
+		}
+		leave = left
+	}
+	if status, _, _ := a.open(t, address, "", ""); status != 429 {
+		t.Errorf("one too many: %d", status)
+	}
+	leave()
+	routestest.Eventually(t, "there is room again", func() bool {
+		status, _, _ := a.open(t, address, "", "")
+		return status == 200
+	})
+}
+
+func TestFollowingEndsWithTheSession(t *testing.T) {
+	for name, end := range map[string]func(t *testing.T, a *watched, person string) error{
+		"signed out": func(t *testing.T, a *watched, person string) error {
+			return a.Services.People.SignOutEverywhere(t.Context(), person)
+		},
+		"another role": func(t *testing.T, a *watched, person string) error {
+			return a.Services.People.SetRole(t.Context(), person, models.RoleMember)
+		},
+		"disabled": func(t *testing.T, a *watched, person string) error {
+			return a.Services.People.Disable(t.Context(), person)
+		},
+		"the project is gone": func(t *testing.T, a *watched, _ string) error {
+			return a.Services.Projects.DeleteProject(t.Context(), "p")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := watch(t, modelstest.SQLite(t))
+			s := a.Services
+			session, err := s.People.Session(t.Context(), strings.TrimPrefix(a.cookie, "sid="))
+			if err != nil {
+				t.Fatal(err)
+			}
+			guards := web.NewGuards(web.GuardOptions{PublicURL: s.Config.PublicURL, Failures: web.NewFailureLimit(time.Now)})
+			activity := observe.NewActivity(observe.ActivityOptions{
+				Pages: &admin.ProjectPages{Pages: frame.NewPages(layout.Assets{}, nil), Directory: s.Directory, Health: &admin.Health{Syncer: s.Syncer, Waiting: s.Waiting}}, Guards: guards, Calls: s.Calls, Keys: s.Keys, People: s.People,
+				Cursors: page.NewCursors(s.Config.Keys), Poll: time.Millisecond, KeepAlive: 10 * time.Millisecond,
+			})
+			app := fiber.New(fiber.Config{Immutable: true, DisableStartupMessage: true})
+			app.Get(activityPath+"/live", func(c *fiber.Ctx) error {
+				c.Locals("person", &web.Person{ID: session.Person.ID})
+				return c.Next()
+			})
+			app.Get("/admin/projects/:projectSlug/activity/live", activity.Live)
+			a.App = &routestest.App{App: app, Services: s, Log: a.Log}
+			_, lines, _ := a.open(t, a.serve(t), "", "")
+			for range 3 {
+				next(t, lines, ":") // it is kept open
+			}
+			if err := end(t, a, session.Person.ID); err != nil {
+				t.Fatal(err)
+			}
+			ended := time.After(10 * time.Second)
+			for {
+				select {
+				case _, open := <-lines:
+					if !open {
+						return
+					}
+				case <-ended:
+					t.Fatal("the stream goes on")
+				}
+			}
+		})
+	}
+}

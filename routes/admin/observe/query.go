@@ -1,0 +1,235 @@
+package observe
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/page"
+	"mcpgateway/services/query"
+	"mcpgateway/services/toolset"
+	"mcpgateway/views/paths"
+	"mcpgateway/views/ui"
+)
+
+// activityRevision stands for the state of a log whose rows never change.
+const activityRevision = "1"
+
+// activityPeriod is over how long calls are looked at, and in how many steps
+// the charts show it.
+type activityPeriod struct {
+	name, label, words string
+	length             time.Duration
+	steps              int
+	format             string // of the moments in charts
+}
+
+// activityPeriods returns the periods to choose from; the first is what a page
+// shows unless another is asked for.
+func activityPeriods() []activityPeriod {
+	return []activityPeriod{
+		{"1h", "1 hour", "the last hour", time.Hour, 30, "15:04"},
+		{"24h", "24 hours", "the last 24 hours", 24 * time.Hour, 48, "15:04"},
+		{"7d", "7 days", "the last 7 days", 7 * 24 * time.Hour, 42, "2 Jan 15:04"},
+	}
+}
+
+// activityGrammar is what the search for calls understands.
+func activityGrammar() query.Grammar {
+	return query.Grammar{Surface: "call", Qualifiers: map[string]query.Kind{
+		"tool": query.Text, "server": query.Text, "outcome": query.Text, "caller": query.Text, "type": query.Fixed, "entity": query.Fixed,
+	}}
+}
+
+// activityQuestion is what a page of calls is asked for.
+type activityQuestion struct {
+	slug    string
+	now     time.Time
+	text    string
+	period  activityPeriod
+	clauses []query.Clause
+	filter  activity.CallFilter
+}
+
+// asked reads the address of a page. When the query cannot be read it returns
+// the fault together with the rest.
+func (a *Activity) asked(c *fiber.Ctx, project *toolset.Snapshot) (*activityQuestion, error) {
+	q := &activityQuestion{slug: project.Project.Slug, now: time.Now().UTC(), text: strings.TrimSpace(strings.ToValidUTF8(c.Query("query"), "\ufffd"))}
+	periods := activityPeriods()
+	q.period = periods[max(0, slices.IndexFunc(periods, func(p activityPeriod) bool { return p.name == c.Query("period") }))]
+	step := q.period.length / time.Duration(q.period.steps)
+	until := q.now.Truncate(step).Add(step) // so that the moments in charts are round
+	q.filter = activity.CallFilter{ProjectID: project.Project.ID, Since: until.Add(-q.period.length), Until: until}
+	read, err := activityGrammar().Parse(q.text)
+	if err != nil {
+		return q, err
+	}
+	q.clauses = read.Clauses
+	q.filter.Clauses, err = a.conditions(c.UserContext(), project.Project.ID, read.Clauses)
+	return q, err
+}
+
+// conditions turns a query into what the log looks for: every word, one of the
+// values of each qualifier, and nothing that is left out. It returns
+// INVALID_VALUE for an outcome that does not exist.
+func (a *Activity) conditions(ctx context.Context, projectID string, clauses []query.Clause) ([]activity.CallClause, error) {
+	var all []activity.CallClause
+	positive := map[string]int{} // place in all, by qualifier
+	for i := range clauses {
+		condition, err := a.condition(ctx, projectID, &clauses[i])
+		if err != nil {
+			return nil, err
+		}
+		qualifier := clauses[i].Qualifier
+		if at, again := positive[qualifier]; again && !condition.Not && qualifier != "" {
+			all[at].Values = append(all[at].Values, condition.Values...)
+			continue
+		}
+		if !condition.Not {
+			positive[qualifier] = len(all)
+		}
+		all = append(all, condition)
+	}
+	return all, nil
+}
+
+func (a *Activity) condition(ctx context.Context, projectID string, clause *query.Clause) (activity.CallClause, error) {
+	c := activity.CallClause{Field: activity.CallWords, Values: []string{clause.Value}, Not: clause.Negated}
+	switch clause.Qualifier {
+	case "tool":
+		c.Field = activity.CallTool
+	case "server":
+		c.Field = activity.CallServer
+	case "outcome":
+		c.Field, c.Values = activity.CallOutcome, outcomesOf(clause.Folded)
+		if c.Values == nil {
+			f := fault.New(fault.KindInvalid, fault.CodeInvalidValue, "outcome is ok, failed, tool_error, error or cancelled")
+			f.Span = &clause.Span
+			return c, f
+		}
+	case "caller":
+		principals, err := principalsOf(ctx, a.Keys, a.People, projectID, clause.Value)
+		if err != nil {
+			return c, err
+		}
+		c.Field, c.Values = activity.CallPrincipal, principals
+	}
+	return c, nil
+}
+
+// outcomesOf returns the outcomes that a word of a query means, or nil.
+func outcomesOf(word string) []string {
+	switch word {
+	case "failed":
+		return []string{string(models.CallFailed), string(models.CallToolError)}
+	case "canceled":
+		return []string{string(models.CallCancelled)}
+	case string(models.CallOK), string(models.CallFailed), string(models.CallToolError), string(models.CallCancelled):
+		return []string{word}
+	}
+	return nil
+}
+
+// clauseText returns a clause as it is written in a query.
+func clauseText(qualifier, value string) string {
+	return (&query.Query{Clauses: []query.Clause{{Qualifier: qualifier, Value: value}}}).Canonical()
+}
+
+func (q *activityQuestion) path() string { return paths.Activity(q.slug) }
+
+// binding is what cursors of the list belong to.
+func (q *activityQuestion) binding() page.Binding {
+	return page.Binding{Surface: "activity", Scope: q.filter.ProjectID, Query: q.period.name + " " + (&query.Query{Clauses: q.clauses}).Canonical()}
+}
+
+// addressValues are the parameters of an address.
+type addressValues url.Values
+
+// values returns the named parameters of this page.
+func (q *activityQuestion) values(names ...string) addressValues {
+	v := addressValues{}
+	if slices.Contains(names, "query") && q.text != "" {
+		v["query"] = []string{q.text}
+	}
+	if slices.Contains(names, "period") {
+		v["period"] = []string{q.period.name}
+	}
+	return v
+}
+
+// encoded returns the parameters with their question mark.
+func (v addressValues) encoded() string {
+	if len(v) == 0 {
+		return ""
+	}
+	return "?" + url.Values(v).Encode()
+}
+
+// with returns the parameters and one more.
+func (v addressValues) with(name, value string) string {
+	v[name] = []string{value}
+	return v.encoded()
+}
+
+// address returns the address of the first page.
+func (q *activityQuestion) address() string { return q.path() + q.values("query", "period").encoded() }
+
+// to returns the address of the first page for other clauses.
+func (q *activityQuestion) to(clauses []query.Clause) string {
+	v := q.values("period")
+	if text := (&query.Query{Clauses: clauses}).Canonical(); text != "" {
+		v["query"] = []string{text}
+	}
+	return q.path() + v.encoded()
+}
+
+func (q *activityQuestion) periods() []ui.Tab {
+	var tabs []ui.Tab
+	for _, p := range activityPeriods() {
+		tabs = append(tabs, ui.Tab{Label: p.label, Current: p.name == q.period.name, URL: q.path() + q.values("query").with("period", p.name)})
+	}
+	return tabs
+}
+
+// only returns the address that asks for this value instead of any other of
+// the qualifier, or, when it is asked for, takes it out.
+func (q *activityQuestion) only(qualifier, value string) (link string, on bool) {
+	asks := func(c query.Clause) bool { return !c.Negated && c.Qualifier == qualifier }
+	rest := slices.DeleteFunc(slices.Clone(q.clauses), asks)
+	if slices.ContainsFunc(q.clauses, func(c query.Clause) bool { return asks(c) && c.Value == value }) {
+		return q.to(rest), true
+	}
+	return q.to(append(rest, query.Clause{Qualifier: qualifier, Value: value})), false
+}
+
+// maxActivityChips is how many clauses of a query have a chip.
+const maxActivityChips = 12
+
+// chips returns the outcomes to choose from and a chip for every other clause,
+// which takes it out. Words are left to the search field.
+func (q *activityQuestion) chips() []ui.Chip {
+	var chips []ui.Chip
+	for _, o := range []struct{ label, value string }{{"OK", "ok"}, {"Failed", "failed"}, {"Cancelled", "cancelled"}} {
+		link, on := q.only("outcome", o.value)
+		chips = append(chips, ui.Chip{Label: o.label, URL: link, On: on})
+	}
+	for i, c := range q.clauses {
+		shown := c.Qualifier == "outcome" && !c.Negated && slices.Contains([]string{"ok", "failed", "cancelled"}, c.Value)
+		if c.Qualifier == "" && !c.Negated || shown || len(chips) == maxActivityChips {
+			continue
+		}
+		label := ui.Clean((&query.Query{Clauses: []query.Clause{c}}).Canonical())
+		if r := []rune(label); len(r) > 60 {
+			label = string(r[:60]) + "…"
+		}
+		chips = append(chips, ui.Chip{Label: label, On: true, URL: q.to(slices.Delete(slices.Clone(q.clauses), i, i+1))})
+	}
+	return chips
+}

@@ -1,0 +1,60 @@
+package playground
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"mcpgateway/services/rawjson"
+	"mcpgateway/views/admin"
+	"mcpgateway/views/ui"
+)
+
+// maxProgress is how many steps of a call the Playground shows, and
+// maxProgressText how much of each, in bytes.
+const (
+	maxProgress     = 50
+	maxProgressText = 500
+)
+
+// heardProgress keeps what a tool says of its progress while the Playground
+// calls it (MCP 2025-11-25, "Progress").
+type heardProgress struct {
+	start time.Time
+	show  func(admin.TryProgress) // of every step that is kept; may be nil
+
+	mu    sync.Mutex
+	steps []admin.TryProgress
+}
+
+func (h *heardProgress) notify(method string, params []byte) {
+	if method != "notifications/progress" {
+		return
+	}
+	o, err := rawjson.ParseObject(params, rawjson.Lenient)
+	if err != nil {
+		return
+	}
+	text := strings.TrimSpace(string(o.Get("progress")))
+	if total := strings.TrimSpace(string(o.Get("total"))); total != "" {
+		text += " of " + total
+	}
+	if message, _ := o.String("message"); message != "" {
+		text = strings.TrimSpace(text + " " + message)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.steps) < maxProgress {
+		step := admin.TryProgress{MS: time.Since(h.start).Milliseconds(), Text: ui.Beginning(text, maxProgressText)}
+		h.steps = append(h.steps, step)
+		if h.show != nil {
+			h.show(step)
+		}
+	}
+}
+
+func (h *heardProgress) take() []admin.TryProgress {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.steps
+}

@@ -1,0 +1,116 @@
+// Package admin holds what the rooms of the administration share: the frame and
+// heading of the pages of a project, how servers and tools are, and the chips of
+// lists. The handlers are in the rooms below it.
+package admin
+
+import (
+	"net/url"
+	"slices"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/routes/frame"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/toolset"
+	views "mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/ui"
+)
+
+// ProjectPages are what the pages of projects are drawn with.
+type ProjectPages struct {
+	*frame.Pages
+	Directory *toolset.Directory
+	Health    *Health
+}
+
+// Project returns the project that the URL names.
+func (a *ProjectPages) Project(c *fiber.Ctx) (*toolset.Snapshot, error) {
+	return a.Directory.Project(c.Params("projectSlug"))
+}
+
+// Server returns the server that the URL names, and its project.
+func (a *ProjectPages) Server(c *fiber.Ctx) (*toolset.Snapshot, *toolset.Server, error) {
+	p, err := a.Project(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	server, err := ServerOf(p, c.Params("id"))
+	return p, server, err
+}
+
+// Tool returns the tool that the URL names, hidden ones included, and its
+// project.
+func (a *ProjectPages) Tool(c *fiber.Ctx) (*toolset.Snapshot, *toolset.Tool, error) {
+	project, err := a.Project(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	name, err := url.PathUnescape(c.Params("name"))
+	if err == nil {
+		all := project.AllTools()
+		if i := slices.IndexFunc(all, func(t *toolset.Tool) bool { return t.FullName == name || t.Name == name }); i >= 0 {
+			return project, all[i], nil
+		}
+	}
+	return nil, nil, fault.NotFound("tool", c.Params("name"))
+}
+
+// ProjectFrame returns the frame of one page of a project.
+func (a *ProjectPages) ProjectFrame(c *fiber.Ctx, p *toolset.Snapshot, page string) layout.Frame {
+	return a.Frame(c, title(p, page), layout.SectionProjects)
+}
+
+// title returns the title of a project's page.
+func title(p *toolset.Snapshot, page string) string {
+	if p.Project.Name == "" {
+		return p.Project.Slug + ": " + page
+	}
+	return p.Project.Name + ": " + page
+}
+
+// Head returns the heading of a project's pages, with how its servers are.
+func (a *ProjectPages) Head(p *toolset.Snapshot, tab layout.ProjectTab) layout.Project {
+	head := layout.Project{Slug: p.Project.Slug, Name: ui.Clean(p.Project.Name), Tab: tab, AuthMode: string(p.Project.AuthMode)}
+	if len(p.Servers) == 0 {
+		head.Status = "No servers"
+		return head
+	}
+	state := a.Health.WorstOf(p)
+	head.Tone = string(state.Tone)
+	switch state.Kind {
+	case views.StateOK:
+		head.Status = "Healthy"
+	case views.StateDown:
+		head.Status = "A server is down"
+	case views.StateOff:
+		head.Status = "Switched off"
+	default:
+		head.Status = state.Word
+	}
+	return head
+}
+
+// ServerOf returns the server of a project, or NOT_FOUND.
+func ServerOf(p *toolset.Snapshot, id string) (*toolset.Server, error) {
+	for _, s := range p.Servers {
+		if s.Config.ID == id {
+			return s, nil
+		}
+	}
+	return nil, fault.NotFound("server", id)
+}
+
+// CountTools returns how many tools of a server clients see, and how many there are.
+func CountTools(p *toolset.Snapshot, serverID string) (shown, known int) {
+	for _, t := range p.AllTools() {
+		if t.Server.Config.ID != serverID {
+			continue
+		}
+		known++
+		if t.Hidden == toolset.Visible {
+			shown++
+		}
+	}
+	return shown, known
+}

@@ -1,0 +1,161 @@
+package projects
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/routes/admin"
+	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway"
+	"mcpgateway/services/projects"
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolset"
+	views "mcpgateway/views/admin"
+	"mcpgateway/views/install"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
+	"mcpgateway/web"
+)
+
+// Connect serves a project's first page: how clients connect.
+type Connect struct {
+	pages    *admin.ProjectPages
+	endpoint *gateway.Gateway
+	keys     *access.Keys
+	public   *url.URL
+}
+
+// NewConnect returns the handler. public is the origin of the endpoints.
+func NewConnect(pages *admin.ProjectPages, endpoint *gateway.Gateway, keys *access.Keys, public *url.URL) *Connect {
+	return &Connect{pages: pages, endpoint: endpoint, keys: keys, public: public}
+}
+
+// Show serves GET /admin/projects/:projectSlug; ?check=1 asks the endpoint
+// what a client asks first.
+func (a *Connect) Show(c *fiber.Ctx) error {
+	p, err := a.pages.Project(c)
+	if err != nil {
+		return err
+	}
+	usable, err := a.usableKeys(c.UserContext(), p.Project.ID)
+	if err != nil {
+		return err
+	}
+	props := connectProps(p, a.public.JoinPath("/v1/mcp", p.Project.Slug).String())
+	props.Frame, props.Project, props.Keys = a.pages.ProjectFrame(c, p, "Connect"), a.pages.Head(p, layout.TabConnect), usable
+	if c.Query("check") != "" {
+		props.Steps = a.check(c.UserContext(), p)
+	}
+	return web.Render(c, views.Connect(props))
+}
+
+// connectProps returns what clients set up for a project whose endpoints are
+// below base.
+func connectProps(p *toolset.Snapshot, base string) views.ConnectProps {
+	shared, _ := projects.Shared(p.Project, rowsOf(p.Servers))
+	return views.ConnectProps{
+		Description: p.Project.Description, Endpoint: base + "/request", Stream: base + "/sse",
+		Snippets: remote(p, base+"/request").Tabs(), Shared: shared.Servers, Servers: len(p.Servers), Tools: len(p.Tools),
+	}
+}
+
+// remote returns the endpoint as clients set it up.
+func remote(p *toolset.Snapshot, endpoint string) install.Remote {
+	r := install.Remote{Name: p.Project.Slug, URL: endpoint, OAuth: p.Project.AuthMode == models.AuthOAuth}
+	if p.Project.AuthMode == models.AuthAPIKey {
+		r.Key = "Bearer API_KEY"
+	}
+	return r
+}
+
+func (a *Connect) usableKeys(ctx context.Context, projectID string) (usable int, err error) {
+	keys, err := a.keys.List(ctx, projectID)
+	for _, k := range keys {
+		if k.RevokedAt == nil && (k.ExpiresAt == nil || k.ExpiresAt.After(time.Now())) {
+			usable++
+		}
+	}
+	return usable, err
+}
+
+// Bounds of a check.
+const (
+	checkTimeout  = 10 * time.Second
+	maxCheckPages = 100
+)
+
+// check asks the endpoint of a project what a client asks first, and tells how
+// its servers are.
+func (a *Connect) check(ctx context.Context, p *toolset.Snapshot) []views.CheckStep {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	client := &gateway.Client{Version: gateway.VersionLatestHandshake}
+	hello := []byte(`{"protocolVersion":"` + gateway.VersionLatestHandshake + `","capabilities":{},"clientInfo":{"name":"check","version":"1"}}`)
+	steps := []views.CheckStep{timed("initialize", func() (string, error) {
+		_, err := a.endpoint.Handle(ctx, p, client, "initialize", hello, nil)
+		return "", err
+	})}
+	if steps[0].OK {
+		steps = append(steps, timed("tools/list", func() (string, error) {
+			n, err := a.countTools(ctx, p, client)
+			return fmt.Sprintf("%d tools, the built-in ones included", n), err
+		}))
+	}
+	for _, server := range p.Servers {
+		state, problem := a.pages.Health.StateOf(server)
+		switch state.Kind {
+		case views.StateOff:
+		case views.StateOK:
+			steps = append(steps, views.CheckStep{Name: server.Config.Alias, OK: true})
+		default:
+			if problem == "" {
+				problem = "Its tools have not been read yet"
+			}
+			steps = append(steps, views.CheckStep{Name: server.Config.Alias, Reason: problem, URL: paths.Server(p.Project.Slug, server.Config.ID)})
+		}
+	}
+	return steps
+}
+
+// timed carries out a step of a check.
+func timed(name string, do func() (string, error)) views.CheckStep {
+	start := time.Now()
+	found, err := do()
+	step := views.CheckStep{Name: name, OK: err == nil, MS: time.Since(start).Milliseconds(), Timed: true, Reason: found}
+	if err != nil {
+		step.Reason = fault.From(err).Message
+	}
+	return step
+}
+
+// countTools returns how many tools a client is told of.
+func (a *Connect) countTools(ctx context.Context, p *toolset.Snapshot, client *gateway.Client) (n int, err error) {
+	params := []byte("{}")
+	for range maxCheckPages {
+		answer, err := a.endpoint.Handle(ctx, p, client, "tools/list", params, nil)
+		if err != nil {
+			return n, err
+		}
+		o, err := rawjson.ParseObject(answer, rawjson.Lenient)
+		if err != nil {
+			return n, fault.Internal(err)
+		}
+		tools, err := rawjson.Elements(o.Get("tools"), rawjson.Lenient)
+		if err != nil {
+			return n, fault.Internal(err)
+		}
+		n += len(tools)
+		next, more := o.String("nextCursor")
+		if !more {
+			break
+		}
+		params = append(rawjson.AppendString([]byte(`{"cursor":`), next), '}')
+	}
+	return n, nil
+}

@@ -1,0 +1,143 @@
+package servers
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"mcpgateway/models"
+	"mcpgateway/services/declaration"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/projects"
+	"mcpgateway/services/toolset"
+	views "mcpgateway/views/admin"
+	"mcpgateway/views/ui"
+)
+
+// draftPurpose separates sealed new servers from every other sealed token.
+const draftPurpose = "server that is being added"
+
+// heldDraft holds the sealed part of a form for a new server: the declaration
+// as it was pasted, with its secrets, or the reasons of its refusal.
+type heldDraft struct {
+	Alias       string          `json:"alias"`
+	Declaration json.RawMessage `json:"declaration"`
+	Notes       []string        `json:"notes,omitempty"`
+	Refused     []string        `json:"refused,omitempty"`
+}
+
+func (a *Wizard) sealed(draft views.ServerDraft, d *declaration.Server) string {
+	b, err := json.Marshal(heldDraft{Alias: draft.Alias, Declaration: d.JSON(), Notes: draft.Notes, Refused: draft.Refused})
+	if err != nil {
+		return ""
+	}
+	return a.seal.SealToken(draftPurpose, b)
+}
+
+// openDraft returns what sealed returned the token for. It returns an error for
+// every other token: the settings in it must not get lost.
+func (a *Wizard) openDraft(token string) (heldDraft, *declaration.Server, error) {
+	var held heldDraft
+	plain, err := a.seal.OpenToken(draftPurpose, token)
+	if err == nil {
+		err = json.Unmarshal(plain, &held)
+	}
+	if err == nil {
+		var d *declaration.Server
+		if _, d, err = declaration.ParseServer(held.Declaration); err == nil {
+			return held, d, nil
+		}
+	}
+	return held, nil, fault.Invalid("the form is not complete: start again")
+}
+
+// draftOfPasted returns the form of a server that was pasted.
+func (a *Wizard) draftOfPasted(s declaration.PastedServer) views.ServerDraft {
+	draft := draftOf(s.Alias, s.Declaration)
+	draft.Notes, draft.Problems = s.Notes, map[string]string{}
+	refused := false
+	for _, p := range s.Problems {
+		line := p.Why
+		if p.Path != "" {
+			line = p.Path + ": " + p.Why
+		}
+		draft.Refused = append(draft.Refused, line)
+		field, inForm := p.Field, slices.Contains([]string{"alias", "url", "transport", "authBearer"}, p.Field)
+		if draft.HeaderName != "" && p.Field == "headers."+draft.HeaderName {
+			field, inForm = "authBearer", true
+		}
+		draft.Problems[field] = p.Why
+		refused = refused || !inForm
+	}
+	if draft.Skip = refused; !refused {
+		draft.Refused = nil
+	}
+	draft.Sealed = a.sealed(draft, s.Declaration)
+	return draft
+}
+
+// draftOfEntry returns the form of a server of the catalog.
+func (a *Wizard) draftOfEntry(p *toolset.Snapshot, e *models.CatalogEntry) views.ServerDraft {
+	d := projects.FromCatalog(e, true)
+	draft := draftOf(freeAlias(p, e), d)
+	if why := notRemote(e); why != "" {
+		draft.Refused = []string{why}
+	}
+	if e.AuthType == "unknown" {
+		draft.Hint = "The catalog does not know what this server asks for. Try it without credentials first."
+	}
+	draft.Sealed = a.sealed(draft, d)
+	return draft
+}
+
+// draftOf returns the form of a declared server.
+func draftOf(alias string, d *declaration.Server) views.ServerDraft {
+	draft := views.ServerDraft{Alias: alias, Transport: string(models.TransportAuto), AuthType: "none", Settings: draftSettings(d)}
+	if d.URL != nil {
+		draft.URL = projects.MaskURL(*d.URL)
+	}
+	if d.Transport != nil {
+		draft.Transport = string(*d.Transport)
+	}
+	hasBearer := d.AuthBearer != nil && *d.AuthBearer != ""
+	switch {
+	case d.AuthType != nil:
+		draft.AuthType = string(*d.AuthType)
+	case hasBearer:
+		draft.AuthType = "bearer"
+	}
+	draft.HasSecret = hasBearer && draft.AuthType == "bearer"
+	draft.Headers = slices.Concat(slices.Sorted(maps.Keys(d.Headers)), d.MissingHeaders)
+	if draft.AuthType == "none" && len(draft.Headers) > 0 {
+		draft.AuthType, draft.HeaderName, draft.Headers = "header", draft.Headers[0], draft.Headers[1:]
+		draft.HasSecret = d.Headers[draft.HeaderName] != ""
+	}
+	return draft
+}
+
+// draftSettings returns what is declared besides the fields of the form, in words.
+func draftSettings(d *declaration.Server) (words []string) {
+	say := func(said bool, text string) {
+		if said {
+			words = append(words, text)
+		}
+	}
+	listed := func(list *[]string) string {
+		if list == nil {
+			return ""
+		}
+		return strings.Join((*list)[:min(len(*list), 20)], ", ") + strings.Repeat(", …", min(1, max(0, len(*list)-20)))
+	}
+	say(listed(d.AllowedTools) != "", "Allowed tools: "+listed(d.AllowedTools))
+	say(listed(d.DenyTools) != "", "Denied tools: "+listed(d.DenyTools))
+	say(d.Enabled != nil && !*d.Enabled, "It is added turned off")
+	if d.TimeoutMS != nil {
+		words = append(words, "Longest call: "+ui.Seconds(*d.TimeoutMS)+" s")
+	}
+	say(d.SessionMode != nil && *d.SessionMode == models.SessionPerClient, "One session per client")
+	say(d.DefinitionPolicy != nil && *d.DefinitionPolicy == models.PolicyApprove, "New and changed tools wait for approval")
+	say(d.OAuthClientID != nil && *d.OAuthClientID != "", "With its own OAuth client")
+	say(listed(d.OAuthScopes) != "", "OAuth scopes: "+listed(d.OAuthScopes))
+	return words
+}

@@ -1,0 +1,215 @@
+package servers
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/routes/frame"
+	"mcpgateway/services/declaration"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/projects"
+	"mcpgateway/services/toolset"
+	views "mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
+	"mcpgateway/views/ui"
+	"mcpgateway/web"
+)
+
+// Edit serves GET …/servers/:id/edit.
+func (a *Servers) Edit(c *fiber.Ctx) error {
+	p, server, err := a.pages.Server(c)
+	if err != nil {
+		return err
+	}
+	return a.editForm(c, p, server, views.ServerEditProps{})
+}
+
+// editForm shows the forms with what is stored, but for those parts that hold
+// what somebody typed.
+func (a *Servers) editForm(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Server, props views.ServerEditProps) error {
+	s := server.Config
+	props.Frame = a.pages.ProjectFrame(c, p, "Edit "+s.Alias)
+	props.Project, props.ID, props.Called = a.pages.Head(p, layout.TabServers), s.ID, s.Alias
+	props.Open = p.Project.AuthMode == models.AuthNone
+	props.Seen, props.CredentialsSeen = frame.Fingerprint(behaviourOf(&s)), frame.Fingerprint(credentialsKept(&s))
+	fillEdit(&props, s)
+	return web.Render(c, views.ServerEdit(props))
+}
+
+// fillEdit puts what is stored into the forms that nobody typed into.
+func fillEdit(props *views.ServerEditProps, s models.Server) {
+	if props.Errors == nil {
+		props.Alias, props.URL, props.Transport, props.Timeout = s.Alias, s.URL, string(s.Transport), ui.Seconds(s.TimeoutMS)
+		props.MaxConcurrent = strconv.FormatInt(s.MaxConcurrent, 10)
+		props.SessionMode, props.DefinitionPolicy = string(s.SessionMode), string(s.DefinitionPolicy)
+	}
+	if props.CredentialErrors == nil {
+		props.AuthType, props.OAuthClientID, props.OAuthScopes = string(s.AuthType), s.OAuthClientID, strings.Join(s.OAuthScopes, " ")
+		if missing := missingHeaders(s); len(missing) > 0 {
+			props.HeaderName = missing[0]
+		}
+	}
+	if props.HasBearer = s.AuthBearer != ""; shownSecret(s.AuthBearer) != "stored" {
+		props.AuthBearer = s.AuthBearer
+	}
+	props.HasClientSecret, props.Headers = s.OAuthClientSecret != "", slices.Sorted(maps.Keys(s.Headers))
+}
+
+// Save serves POST …/servers/:id/edit. An address to which stored credentials
+// would be sent is taken only from somebody who proved lately who they are.
+func (a *Servers) Save(c *fiber.Ctx) error {
+	p, server, err := a.pages.Server(c)
+	if err != nil {
+		return err
+	}
+	props, d, err := behaviourTyped(c)
+	if projects.TouchesCredentials(server.Config, d) {
+		if confirmed, err := a.stepUp.StepUp(c); !confirmed {
+			return err
+		}
+	}
+	if err == nil {
+		err = frame.CheckUnchanged(c, behaviourOf(&server.Config), behaviourSettings(&server.Config, props)...)
+	}
+	if err == nil {
+		_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, &props.Alias, d)
+	}
+	if err == nil {
+		return frame.Done(c, paths.Server(p.Project.Slug, server.Config.ID), "The server is saved.")
+	}
+	if props.Errors, err = frame.Fields(c, err); err != nil {
+		return err
+	}
+	return a.editForm(c, p, server, props)
+}
+
+// behaviourTyped reads the form of the address and behaviour, and returns what
+// is wrong with its numbers; the store judges the rest.
+func behaviourTyped(c *fiber.Ctx) (views.ServerEditProps, *declaration.Server, error) {
+	props := views.ServerEditProps{
+		Alias: strings.TrimSpace(web.Posted(c, "alias")), URL: strings.TrimSpace(web.Posted(c, "url")), Transport: web.Posted(c, "transport"),
+		Timeout: web.Posted(c, "timeout"), MaxConcurrent: strings.TrimSpace(web.Posted(c, "maxConcurrent")), SessionMode: web.Posted(c, "sessionMode"), DefinitionPolicy: web.Posted(c, "definitionPolicy"),
+	}
+	ms, ok := readSeconds(props.Timeout)
+	concurrent, wrong := strconv.ParseInt(props.MaxConcurrent, 10, 64)
+	d := &declaration.Server{
+		URL: &props.URL, Transport: new(models.Transport(props.Transport)), TimeoutMS: &ms, MaxConcurrent: &concurrent,
+		SessionMode: new(models.SessionMode(props.SessionMode)), DefinitionPolicy: new(models.DefinitionPolicy(props.DefinitionPolicy)),
+	}
+	switch {
+	case !ok:
+		return props, d, fault.Validation(map[string]string{"timeout": "use a number of seconds"})
+	case wrong != nil:
+		return props, d, fault.Validation(map[string]string{"maxConcurrent": fmt.Sprintf("use a number from %d to %d", declaration.MinConcurrent, declaration.MaxConcurrent)})
+	}
+	return props, d, nil
+}
+
+// behaviourOf returns what the form of the address and behaviour changes.
+func behaviourOf(s *models.Server) any {
+	return []any{s.Alias, s.URL, s.URLSecrets, s.Transport, s.TimeoutMS, s.MaxConcurrent, s.SessionMode, s.DefinitionPolicy}
+}
+
+func behaviourSettings(s *models.Server, entered views.ServerEditProps) []frame.Entry {
+	return []frame.Entry{
+		frame.NewEntry("Alias", s.Alias, entered.Alias), frame.NewEntry("Address", s.URL, entered.URL), frame.NewEntry("Transport", string(s.Transport), entered.Transport),
+		frame.NewEntry("Longest call in seconds", ui.Seconds(s.TimeoutMS), entered.Timeout),
+		frame.NewEntry("Calls at once", strconv.FormatInt(s.MaxConcurrent, 10), entered.MaxConcurrent), frame.NewEntry("Sessions", string(s.SessionMode), entered.SessionMode),
+		frame.NewEntry("New and changed tools", string(s.DefinitionPolicy), entered.DefinitionPolicy),
+	}
+}
+
+// credentialsKept returns what the form of the credentials changes; secrets
+// are sealed.
+func credentialsKept(s *models.Server) any {
+	return []any{s.AuthType, s.AuthBearer, s.Headers, s.OAuthClientID, s.OAuthClientSecret, s.OAuthScopes}
+}
+
+// SaveCredentials serves POST …/servers/:id/credentials.
+func (a *Servers) SaveCredentials(c *fiber.Ctx) error {
+	p, server, err := a.pages.Server(c)
+	if err != nil {
+		return err
+	}
+	props, d := credentialsTyped(c, &server.Config)
+	if err = a.confirmedSharing(c, p, d); err == nil {
+		err = frame.CheckUnchanged(c, credentialsKept(&server.Config), frame.NewEntry("How", string(server.Config.AuthType), props.AuthType))
+	}
+	if err == nil {
+		_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, nil, d)
+	}
+	switch to := paths.Server(p.Project.Slug, server.Config.ID); {
+	case err == nil && props.AuthType == string(models.UpstreamAuthOAuth):
+		return frame.Done(c, to, "The credentials are saved. Connect the server now.")
+	case err == nil:
+		return frame.Done(c, to, "The credentials are saved.")
+	}
+	fields, err := frame.Fields(c, err)
+	if err != nil {
+		return err
+	}
+	props.CredentialErrors = credentialFields(fields, props.HeaderName)
+	return a.editForm(c, p, server, props)
+}
+
+// credentialsTyped reads the form of the credentials of a server. Empty secrets
+// keep what is stored.
+func credentialsTyped(c *fiber.Ctx, server *models.Server) (views.ServerEditProps, *declaration.Server) {
+	props := views.ServerEditProps{
+		AuthType: web.Posted(c, "authType"), OAuthClientID: strings.TrimSpace(web.Posted(c, "oauth.clientId")), OAuthScopes: web.Posted(c, "oauth.scopes"),
+		HeaderName: strings.TrimSpace(web.Posted(c, "headerName")),
+	}
+	d := &declaration.Server{
+		AuthType: new(models.AuthType(props.AuthType)), Headers: map[string]string{},
+		OAuthClientID: &props.OAuthClientID, OAuthScopes: new(strings.Fields(props.OAuthScopes)),
+	}
+	if token := strings.TrimSpace(web.Posted(c, "authBearer")); token != "" {
+		d.AuthBearer = &token
+	} else if web.Posted(c, "clearBearer") != "" {
+		d.AuthBearer = new("")
+	}
+	if secret := strings.TrimSpace(web.Posted(c, "oauth.clientSecret")); secret != "" {
+		d.OAuthClientSecret = &secret
+	}
+	for _, name := range frame.PostedAll(c, "removeHeader") {
+		d.Headers[name] = ""
+	}
+	if value := strings.TrimSpace(web.Posted(c, "headerValue")); value != "" || props.HeaderName != "" {
+		d.Headers[props.HeaderName] = value
+	}
+	if name := props.HeaderName; d.Headers[name] == "" && slices.Contains(missingHeaders(*server), http.CanonicalHeaderKey(name)) && web.Posted(c, "removeHeader") == "" {
+		delete(d.Headers, name) // it was filled in beforehand, and stays without a value
+	}
+	return props, d
+}
+
+// credentialFields returns what is wrong with the credentials by the names of
+// the form's fields.
+func credentialFields(fields map[string]string, header string) map[string]string {
+	if why, wrong := fields["headers."+header]; wrong {
+		delete(fields, "headers."+header)
+		fields["headerName"] = why
+	}
+	return fields
+}
+
+// confirmedSharing returns what has to be confirmed before a server of a
+// project that anybody may use gets credentials.
+func (a *Servers) confirmedSharing(c *fiber.Ctx, p *toolset.Snapshot, d *declaration.Server) error {
+	gains := d.AuthBearer != nil && *d.AuthBearer != "" || d.AuthType != nil && *d.AuthType == models.UpstreamAuthOAuth
+	for _, value := range d.Headers {
+		gains = gains || value != ""
+	}
+	if !gains || p.Project.AuthMode != models.AuthNone || web.Posted(c, "understood") != "" {
+		return nil
+	}
+	return fault.Validation(map[string]string{"understood": "confirm that anyone who can reach this endpoint acts with these credentials"})
+}

@@ -1,0 +1,151 @@
+package servers
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/routes/frame"
+	"mcpgateway/services/declaration"
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolset"
+	views "mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
+	"mcpgateway/web"
+)
+
+// toolsListed is how many tools of a server the page of its filter lists.
+const toolsListed = 100
+
+// Filters serves GET …/servers/:id/filters. ?allow= and ?deny= show what other
+// patterns would do.
+func (a *Servers) Filters(c *fiber.Ctx) error {
+	p, server, err := a.pages.Server(c)
+	if err != nil {
+		return err
+	}
+	props := views.ServerFiltersProps{Allow: server.Config.AllowedTools, Deny: server.Config.DenyTools, New: c.Query("new") != ""}
+	if args := c.Request().URI().QueryArgs(); args.Has("allow") || args.Has("deny") {
+		props.Allow, props.Deny = lines(c.Query("allow")), lines(c.Query("deny"))
+		props.Seen = c.Query(frame.FingerprintField) // a preview shows nothing of what is stored
+	}
+	return a.filterPage(c, p, server, props)
+}
+
+// lines returns the lines of a text that hold something.
+func lines(text string) []string {
+	var all []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+func (a *Servers) filterPage(c *fiber.Ctx, p *toolset.Snapshot, server *toolset.Server, props views.ServerFiltersProps) error {
+	props.Frame = a.pages.ProjectFrame(c, p, "Tools of "+server.Config.Alias)
+	props.Project, props.ID, props.Alias = a.pages.Head(p, layout.TabServers), server.Config.ID, server.Config.Alias
+	props.Changed = !slices.Equal(props.Allow, server.Config.AllowedTools) || !slices.Equal(props.Deny, server.Config.DenyTools)
+	if props.Seen == "" {
+		props.Seen = frame.Fingerprint(filtersOf(server))
+	}
+	addFiltered(&props, p, server)
+	return web.Render(c, views.ServerFilters(props))
+}
+
+// addFiltered adds the tools of a server, and whether the patterns show them.
+func addFiltered(props *views.ServerFiltersProps, p *toolset.Snapshot, server *toolset.Server) {
+	filter := toolset.NewFilter(props.Allow, props.Deny)
+	for _, t := range p.AllTools() {
+		if t.Server != server {
+			continue
+		}
+		shown := filter.Allows(t.Upstream)
+		props.Known++
+		if shown {
+			props.Shown++
+		}
+		if len(props.Tools) < toolsListed {
+			props.Tools = append(props.Tools, views.FilteredTool{Name: t.Upstream, Title: describe(t), Shown: shown})
+		}
+	}
+	props.Unlisted = props.Known - len(props.Tools)
+	props.LeadsToSelection = props.Unlisted == 0
+}
+
+// filters are the patterns of a server, as people are told of them.
+type filters struct{ Allow, Deny string }
+
+func filtersOf(server *toolset.Server) filters {
+	return filters{strings.Join(server.Config.AllowedTools, ", "), strings.Join(server.Config.DenyTools, ", ")}
+}
+
+// describe returns what a tool says of itself.
+func describe(t *toolset.Tool) string {
+	o, err := rawjson.ParseObject(t.Definition, rawjson.Lenient)
+	if err != nil {
+		return ""
+	}
+	text, _ := o.String("description")
+	return text
+}
+
+// SaveFilters serves POST …/servers/:id/filters.
+func (a *Servers) SaveFilters(c *fiber.Ctx) error {
+	return a.saveFilters(c, lines(web.Posted(c, "allow")), lines(web.Posted(c, "deny")))
+}
+
+// Choose serves POST …/servers/:id/choose: the tools that were chosen one by
+// one become patterns. Those that the server adds later are shown or hidden.
+func (a *Servers) Choose(c *fiber.Ctx) error {
+	p, server, err := a.pages.Server(c)
+	if err != nil {
+		return err
+	}
+	allow, deny := patternsOf(p, server, frame.PostedAll(c, "tool"), web.Posted(c, "later") != "hide")
+	return a.saveFilters(c, allow, deny)
+}
+
+// patternsOf returns the patterns that show the chosen tools of a server, and
+// those that it adds later if they are to be shown.
+func patternsOf(p *toolset.Snapshot, server *toolset.Server, chosen []string, later bool) (allow, deny []string) {
+	for _, t := range p.AllTools() {
+		switch {
+		case t.Server != server:
+		case slices.Contains(chosen, t.Upstream):
+			allow = append(allow, t.Upstream)
+		default:
+			deny = append(deny, t.Upstream)
+		}
+	}
+	switch {
+	case later:
+		return nil, deny
+	case len(allow) > 0:
+		return allow, nil
+	}
+	return nil, []string{"*"}
+}
+
+func (a *Servers) saveFilters(c *fiber.Ctx, allow, deny []string) error {
+	p, server, err := a.pages.Server(c)
+	if err != nil {
+		return err
+	}
+	stored := filtersOf(server)
+	err = frame.CheckUnchanged(c, stored, frame.NewEntry("Allow only", stored.Allow, strings.Join(allow, ", ")), frame.NewEntry("Hide", stored.Deny, strings.Join(deny, ", ")))
+	if err == nil {
+		_, err = a.store.UpdateServer(c.UserContext(), server.Config.ID, nil, &declaration.Server{AllowedTools: &allow, DenyTools: &deny})
+	}
+	if err != nil {
+		fields, err := frame.Fields(c, err)
+		if err != nil {
+			return err
+		}
+		return a.filterPage(c, p, server, views.ServerFiltersProps{Allow: allow, Deny: deny, New: web.Posted(c, "new") != "", Errors: fields})
+	}
+	return frame.Done(c, paths.Server(p.Project.Slug, server.Config.ID), "The choice of tools is saved.")
+}

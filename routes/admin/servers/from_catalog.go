@@ -1,0 +1,146 @@
+package servers
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/routes/admin"
+	"mcpgateway/routes/frame"
+	"mcpgateway/services/catalog"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/projects"
+	"mcpgateway/services/toolset"
+	"mcpgateway/services/upstream"
+	views "mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
+	"mcpgateway/web"
+)
+
+// FromCatalog serves the ways from the catalog into projects.
+type FromCatalog struct {
+	pages   *admin.ProjectPages
+	catalog *catalog.Catalog
+	store   *projects.Store
+	reader  *upstream.Syncer
+}
+
+// NewFromCatalog returns the handlers.
+func NewFromCatalog(pages *admin.ProjectPages, catalog *catalog.Catalog, store *projects.Store, reader *upstream.Syncer) *FromCatalog {
+	return &FromCatalog{pages: pages, catalog: catalog, store: store, reader: reader}
+}
+
+// Add serves POST /admin/catalog/add: it adds a server of the catalog to a
+// project. Credentials are given on the server's own pages.
+func (a *FromCatalog) Add(c *fiber.Ctx) error {
+	entry, err := a.catalog.Entry(web.Posted(c, "id"))
+	if err != nil {
+		return err
+	}
+	p, err := a.pages.Directory.Project(web.Posted(c, "project"))
+	if err != nil {
+		return err
+	}
+	here := paths.RegistryEntry(entry.PublisherName, entry.ServerName)
+	if why := notRemote(entry); why != "" {
+		return frame.Failed(c, here, fault.Invalid("%s: it cannot be added to a project.", why))
+	}
+	alias := cmp.Or(strings.TrimSpace(web.Posted(c, "alias")), freeAlias(p, entry))
+	saved, err := a.store.AddServer(c.UserContext(), p.Project.Slug, alias, projects.FromCatalog(entry, true))
+	if err != nil {
+		return frame.Failed(c, here, err)
+	}
+	return a.added(c, p, saved.Server)
+}
+
+// added reads the tools of a server that needs no credentials, and leads to
+// its page.
+func (a *FromCatalog) added(c *fiber.Ctx, p *toolset.Snapshot, s models.Server) error {
+	to := paths.Server(p.Project.Slug, s.ID)
+	switch s.AuthType {
+	case models.UpstreamAuthOAuth:
+		return frame.Done(c, to, "The server is added. Connect it now: the provider asks you to agree.")
+	case models.UpstreamAuthBearer:
+		return frame.Done(c, to, "The server is added. Give it its token now, under Edit.")
+	}
+	if missing := missingHeaders(s); len(missing) > 0 {
+		return frame.Done(c, to, "The server is added. Give it its key now, under Edit: the header "+missing[0]+".")
+	}
+	result, err := a.reader.Sync(c.UserContext(), s.ID)
+	if err != nil {
+		return frame.Done(c, to, "The server is added. It could not be read yet; the reason is below.")
+	}
+	return frame.Done(c, to, "The server is added. "+syncWords(result))
+}
+
+// headersWithValue returns the headers that are sent to a server.
+func headersWithValue(s models.Server) []string { return headersOf(s, true) }
+
+// missingHeaders returns the headers of a server that have no value yet.
+func missingHeaders(s models.Server) []string { return headersOf(s, false) }
+
+func headersOf(s models.Server, withValue bool) (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+		if (s.Headers[name] != "") == withValue {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Template serves GET /admin/templates/:slug/use.
+func (a *FromCatalog) Template(c *fiber.Ctx) error {
+	t, err := a.catalog.Template(c.Params("slug"))
+	if err != nil {
+		return err
+	}
+	return a.templatePage(c, t, views.TemplateUseProps{Name: t.Title}, nil)
+}
+
+// templatePage shows the form; failed is why no project was made, or nil.
+func (a *FromCatalog) templatePage(c *fiber.Ctx, t *models.CatalogTemplate, props views.TemplateUseProps, failed error) (err error) {
+	if props.Errors, err = frame.Fields(c, failed); err != nil {
+		return err
+	}
+	props.Frame = a.pages.Frame(c, "Use "+t.Title, layout.SectionTemplates)
+	props.Slug, props.Title = t.Slug, t.Title
+	for _, e := range a.catalog.RelatedEntries(t) {
+		props.Servers = append(props.Servers, views.TemplateServer{Name: e.ServerName, Title: e.ServerTitle, Refused: notRemote(e)})
+	}
+	return web.Render(c, views.TemplateUse(props))
+}
+
+// Use serves POST /admin/templates/:slug/use: it makes a project with the
+// servers of a template, which stay off until somebody connects them.
+func (a *FromCatalog) Use(c *fiber.Ctx) error {
+	t, err := a.catalog.Template(c.Params("slug"))
+	if err != nil {
+		return err
+	}
+	props := views.TemplateUseProps{Name: cmp.Or(strings.TrimSpace(web.Posted(c, "name")), t.Title), ProjectSlug: strings.TrimSpace(web.Posted(c, "projectSlug"))}
+	slug := cmp.Or(props.ProjectSlug, projects.FreeSlug(a.isProject, props.Name, t.Slug))
+	d := projects.FromTemplate(t, props.Name, a.catalog.RelatedEntries(t))
+	if _, err := a.store.CreateProject(c.UserContext(), slug, d); err != nil {
+		return a.templatePage(c, t, props, err)
+	}
+	return frame.Done(c, paths.Servers(slug), "The project is there. Connect its servers and switch them on.")
+}
+
+// isProject reports whether a project has the slug.
+func (a *FromCatalog) isProject(slug string) bool {
+	_, err := a.pages.Directory.Project(slug)
+	return err == nil
+}
+
+// freeAlias returns an alias for an entry of the catalog that no server of the
+// project has.
+func freeAlias(p *toolset.Snapshot, e *models.CatalogEntry) string {
+	return projects.FreeAlias(func(alias string) bool {
+		return slices.ContainsFunc(p.Servers, func(s *toolset.Server) bool { return s.Config.AliasFold == alias })
+	}, e.ServerName)
+}

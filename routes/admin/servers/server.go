@@ -1,0 +1,93 @@
+package servers
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/secrets"
+	"mcpgateway/services/toolset"
+	views "mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/ui"
+	"mcpgateway/web"
+)
+
+// Show serves GET /admin/projects/:projectSlug/servers/:id.
+func (a *Servers) Show(c *fiber.Ctx) error {
+	p, server, err := a.pages.Server(c)
+	if err != nil {
+		return err
+	}
+	latency, err := a.latency(c.UserContext(), p, server.Config.Alias)
+	if err != nil {
+		return err
+	}
+	return web.Render(c, views.Server(views.ServerProps{
+		Frame: a.pages.ProjectFrame(c, p, server.Config.Alias), Now: time.Now(),
+		Project: a.pages.Head(p, layout.TabServers), Server: a.row(p, server, latency), Detail: detailOf(server), Hidden: hiddenOf(p, server),
+	}))
+}
+
+// detailOf returns how a server is configured, without its secrets, and what
+// it said of itself.
+func detailOf(s *toolset.Server) views.ServerDetail {
+	config := s.Config
+	d := views.ServerDetail{
+		Transport: string(config.Transport), AuthType: string(config.AuthType), AuthBearer: shownSecret(config.AuthBearer),
+		Headers: headersWithValue(config), MissingHeaders: missingHeaders(config), Timeout: ui.Seconds(config.TimeoutMS) + " s", MaxConcurrent: ui.Count(int(config.MaxConcurrent)),
+		SessionMode: string(config.SessionMode), DefinitionPolicy: string(config.DefinitionPolicy),
+		AllowedTools: config.AllowedTools, DenyTools: config.DenyTools,
+		OAuthClientID: config.OAuthClientID, OAuthScope: strings.Join(config.OAuthScopes, " "),
+	}
+	if in := s.Inventory; in != nil {
+		d.TransportUsed, d.ProtocolVersion, d.Instructions = string(in.TransportUsed), in.ProtocolVersion, in.Instructions
+		d.Warnings, d.AttemptedAt, d.Implementation = in.Warnings, &in.AttemptedAt, implementation(in.ServerInfo)
+	}
+	return d
+}
+
+// shownSecret returns the reference of a secret, which may be shown, "stored"
+// for a sealed one and "" for none.
+func shownSecret(stored string) string {
+	if _, isReference := secrets.Reference(stored); isReference || stored == "" {
+		return stored
+	}
+	return "stored"
+}
+
+// implementation returns the name and version that a server gives itself.
+func implementation(info string) string {
+	o, err := rawjson.ParseObject([]byte(info), rawjson.Lenient)
+	if err != nil {
+		return ""
+	}
+	name, _ := o.String("name")
+	version, _ := o.String("version")
+	return strings.TrimSpace(name + " " + version)
+}
+
+// hiddenOf returns why tools of a server are not shown to clients.
+func hiddenOf(p *toolset.Snapshot, server *toolset.Server) []views.HiddenTool {
+	counts := map[toolset.Hidden]int{}
+	for _, t := range p.AllTools() {
+		if t.Server == server && t.Hidden != toolset.Visible && t.Hidden != toolset.HiddenByServer {
+			counts[t.Hidden]++
+		}
+	}
+	var hidden []views.HiddenTool
+	for _, reason := range slices.Sorted(maps.Keys(counts)) {
+		hidden = append(hidden, views.HiddenTool{Reason: string(reason), Count: counts[reason], Reviewable: reason == toolset.HiddenByApproval})
+	}
+	return hidden
+}
+
+// readSeconds returns the milliseconds of a number of seconds that was typed.
+func readSeconds(text string) (ms int64, ok bool) {
+	d, err := time.ParseDuration(strings.TrimSpace(text) + "s")
+	return d.Milliseconds(), err == nil
+}

@@ -1,0 +1,181 @@
+// Package servers serves the servers of projects: the wizard and the catalog
+// from which they are added, their pages, their settings and which of their tools
+// are shown.
+package servers
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/models"
+	"mcpgateway/routes/admin"
+	"mcpgateway/routes/frame"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/declaration"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/projects"
+	"mcpgateway/services/toolset"
+	"mcpgateway/services/upstream"
+	views "mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
+	"mcpgateway/views/ui"
+	"mcpgateway/web"
+)
+
+// latencyPeriod is over how long the typical answer of a server is looked at.
+const latencyPeriod = time.Hour
+
+// Servers serves the servers of projects.
+type Servers struct {
+	pages  *admin.ProjectPages
+	reader *upstream.Syncer
+	calls  *activity.Calls
+	store  *projects.Store
+	stepUp *web.Guards
+}
+
+// New returns the handlers. stepUp decides who may send stored
+// credentials to another address.
+func New(pages *admin.ProjectPages, reader *upstream.Syncer, calls *activity.Calls, store *projects.Store, stepUp *web.Guards) *Servers {
+	return &Servers{pages: pages, reader: reader, calls: calls, store: store, stepUp: stepUp}
+}
+
+// List serves GET /admin/projects/:projectSlug/servers.
+func (a *Servers) List(c *fiber.Ctx) error {
+	p, err := a.pages.Project(c)
+	if err != nil {
+		return err
+	}
+	latency, err := a.latency(c.UserContext(), p, "")
+	if err != nil {
+		return err
+	}
+	props := views.ServersProps{
+		Frame: a.pages.ProjectFrame(c, p, "Servers"), Now: time.Now(),
+		Project: a.pages.Head(p, layout.TabServers), Query: strings.TrimSpace(c.Query("query")), State: c.Query("state"), Total: len(p.Servers),
+	}
+	a.fill(&props, p, latency)
+	return web.Render(c, views.Servers(props))
+}
+
+// fill adds the servers that the query and the state ask for.
+func (a *Servers) fill(props *views.ServersProps, p *toolset.Snapshot, latency map[string]time.Duration) {
+	counts := map[string]int{}
+	for _, server := range p.Servers {
+		row := a.row(p, server, latency)
+		if !admin.Mentions(row.Alias+" "+row.URL, props.Query) {
+			continue
+		}
+		counts[row.State.Kind]++
+		if props.State == "" || props.State == row.State.Kind {
+			props.Rows = append(props.Rows, row)
+		}
+	}
+	props.Chips = admin.StateChips(paths.Servers(p.Project.Slug), views.States(), props.Query, props.State, counts)
+}
+
+// latency returns the median duration of lately answered calls, by alias.
+func (a *Servers) latency(ctx context.Context, p *toolset.Snapshot, alias string) (map[string]time.Duration, error) {
+	now := time.Now()
+	stats, err := a.calls.Stats(ctx, activity.CallFilter{ProjectID: p.Project.ID, Server: alias, Since: now.Add(-latencyPeriod), Until: now}, 1)
+	if err != nil {
+		return nil, err
+	}
+	medians := map[string]time.Duration{}
+	for _, s := range stats.Servers {
+		medians[s.Name] = s.P50
+	}
+	return medians, nil
+}
+
+func (a *Servers) row(p *toolset.Snapshot, server *toolset.Server, latency map[string]time.Duration) views.ServerRow {
+	config := server.Config
+	health := a.reader.Health(config.ID)
+	state, problem := a.pages.Health.StateOf(server)
+	shown, known := admin.CountTools(p, config.ID)
+	row := views.ServerRow{
+		ID: config.ID, Alias: config.Alias, URL: config.URL, OAuth: config.AuthType == models.UpstreamAuthOAuth, Enabled: config.Enabled,
+		State: state, Error: problem, Tools: shown, Known: known,
+	}
+	if word, since, reason := health.State(); word == upstream.StateOpen || word == upstream.StateHalfOpen {
+		row.Outage = &views.Outage{Since: since, NextProbe: health.Breaker.NextProbe, Reason: reason}
+	}
+	if d := latency[config.Alias]; d > 0 {
+		row.MS = max(d.Milliseconds(), 1)
+	}
+	if server.Inventory != nil {
+		row.SyncedAt, row.TriedAt = health.LastSync(server.Inventory.SyncedAt), &server.Inventory.AttemptedAt
+	}
+	return row
+}
+
+// Sync serves POST …/servers/:id/sync: it reads the server's tools now.
+func (a *Servers) Sync(c *fiber.Ctx) error {
+	p, server, err := a.pages.Server(c)
+	if err != nil {
+		return err
+	}
+	to := paths.Server(p.Project.Slug, server.Config.ID)
+	result, err := a.reader.Sync(c.UserContext(), server.Config.ID)
+	if err != nil {
+		return frame.Failed(c, to, err)
+	}
+	return frame.Done(c, to, syncWords(result))
+}
+
+// syncWords says what a sync found.
+func syncWords(r upstream.SyncResult) string {
+	text := fmt.Sprintf("%s in %d ms.", ui.Plural(r.Total, "tool", "tools"), r.Duration.Milliseconds())
+	for _, part := range []struct {
+		word  string
+		names []string
+	}{{"Added", r.Added}, {"Changed", r.Changed}, {"Removed", r.Removed}} {
+		if len(part.names) > 0 {
+			text += fmt.Sprintf(" %s %d: %s.", part.word, len(part.names), ui.FirstOf(part.names))
+		}
+	}
+	if len(r.Added)+len(r.Changed)+len(r.Removed) == 0 {
+		text += " Nothing is new."
+	}
+	if len(r.Warnings) > 0 {
+		text += " See the warnings below."
+	}
+	return text
+}
+
+// Enable serves POST …/servers/:id/enable: enabled=true|false.
+func (a *Servers) Enable(c *fiber.Ctx) error {
+	p, server, err := a.pages.Server(c)
+	if err != nil {
+		return err
+	}
+	to := paths.Servers(p.Project.Slug)
+	if web.Posted(c, "back") == "server" {
+		to = paths.Server(p.Project.Slug, server.Config.ID)
+	}
+	enabled := web.Posted(c, "enabled") == "true"
+	if _, err := a.store.UpdateServer(c.UserContext(), server.Config.ID, nil, &declaration.Server{Enabled: &enabled}); err != nil {
+		return frame.Failed(c, to, err)
+	}
+	if enabled {
+		return frame.Done(c, to, "The server "+server.Config.Alias+" is switched on. Clients see its tools again.")
+	}
+	return frame.Done(c, to, "The server "+server.Config.Alias+" is switched off. Clients do not see its tools any more.")
+}
+
+// Delete serves POST …/servers/:id/delete.
+func (a *Servers) Delete(c *fiber.Ctx) error {
+	p, server, err := a.pages.Server(c)
+	if err != nil {
+		return err
+	}
+	if err := a.store.DeleteServer(c.UserContext(), server.Config.ID); err != nil && !fault.Is(err, fault.CodeNotFound) {
+		return frame.Failed(c, paths.Server(p.Project.Slug, server.Config.ID), err)
+	}
+	return frame.Done(c, paths.Servers(p.Project.Slug), "The server "+server.Config.Alias+" is deleted.")
+}

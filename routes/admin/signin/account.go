@@ -1,0 +1,92 @@
+package signin
+
+import (
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/routes/frame"
+	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
+	"mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
+	"mcpgateway/web"
+)
+
+// Account serves people their own account.
+type Account struct {
+	pages  *frame.Pages
+	people *access.People
+	guards *web.Guards
+	now    func() time.Time
+}
+
+// NewAccount returns the handlers. Mount them behind a guard that admits
+// everybody who is signed in.
+func NewAccount(pages *frame.Pages, people *access.People, guards *web.Guards, now func() time.Time) *Account {
+	return &Account{pages: pages, people: people, guards: guards, now: now}
+}
+
+// Show serves GET /admin/account.
+func (a *Account) Show(c *fiber.Ctx) error { return a.page(c, nil) }
+
+// ChangePassword serves POST /admin/account/password.
+func (a *Account) ChangePassword(c *fiber.Ctx) error {
+	if web.Posted(c, "password") != web.Posted(c, "again") {
+		errors, _ := frame.Fields(c, fault.Validation(map[string]string{"again": "the two passwords differ"}))
+		return a.page(c, errors)
+	}
+	in, err := a.people.ChangePassword(c.UserContext(), frame.PostedSecret(c, "old"), frame.PostedSecret(c, "password"), browserOf(c, a.guards))
+	if err != nil {
+		if errors := refused(c, err); errors != nil {
+			return a.page(c, errors)
+		}
+		return err
+	}
+	a.guards.SetSession(c, in.Cookie.Reveal())
+	return frame.Done(c, paths.Account, "Your password is changed. Your other sessions are over.")
+}
+
+// EndSession serves POST /admin/account/sessions/:id/end.
+func (a *Account) EndSession(c *fiber.Ctx) error {
+	if err := a.people.EndSession(c.UserContext(), web.PersonOf(c).ID, c.Params("id")); err != nil {
+		return err
+	}
+	return frame.Done(c, paths.Account, "That browser is signed out.")
+}
+
+// SignOutEverywhere serves POST /admin/account/sign-out-everywhere.
+func (a *Account) SignOutEverywhere(c *fiber.Ctx) error {
+	if err := a.people.SignOutEverywhere(c.UserContext(), web.PersonOf(c).ID); err != nil {
+		return err
+	}
+	a.guards.ClearSession(c)
+	return frame.Done(c, paths.Login, "You are signed out everywhere.")
+}
+
+func (a *Account) page(c *fiber.Ctx, errors map[string]string) error {
+	signedIn := web.PersonOf(c)
+	person, err := a.people.Get(c.UserContext(), signedIn.ID)
+	if err != nil {
+		return err
+	}
+	sessions, err := a.people.Sessions(c.UserContext(), signedIn.ID)
+	if err != nil {
+		return err
+	}
+	return web.Render(c, admin.Account(admin.AccountProps{
+		Frame: a.pages.Frame(c, "Your account", layout.SectionAccount), Now: a.now(),
+		HasPassword: person.HasPassword, HasIdentity: person.HasIdentity, Errors: errors, Sessions: sessionRows(sessions, signedIn.SessionID),
+	}))
+}
+
+func sessionRows(sessions []access.SessionInfo, current string) (rows []admin.SessionRow) {
+	for _, s := range sessions {
+		rows = append(rows, admin.SessionRow{
+			ID: s.ID, Current: s.ID == current, Browser: browserName(s.UserAgent), IP: s.IP,
+			CreatedAt: s.CreatedAt, LastSeenAt: s.LastSeenAt, ExpiresAt: s.ExpiresAt,
+		})
+	}
+	return rows
+}

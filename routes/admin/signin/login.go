@@ -1,0 +1,109 @@
+// Package signin lets users in and out: setup, passwords, single sign-on,
+// confirming who they are, and their own account. Forms that waited for that are
+// carried out afterwards.
+package signin
+
+import (
+	"net/url"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/routes/frame"
+	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
+	"mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
+	"mcpgateway/web"
+)
+
+// Login serves signing in with a password, and signing out.
+type Login struct {
+	pages  *frame.Pages
+	people *access.People
+	guards *web.Guards
+	resume *Resume
+	sso    string // what the identity provider is called; empty without one
+}
+
+// NewLogin returns the handlers. sso is what the identity provider is called,
+// or empty when there is none.
+func NewLogin(pages *frame.Pages, people *access.People, guards *web.Guards, resume *Resume, sso string) *Login {
+	return &Login{pages: pages, people: people, guards: guards, resume: resume, sso: sso}
+}
+
+// Show serves GET /login. A signed-in user is sent to ?next=, or confirms the
+// form that waits.
+func (l *Login) Show(c *fiber.Ctx) error {
+	from := queriedOrigin(c)
+	switch signedIn := web.PersonOf(c) != nil; {
+	case signedIn && from.form != "":
+		return c.Redirect(from.at(paths.StepUp), fiber.StatusSeeOther)
+	case signedIn:
+		return c.Redirect(from.next, fiber.StatusSeeOther)
+	}
+	open, err := l.people.SetupOpen(c.UserContext())
+	if err != nil {
+		return err
+	}
+	if open {
+		return c.Redirect(paths.Setup, fiber.StatusSeeOther)
+	}
+	return l.form(c, from, admin.LoginProps{})
+}
+
+// SignIn serves POST /login.
+func (l *Login) SignIn(c *fiber.Ctx) error {
+	from, email := postedOrigin(c), web.Posted(c, "email")
+	in, err := l.people.SignIn(c.UserContext(), email, frame.PostedSecret(c, "password"), browserOf(c, l.guards))
+	if err != nil {
+		errors := refused(c, err)
+		if errors == nil {
+			return err
+		}
+		return l.form(c, from, admin.LoginProps{Email: email, Errors: errors})
+	}
+	return l.resume.Continue(c, in, from)
+}
+
+// SignOut serves POST /logout.
+func (l *Login) SignOut(c *fiber.Ctx) error {
+	if err := l.people.SignOut(c.UserContext(), l.guards.SessionCookie(c)); err != nil {
+		return err
+	}
+	l.guards.ClearSession(c)
+	return frame.Done(c, paths.Login, "You are signed out.")
+}
+
+func (l *Login) form(c *fiber.Ctx, from origin, p admin.LoginProps) error {
+	p.Next, p.Form = from.next, from.form
+	if p.Form != "" {
+		web.NoCompression(c) // it is a token
+	}
+	p.Frame = l.pages.Frame(c, "Sign in", layout.SectionNone)
+	if l.sso != "" {
+		p.Provider, p.ProviderURL = l.sso, from.at(paths.SingleSignOn)
+	}
+	return web.Render(c, admin.Login(p))
+}
+
+// withNext returns a path that leads on to next.
+func withNext(path, next string) string { return path + "?next=" + url.QueryEscape(next) }
+
+// refused returns what is wrong with an attempt to prove who somebody is, by
+// the names of fields, and sets the status with which the form is shown again.
+// A message about the attempt as a whole stands under "". It is nil for an
+// error that is not about the attempt.
+func refused(c *fiber.Ctx, err error) map[string]string {
+	switch f := fault.From(err); f.Kind {
+	case fault.KindUnauthorized:
+		c.Status(fiber.StatusUnprocessableEntity) // 401 would need a challenge that browsers answer themselves
+		return map[string]string{"": f.Message}
+	case fault.KindRateLimited, fault.KindUnavailable, fault.KindForbidden:
+		c.Status(web.StatusOf(f))
+		web.EventOf(c).Fault(f)
+		return map[string]string{"": f.Message}
+	}
+	fields, _ := frame.Fields(c, err)
+	return fields
+}

@@ -1,0 +1,104 @@
+package signin
+
+import (
+	"context"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/routes/frame"
+	"mcpgateway/services"
+	"mcpgateway/services/access"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/fault"
+	"mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
+	"mcpgateway/web"
+)
+
+// Setup serves the page on which the first administrator is made.
+type Setup struct {
+	pages  *frame.Pages
+	people *access.People
+	demo   services.Demo
+	guards *web.Guards
+}
+
+// NewSetup returns the handlers. demo is nil where there is none to load.
+func NewSetup(pages *frame.Pages, people *access.People, demo services.Demo, guards *web.Guards) *Setup {
+	return &Setup{pages: pages, people: people, demo: demo, guards: guards}
+}
+
+// Show serves GET /setup. It returns NOT_FOUND once there was an administrator.
+func (s *Setup) Show(c *fiber.Ctx) error {
+	open, err := s.people.SetupOpen(c.UserContext())
+	if err != nil {
+		return err
+	}
+	if !open {
+		return fault.New(fault.KindNotFound, fault.CodeNotFound, "the setup is over: there is an administrator already")
+	}
+	return s.form(c, admin.SetupProps{Token: c.Query("token")})
+}
+
+// Create serves POST /setup and signs the first administrator in.
+func (s *Setup) Create(c *fiber.Ctx) error {
+	form := access.SetupForm{Token: frame.PostedSecret(c, "token"), Email: web.Posted(c, "email"), Name: web.Posted(c, "name"), Password: frame.PostedSecret(c, "password")}
+	p := admin.SetupProps{Token: web.Posted(c, "token"), Email: form.Email, Name: form.Name, Demo: web.Posted(c, "demo") != ""}
+	if web.Posted(c, "password") != web.Posted(c, "again") {
+		p.Errors, _ = frame.Fields(c, fault.Validation(map[string]string{"again": "the two passwords differ"}))
+		return s.form(c, p)
+	}
+	in, err := s.people.Setup(c.UserContext(), form, browserOf(c, s.guards))
+	if err != nil {
+		if p.Errors = refused(c, err); p.Errors == nil {
+			return err
+		}
+		return s.form(c, p)
+	}
+	setSignedIn(c, s.guards, in)
+	if !p.Demo {
+		return frame.Done(c, paths.Home, welcome)
+	}
+	return s.withDemo(c, in.Session.Person)
+}
+
+// withDemo loads the demo project and leads to it.
+func (s *Setup) withDemo(c *fiber.Ctx, person access.Person) error {
+	slug, err := s.loadDemo(c, person)
+	if err != nil {
+		frame.PutFlash(c, layout.Flash{Tone: "warn", Text: welcome + " The demo project could not be loaded: " + fault.From(err).Message + "."})
+		return c.Redirect(paths.Home, fiber.StatusSeeOther)
+	}
+	return frame.Done(c, paths.Project(slug), welcome+" The demo project is ready: connect a client, or try its tools.")
+}
+
+const welcome = "Welcome. You are the first administrator."
+
+// loadDemo loads the demo project as a change of the person's and returns its
+// slug.
+func (s *Setup) loadDemo(c *fiber.Ctx, person access.Person) (slug string, err error) {
+	if s.demo == nil {
+		return "", fault.Conflict("this process has none")
+	}
+	actor := activity.ActorOf(c.UserContext())
+	actor.Kind, actor.ID, actor.Name = activity.ActorUser, person.ID, person.Email
+	return s.demo.Load(activity.WithActor(c.UserContext(), actor))
+}
+
+func (s *Setup) demoOffered(ctx context.Context) (bool, error) {
+	if s.demo == nil {
+		return false, nil
+	}
+	return s.demo.Offered(ctx)
+}
+
+func (s *Setup) form(c *fiber.Ctx, p admin.SetupProps) error {
+	var err error
+	if p.OffersDemo, err = s.demoOffered(c.UserContext()); err != nil {
+		return err
+	}
+	p.Frame = s.pages.Frame(c, "Set up", layout.SectionNone)
+	c.Set(fiber.HeaderReferrerPolicy, "no-referrer") // the address holds the code
+	return web.Render(c, admin.Setup(p))
+}

@@ -1,0 +1,77 @@
+package signin
+
+import (
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/routes/frame"
+	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
+	"mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
+	"mcpgateway/web"
+)
+
+// SingleSignOn serves signing in by the identity provider.
+type SingleSignOn struct {
+	pages    *frame.Pages
+	provider *access.SingleSignOn
+	guards   *web.Guards
+	resume   *Resume
+	name     string
+}
+
+// NewSingleSignOn returns the handlers. provider is nil when there is none;
+// name is what it is called.
+func NewSingleSignOn(pages *frame.Pages, provider *access.SingleSignOn, guards *web.Guards, resume *Resume, name string) *SingleSignOn {
+	return &SingleSignOn{pages: pages, provider: provider, guards: guards, resume: resume, name: name}
+}
+
+// Start serves GET /login/sso: it sends the browser to the identity provider.
+func (s *SingleSignOn) Start(c *fiber.Ctx) error {
+	if s.provider == nil {
+		return noSingleSignOn()
+	}
+	from := queriedOrigin(c)
+	to, cookie, err := s.provider.Start(c.UserContext(), from.path(), c.Query("fresh") == "1")
+	if err != nil {
+		return s.failed(c, from, err)
+	}
+	s.guards.SetFlow(c, cookie.Reveal())
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	return c.Redirect(to, fiber.StatusSeeOther)
+}
+
+// Finish serves GET /login/callback, to which the identity provider sends the
+// browser back.
+func (s *SingleSignOn) Finish(c *fiber.Ctx) error {
+	if s.provider == nil {
+		return noSingleSignOn()
+	}
+	answer := access.SSOAnswer{State: c.Query("state"), Code: c.Query("code"), Issuer: c.Query("iss"), Error: c.Query("error")}
+	in, next, err := s.provider.Finish(c.UserContext(), s.guards.TakeFlow(c), answer, browserOf(c, s.guards))
+	if err != nil {
+		return s.failed(c, origin{next: paths.Home}, err)
+	}
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	return s.resume.Continue(c, in, originOf(next))
+}
+
+// failed shows the sign-in page with what went wrong, so that there is a way
+// on. The status is that of the fault.
+func (s *SingleSignOn) failed(c *fiber.Ctx, from origin, err error) error {
+	f := fault.From(err)
+	if f.Kind == fault.KindInternal {
+		return err
+	}
+	web.EventOf(c).Fault(f)
+	c.Status(web.StatusOf(f))
+	return web.Render(c, admin.Login(admin.LoginProps{
+		Frame: s.pages.Frame(c, "Sign in", layout.SectionNone), Next: from.next, Form: from.form, Errors: map[string]string{"": f.Message},
+		Provider: s.name, ProviderURL: from.at(paths.SingleSignOn),
+	}))
+}
+
+func noSingleSignOn() error {
+	return fault.New(fault.KindNotFound, fault.CodeNotFound, "single sign-on is not configured: sign in with a password")
+}

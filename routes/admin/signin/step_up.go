@@ -1,0 +1,85 @@
+package signin
+
+import (
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/routes/frame"
+	"mcpgateway/services/access"
+	"mcpgateway/services/fault"
+	"mcpgateway/views/admin"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/paths"
+	"mcpgateway/web"
+)
+
+// StepUp serves the page on which people prove again who they are.
+type StepUp struct {
+	pages  *frame.Pages
+	people *access.People
+	guards *web.Guards
+	resume *Resume
+	need   NeedStepUp
+	sso    string
+}
+
+// NewStepUp returns the handlers. sso is what the identity provider is called,
+// or empty when there is none.
+func NewStepUp(pages *frame.Pages, people *access.People, guards *web.Guards, resume *Resume, need NeedStepUp, sso string) *StepUp {
+	return &StepUp{pages: pages, people: people, guards: guards, resume: resume, need: need, sso: sso}
+}
+
+// Show serves GET /login/again. With ?dialog=1, for the script that asks in
+// place, it returns 204 while nothing has to be confirmed.
+func (s *StepUp) Show(c *fiber.Ctx) error {
+	p := web.PersonOf(c)
+	if c.Query("dialog") != "" && p != nil && s.need(p.ConfirmedUntil) == nil {
+		return c.SendStatus(fiber.StatusNoContent)
+	}
+	return s.form(c, queriedOrigin(c), nil)
+}
+
+// Prove serves POST /login/again. With dialog=1 it returns 204, and the script
+// then sends the form that it held back.
+func (s *StepUp) Prove(c *fiber.Ctx) error {
+	from := postedOrigin(c)
+	in, err := s.people.StepUp(c.UserContext(), frame.PostedSecret(c, "password"), browserOf(c, s.guards))
+	if err != nil {
+		errors := refused(c, err)
+		if errors == nil {
+			return err
+		}
+		return s.form(c, from, errors)
+	}
+	if web.Posted(c, "dialog") != "" {
+		s.guards.SetSession(c, in.Cookie.Reveal())
+		return c.SendStatus(fiber.StatusNoContent)
+	}
+	return s.resume.Continue(c, in, from)
+}
+
+func (s *StepUp) form(c *fiber.Ctx, from origin, errors map[string]string) error {
+	signedIn := web.PersonOf(c)
+	if signedIn == nil {
+		return fault.Unauthorized()
+	}
+	person, err := s.people.Get(c.UserContext(), signedIn.ID)
+	if err != nil {
+		return err
+	}
+	p := admin.StepUpProps{Next: from.next, Form: from.form, Errors: errors, Act: s.resume.act(c, from)}
+	if p.Act == "" {
+		p.Act = actOf(c.Query("act"))
+	}
+	p.Frame = s.pages.Frame(c, "Confirm it's you", layout.SectionNone)
+	p.Password = person.HasPassword
+	if s.sso != "" && person.HasIdentity {
+		p.Provider, p.ProviderURL = s.sso, from.at(paths.SingleSignOn)+"&fresh=1"
+	}
+	return web.Render(c, admin.StepUp(p))
+}
+
+// NeedStepUp returns nil while a user's confirmation, which is good until the
+// given time, allows changing secrets.
+type NeedStepUp func(confirmedUntil time.Time) error

@@ -1,0 +1,83 @@
+package admin
+
+import (
+	"slices"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/oauthclient"
+	"mcpgateway/services/toolset"
+	"mcpgateway/services/upstream"
+	views "mcpgateway/views/admin"
+)
+
+// Health is what is known of how servers are.
+type Health struct {
+	Syncer  *upstream.Syncer
+	Waiting *oauthclient.Waiting
+}
+
+// StateOf returns how a server is, and in words what went wrong last; the
+// words are empty when nothing did.
+func (h *Health) StateOf(s *toolset.Server) (state views.ServerState, problem string) {
+	health := h.Syncer.Health(s.Config.ID)
+	code, synced := "", s.Inventory != nil && s.Inventory.SyncedAt != nil
+	if s.Inventory != nil {
+		code, problem = s.Inventory.ErrorCode, s.Inventory.ErrorMessage
+	}
+	// Calls may have failed since the last sync succeeded.
+	if code == "" && health.ConsecutiveFailures > 0 && (!synced || health.LastFailure.After(*s.Inventory.SyncedAt)) {
+		code, problem = string(health.LastCode), health.LastMessage
+	}
+	kind := views.StateOK
+	access := h.accessOf(s, code)
+	switch {
+	case !s.Config.Enabled:
+		kind = views.StateOff
+	case access != "":
+		kind = access
+	case code != "":
+		kind = views.StateDown
+	case !synced:
+		kind = views.StateUnread
+	}
+	return views.StateOf(kind), problem
+}
+
+// accessOf returns the state of a server that does not admit the gateway, or
+// "" for one that does as far as is known. code is that of its last failure.
+func (h *Health) accessOf(s *toolset.Server, code string) string {
+	config, refused := &s.Config, code == string(fault.CodeUpstreamUnauthorized)
+	if config.AuthType == models.UpstreamAuthOAuth {
+		waits, before := h.Waiting.Connection(config.ID)
+		switch {
+		case waits && before:
+			return views.StateReconnect
+		case waits:
+			return views.StateUnconnected
+		case refused:
+			return views.StateRefused
+		}
+		return ""
+	}
+	missing := config.AuthBearer == "" && len(config.Headers) == 0
+	switch {
+	case missing && (refused || config.AuthType == models.UpstreamAuthBearer):
+		return views.StateNoToken
+	case refused:
+		return views.StateRefused
+	}
+	return ""
+}
+
+// WorstOf returns the state of the server of a project that needs most care;
+// servers that are switched off need none.
+func (h *Health) WorstOf(p *toolset.Snapshot) views.ServerState {
+	all := views.States()
+	worst := len(all) - 1
+	for _, server := range p.Servers {
+		state, _ := h.StateOf(server)
+		worst = min(worst, slices.IndexFunc(all, func(s views.ServerState) bool { return s.Kind == state.Kind }))
+	}
+	return all[worst]
+}

@@ -1,0 +1,34 @@
+package admin
+
+import (
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolset"
+	views "mcpgateway/views/admin"
+	"mcpgateway/views/ui"
+)
+
+func ToolState(t *toolset.Tool) views.ToolState {
+	switch t.Hidden {
+	case toolset.Visible:
+		return views.ToolStateOf(views.ToolEnabled)
+	case toolset.HiddenByAdmin:
+		return views.ToolStateOf(views.ToolOff)
+	case toolset.HiddenByApproval:
+		return views.ToolStateOf(views.ToolChanged)
+	default:
+		return views.ToolStateOf(views.ToolHidden)
+	}
+}
+
+func ToolRow(t *toolset.Tool) views.ToolRow {
+	row := views.ToolRow{Name: t.FullName, Listed: t.Name, Server: t.Server.Config.Alias, State: ToolState(t), LongName: views.LongNameWords(t.Name)}
+	definition, err := rawjson.ParseObject(t.Definition, rawjson.Lenient)
+	if err != nil {
+		return row // a sync stores valid objects only
+	}
+	row.Title, _ = definition.String("title")
+	row.Description, _ = definition.String("description")
+	row.Hidden = ui.Hidden(row.Description) || ui.Hidden(row.Title) || ui.Hidden(t.FullName)
+	row.Parameters = len(definition.Object("inputSchema").Object("properties").Names())
+	return row
+}

@@ -1,0 +1,70 @@
+package routes
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/gofiber/fiber/v2"
+
+	adminpages "mcpgateway/routes/admin"
+	"mcpgateway/routes/frame"
+	"mcpgateway/services"
+	"mcpgateway/static"
+	"mcpgateway/views/layout"
+	"mcpgateway/views/ui"
+	"mcpgateway/web"
+)
+
+// New returns the application with every route.
+func New(s *services.Services, log *slog.Logger) *fiber.App { return newApp(s, log, requestLimit) }
+
+func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.App {
+	c := s.Config
+	names := web.NewNames(c.PublicURL, c.AllowedHosts, c.AllowedOrigins, c.LoopbackListener)
+	guards, before := newGuards(s)
+	frames := frame.NewPages(layout.NewAssets(static.URL), adminpages.Banners(s.Waiting))
+	app := web.New(web.Options{
+		Names: names, HTTPS: c.PublicURL.Scheme == "https", TrustedProxies: c.TrustedProxies, Log: log, Background: s.Background,
+		ErrorPage: errorPage(frames, guards), Requests: s.Metrics, Draining: s.Draining, Spans: spansOf(s.Tracer),
+		BodyLimit: bodyLimit(s.Directory, guards), BodyMemory: c.RequestMemory,
+	})
+	compressor := web.NewCompressor()
+	for _, r := range table(newHandlers(s, names, guards, frames)) {
+		chain, declared := before[r.guard]
+		if !declared {
+			chain = []fiber.Handler{closed} // nobody may use a route that does not say who may
+		}
+		handlers := slices.Concat([]fiber.Handler{web.Route(r.path)}, compressed(r, compressor), limited(r, chain, limit), []fiber.Handler{r.handler})
+		if r.method == anyone {
+			app.All(r.path, handlers...)
+			continue
+		}
+		app.Add(r.method, r.path, handlers...)
+		if r.method == get {
+			app.Add(head, r.path, handlers...)
+		}
+	}
+	return app
+}
+
+// identifyLimit is the time that an error page takes at most to find its user.
+const identifyLimit = time.Second
+
+// errorPage returns the pages of failed requests. Users who are signed in keep
+// the navigation, also where no guard has seen the request.
+func errorPage(frames *frame.Pages, guards *web.Guards) web.ErrorPage {
+	return func(c *fiber.Ctx, status int, message, requestID string) templ.Component {
+		if web.EventOf(c).Route == "" && guards.SessionCookie(c) != "" {
+			ctx, cancel := context.WithTimeout(c.UserContext(), identifyLimit)
+			defer cancel()
+			c.SetUserContext(ctx)
+			_ = guards.Identify(c) // without the database the page is a visitor's
+			c.SetUserContext(context.WithoutCancel(c.UserContext()))
+		}
+		return ui.ErrorPage(frames.Frame(c, http.StatusText(status), layout.SectionNone), status, message, requestID)
+	}
+}

@@ -1,0 +1,97 @@
+package frame
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/a-h/templ"
+	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/views/layout"
+	"mcpgateway/web"
+)
+
+// The events of a live answer; views/ui.LiveForm says what they hold.
+const (
+	eventStep = "step"
+	eventDone = "done"
+)
+
+// WantsLive reports whether the page's script posted a form and wants to see
+// how the work goes on, rather than the page with its outcome.
+func WantsLive(c *fiber.Ctx) bool {
+	c.Vary(fiber.HeaderAccept)
+	named, _ := web.AcceptsEventStream(c.Get(fiber.HeaderAccept))
+	return named
+}
+
+// LiveAnswer is the stream of one piece of work.
+type LiveAnswer struct {
+	ctx    context.Context // of drawing
+	stream *web.Stream
+}
+
+// liveMessage is the data of an event.
+type liveMessage struct {
+	HTML string `json:"html,omitempty"`
+	URL  string `json:"url,omitempty"` // of the page that shows how it ended
+}
+
+// AnswerLive answers with a stream of what work shows, and of what it returns
+// at last: the outcome or the address of its page. The context of the work
+// ends when the browser leaves or its person stops it.
+func AnswerLive(c *fiber.Ctx, assets layout.Assets, work func(ctx context.Context, live *LiveAnswer) (outcome templ.Component, url string)) error {
+	ctx, cancel := context.WithCancel(c.UserContext())
+	unwatch := func() {}
+	ended := make(chan struct{})
+	live := &LiveAnswer{ctx: layout.WithAssets(ctx, assets)}
+	live.stream = web.NewStream(c, web.StreamOptions{Closed: func() {
+		unwatch()
+		cancel()
+		<-ended // the request lasts as long as its work
+	}})
+	live.stream.Comment()
+	tasks := web.EventOf(c).Background
+	tasks.Go("live answer", func() {
+		defer close(ended)
+		if tasks.Try("live answer", func() error { live.end(work(ctx, live)); return nil }) != nil {
+			live.stream.Break() // the page says that the connection was lost
+		}
+	})
+	unwatch = web.WatchDisconnect(c, live.stream.Break)
+	return live.stream.Answer(c)
+}
+
+// Show sends a line of what has happened. It may be lost when the browser
+// reads more slowly than things happen: the outcome tells all of it.
+func (l *LiveAnswer) Show(line templ.Component) {
+	if data, err := l.draw(line); err == nil {
+		l.stream.Offer(eventStep, eventStep, data)
+	}
+}
+
+// end sends the outcome as the last event.
+func (l *LiveAnswer) end(outcome templ.Component, url string) {
+	var data []byte
+	var err error
+	if url != "" {
+		data, err = json.Marshal(liveMessage{URL: url})
+	} else {
+		data, err = l.draw(outcome)
+	}
+	if err != nil {
+		l.stream.Break() // the page says that the connection was lost
+		return
+	}
+	l.stream.EndWith(eventDone, data)
+}
+
+// draw returns a part of a page as the data of an event.
+func (l *LiveAnswer) draw(part templ.Component) ([]byte, error) {
+	var html bytes.Buffer
+	if err := part.Render(l.ctx, &html); err != nil {
+		return nil, err
+	}
+	return json.Marshal(liveMessage{HTML: html.String()})
+}

@@ -1,0 +1,191 @@
+package routes
+
+import (
+	"time"
+
+	adminpages "mcpgateway/routes/admin"
+	catalogpages "mcpgateway/routes/admin/catalog"
+	"mcpgateway/routes/admin/code"
+	"mcpgateway/routes/admin/connections"
+	"mcpgateway/routes/admin/observe"
+	"mcpgateway/routes/admin/playground"
+	"mcpgateway/routes/admin/projects"
+	"mcpgateway/routes/admin/servers"
+	"mcpgateway/routes/admin/settings"
+	"mcpgateway/routes/admin/signin"
+	"mcpgateway/routes/admin/tools"
+	"mcpgateway/routes/api"
+	"mcpgateway/routes/frame"
+	"mcpgateway/routes/mcp"
+	"mcpgateway/routes/oauth"
+	"mcpgateway/routes/public"
+	"mcpgateway/services"
+	"mcpgateway/services/page"
+	"mcpgateway/views/paths"
+	"mcpgateway/web"
+)
+
+// handlers are what the routes call, by audience.
+type handlers struct {
+	endpoint *mcp.Endpoint
+
+	oauthHandlers
+	apiHandlers
+	publicHandlers
+	signinHandlers
+	adminHandlers
+	kit *public.Kit // nil unless the gateway itself is developed
+}
+
+// oauthHandlers speak OAuth with clients and with authorization servers.
+type oauthHandlers struct {
+	metadata       *oauth.Metadata
+	authorize      *oauth.Authorize
+	token          *oauth.Token
+	register       *oauth.Register
+	grants         *oauth.Grants
+	clientDocument *oauth.ClientDocument
+	callback       *oauth.Callback
+}
+
+// apiHandlers serve programs.
+type apiHandlers struct {
+	health        *api.Health
+	metrics       *api.Metrics
+	registry      *api.Registry
+	templates     *api.Templates
+	registryV01   *api.RegistryV01
+	projects      *api.Projects
+	servers       *api.Servers
+	sync          *api.ServerSync
+	tools         *api.Tools
+	keys          *api.Keys
+	calls         *api.Calls
+	audit         *api.Audit
+	people        *api.People
+	connectionAPI *api.Connections
+}
+
+// publicHandlers serve the pages for everybody.
+type publicHandlers struct {
+	home          *public.Home
+	docs          *public.Docs
+	feeds         *public.Feeds
+	registryPages *public.Registry
+	templatePages *public.Templates
+}
+
+// signinHandlers let users in and out.
+type signinHandlers struct {
+	setup   *signin.Setup
+	login   *signin.Login
+	signOn  *signin.SingleSignOn
+	stepUp  *signin.StepUp
+	account *signin.Account
+	resume  *signin.Resume
+}
+
+// adminHandlers serve the administration.
+type adminHandlers struct {
+	me              *projects.Me
+	projectPages    *projects.Projects
+	connect         *projects.Connect
+	projectSettings *projects.Settings
+	keyPages        *projects.Keys
+	serverPages     *servers.Servers
+	wizard          *servers.Wizard
+	catalogUse      *servers.FromCatalog
+	connections     *connections.Connections
+	connectionPages *connections.Pages
+	toolPages       *tools.Tools
+	playground      *playground.Playground
+	codePages       *code.CodeMode
+	activity        *observe.Activity
+	auditPages      *observe.Audit
+	peoplePages     *settings.People
+	settings        *settings.Settings
+	files           *settings.ImportExport
+	catalogPages    *catalogpages.Catalog
+}
+
+// newHandlers builds the handlers from the services.
+func newHandlers(s *services.Services, names *web.Names, guards *web.Guards, frames *frame.Pages) *handlers {
+	h := &handlers{
+		endpoint: mcp.NewEndpoint(mcp.Options{
+			Projects: s.Directory, Auth: s.ProjectAuth, Gateway: s.Gateway, Sessions: mcp.NewSessions(s.Config.Keys, s.EndedSessions, time.Now), Levels: s.LogLevels,
+			Names: names, Failures: web.NewFailureLimit(time.Now), WrongKeys: web.NewAddressLimit(wrongKeysPerSecond, wrongKeysBurst, time.Now), Limits: s.CallLimits,
+			Subscriptions: s.Subscriptions, Results: s.Results, MaxStreams: s.Config.MaxStreams, PublicURL: s.Config.PublicURL.String(), Instance: s.Instance,
+		}),
+		apiHandlers: newAPIHandlers(s), publicHandlers: newPublicHandlers(s, frames), signinHandlers: newSigninHandlers(s, guards, frames),
+		adminHandlers: newAdminHandlers(s, guards, frames),
+	}
+	h.oauthHandlers = newOAuthHandlers(s, frames, h.connections)
+	if s.Dev {
+		h.kit = public.NewKit(frames.Assets)
+	}
+	s.Metrics.Streams("mcp", h.endpoint.OpenStreams)
+	s.Metrics.Streams("activity", h.activity.OpenStreams)
+	return h
+}
+
+// newOAuthHandlers builds the handlers of OAuth; ended says how connections of
+// servers ended.
+func newOAuthHandlers(s *services.Services, frames *frame.Pages, ended *connections.Connections) oauthHandlers {
+	return oauthHandlers{
+		metadata: oauth.NewMetadata(s.Config.PublicURL, s.Directory), authorize: oauth.NewAuthorize(s.OAuth, s.Directory, frames.Assets, paths.Login),
+		token: oauth.NewToken(s.OAuth, web.NewFailureLimit(time.Now)), register: oauth.NewRegister(s.OAuth), grants: oauth.NewGrants(s.OAuth, frames.Assets, time.Now),
+		clientDocument: oauth.NewClientDocument(s.ClientDocument), callback: oauth.NewCallback(s.Connections, ended),
+	}
+}
+
+func newAPIHandlers(s *services.Services) apiHandlers {
+	servers := api.NewServers(s.Projects, s.Syncer)
+	return apiHandlers{
+		health: api.NewHealth(s.Ready), metrics: api.NewMetrics(s.Metrics, metricsAccess(s)),
+		registry: api.NewRegistry(s.Catalog), templates: api.NewTemplates(s.Catalog), registryV01: api.NewRegistryV01(s.Catalog),
+		projects: api.NewProjects(s.Projects), servers: servers, sync: api.NewServerSync(s.Syncer, servers), tools: api.NewTools(s.Directory, s.Projects),
+		keys: api.NewKeys(s.Keys, s.Projects), calls: api.NewCalls(s.Calls, s.Directory, page.NewCursors(s.Config.Keys)),
+		audit: api.NewAudit(s.Audit, page.NewCursors(s.Config.Keys)), people: api.NewPeople(s.People),
+		connectionAPI: api.NewConnections(s.Connections, s.Config.PublicURL, paths.StartConnection),
+	}
+}
+
+func newPublicHandlers(s *services.Services, frames *frame.Pages) publicHandlers {
+	pages := public.NewPages(frames, s.Config.PublicURL)
+	return publicHandlers{
+		home: public.NewHome(pages, s.Catalog), docs: public.NewDocs(pages), feeds: public.NewFeeds(pages, s.Catalog),
+		registryPages: public.NewRegistry(pages, s.Catalog, s.Directory), templatePages: public.NewTemplates(pages, s.Catalog),
+	}
+}
+
+func newSigninHandlers(s *services.Services, guards *web.Guards, frames *frame.Pages) signinHandlers {
+	provider, resume := identityProvider(s), signin.NewResume(guards, s.KeptForms)
+	return signinHandlers{
+		setup: signin.NewSetup(frames, s.People, s.Demo, guards), login: signin.NewLogin(frames, s.People, guards, resume, provider),
+		signOn:  signin.NewSingleSignOn(frames, s.SingleSignOn, guards, resume, provider),
+		stepUp:  signin.NewStepUp(frames, s.People, guards, resume, s.People.NeedStepUp, provider),
+		account: signin.NewAccount(frames, s.People, guards, time.Now), resume: resume,
+	}
+}
+
+func newAdminHandlers(s *services.Services, guards *web.Guards, frames *frame.Pages) adminHandlers {
+	pages := &adminpages.ProjectPages{Pages: frames, Directory: s.Directory, Health: &adminpages.Health{Syncer: s.Syncer, Waiting: s.Waiting}}
+	keys, public, cursors := s.Config.Keys, s.Config.PublicURL, page.NewCursors(s.Config.Keys)
+	return adminHandlers{
+		me: projects.NewMe(frames, s.OAuth, public), projectPages: projects.New(pages, s.Calls, s.Projects),
+		connect: projects.NewConnect(pages, s.Gateway, s.Keys, public), projectSettings: projects.NewSettings(pages, s.Projects, s.People, s.Keys),
+		keyPages:    projects.NewKeys(pages, s.Keys, keys, time.Now),
+		serverPages: servers.New(pages, s.Syncer, s.Calls, s.Projects, guards), wizard: servers.NewWizard(pages, s.Syncer, s.Projects, s.Catalog, keys),
+		catalogUse:  servers.NewFromCatalog(pages, s.Catalog, s.Projects, s.Syncer),
+		connections: connections.New(frames, s.Connections), connectionPages: connections.NewPages(pages, s.Connections, s.Projects, s.Audit, public, time.Now),
+		toolPages: tools.New(pages, s.Projects, guards), playground: playground.New(pages, s.Gateway),
+		codePages: code.New(code.Options{
+			Pages: pages, Store: s.Projects, Declarations: s.Declarations, Unchecked: s.Arguments.Unchecked, Runner: s.Gateway,
+			CanTypecheck: s.Runner.CanTypecheck(), Traces: s.CodeRuns, Keys: s.Keys, People: s.People, Now: time.Now,
+		}),
+		activity:   observe.NewActivity(observe.ActivityOptions{Pages: pages, Guards: guards, Calls: s.Calls, Keys: s.Keys, People: s.People, Cursors: cursors}),
+		auditPages: observe.NewAudit(frames, s.Audit, cursors, time.Now), peoplePages: settings.NewPeople(frames, s.People, s.SingleSignOn != nil, time.Now),
+		settings: settings.New(frames, settings.Facts{Version: s.Version, Database: s.DB.Name(), Config: s.Config, Fresh: s.Fresh}, time.Now),
+		files:    settings.NewImportExport(frames, s.Projects, keys), catalogPages: catalogpages.New(frames, s.CatalogStore),
+	}
+}

@@ -1,0 +1,77 @@
+package routestest
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mcpgateway/models"
+	"mcpgateway/services/access"
+	"mcpgateway/services/secrets"
+	"mcpgateway/services/upstream/upstreamtest"
+	"mcpgateway/web"
+)
+
+// Administrator is who is signed in to an Admin.
+const Administrator = "ada@example.com"
+
+// Admin is an application with the project p, its server clock, and an
+// administrator who is signed in.
+type Admin struct {
+	*App
+	Cookie, CSRF string
+}
+
+// NewAdmin builds it on a fresh SQLite database.
+func NewAdmin(t testing.TB) *Admin {
+	t.Helper()
+	return NewAdminOn(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
+}
+
+// NewAdminOn builds it on the database with the address dsn.
+func NewAdminOn(t testing.TB, dsn string) *Admin {
+	t.Helper()
+	clock := upstreamtest.New(upstreamtest.Demo()[0])
+	app := New(t, dsn)
+	app.Apply(t, fmt.Sprintf(`{"projects":{"p":{"authMode":"api_key","codeMode":{"enabled":true,"timeout":10000},"mcpServers":{"clock":{"url":%q}}}}}`, clock.Start(t)))
+	app.Sync(t, "p", "clock")
+	password := secrets.NewValue("a long password of the tests")
+	if _, err := app.Services.People.Create(t.Context(), access.NewPerson{Email: Administrator, Role: models.RoleAdmin, Password: password}); err != nil {
+		t.Fatal(err)
+	}
+	in, err := app.Services.People.SignIn(t.Context(), Administrator, password, access.Browser{IP: "127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Admin{App: app, Cookie: in.Cookie.Reveal(), CSRF: web.MaskToken(in.Session.CSRF)}
+}
+
+// Send sends a form, or requests a page without one, and returns the response's
+// status, body and Location.
+func (a *Admin) Send(t testing.TB, path string, form url.Values) (status int, body, location string) {
+	t.Helper()
+	request := httptest.NewRequest(http.MethodGet, path, nil)
+	if form != nil {
+		form.Set("csrf", a.CSRF)
+		request = httptest.NewRequest(http.MethodPost, path, strings.NewReader(form.Encode()))
+		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	request.Host = "127.0.0.1:8080"
+	request.Header.Set("Sec-Fetch-Site", "same-origin")
+	request.AddCookie(&http.Cookie{Name: "sid", Value: a.Cookie})
+	answer, err := a.Test(request, 60_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	raw, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(raw), answer.Header.Get("Location")
+}

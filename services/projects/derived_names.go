@@ -1,0 +1,61 @@
+package projects
+
+import (
+	"mcpgateway/services/declaration"
+	"strconv"
+	"strings"
+)
+
+// Maximum lengths of derived names, in bytes. The names of tools begin with an
+// alias.
+const (
+	maxDerivedSlug  = 60 // which leaves some for a number
+	maxDerivedAlias = 32
+)
+
+// SlugOf returns the slug that follows from a name, or "" when none does.
+func SlugOf(name string) string { return derived(name, 64) }
+
+// FreeSlug returns a slug that follows from the first of the names that one
+// follows from, and that is not taken.
+func FreeSlug(taken func(slug string) bool, names ...string) string {
+	for _, name := range names {
+		if base := derived(name, maxDerivedSlug); base != "" {
+			return firstFree(base, taken)
+		}
+	}
+	return firstFree("", taken)
+}
+
+// FreeAlias returns an alias that follows from a name and is not taken.
+func FreeAlias(taken func(alias string) bool, name string) string {
+	base := derived(name, maxDerivedAlias)
+	if base == "" || base == declaration.ReservedAlias {
+		base = "server"
+	}
+	return firstFree(base, taken)
+}
+
+func firstFree(base string, taken func(string) bool) string {
+	name := base
+	for n := 2; taken(name); n++ {
+		name = base + "-" + strconv.Itoa(n)
+	}
+	return name
+}
+
+// derived returns a name in lower case with hyphens for everything that is no
+// letter or digit of ASCII, and of at most so many bytes.
+func derived(name string, most int) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(name) {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+	}
+	s := b.String()
+	return strings.Trim(s[:min(len(s), most)], "-")
+}

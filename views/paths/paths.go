@@ -1,0 +1,134 @@
+// Package paths holds the URL of every page and form, once, for handlers and
+// views. routes/routes.go says what serves each.
+package paths
+
+import "net/url"
+
+// Pages and forms of the administration that belong to no project.
+const (
+	Home              = "/admin" // the projects
+	Projects          = "/admin/projects"
+	NewProject        = "/admin/projects/new"
+	Connections       = "/admin/connections"
+	Catalog           = "/admin/catalog"
+	CatalogAdd        = "/admin/catalog/add"
+	CatalogSources    = "/admin/catalog/sources"
+	Audit             = "/admin/audit"
+	People            = "/admin/people"
+	NewPerson         = "/admin/people/new"
+	Settings          = "/admin/settings"
+	Import            = "/admin/import"
+	ImportApply       = "/admin/import/apply"
+	Export            = "/admin/export"
+	ExportDownload    = "/admin/export/download"
+	Account           = "/admin/account"
+	Password          = "/admin/account/password"
+	SignOutEverywhere = "/admin/account/sign-out-everywhere"
+	Undo              = "/admin/undo"
+)
+
+// Pages and forms of users and visitors.
+const (
+	Me           = "/me"
+	Setup        = "/setup"
+	Login        = "/login"
+	SingleSignOn = "/login/sso"
+	StepUp       = "/login/again"
+	Logout       = "/logout"
+	Grants       = "/oauth/grants"
+	Authorize    = "/oauth/authorize"
+	Registry     = "/registry"
+	Templates    = "/templates"
+	Docs         = "/docs"
+)
+
+// below returns the URL of id under base.
+func below(base, id string) string { return base + "/" + url.PathEscape(id) }
+
+// Project returns the first page of a project.
+func Project(slug string) string { return below(Projects, slug) }
+
+// Servers returns the servers of a project.
+func Servers(slug string) string { return Project(slug) + "/servers" }
+
+// NewServer returns the page on which servers are added to a project.
+func NewServer(slug string) string { return Servers(slug) + "/new" }
+
+// Server returns the page of a server. Its forms are below it.
+func Server(slug, id string) string { return below(Servers(slug), id) }
+
+// ServerEdit returns the form of a server's address and credentials.
+func ServerEdit(slug, id string) string { return Server(slug, id) + "/edit" }
+
+// ServerFilters returns the form of the tools that a server shows.
+func ServerFilters(slug, id string) string { return Server(slug, id) + "/filters" }
+
+// Tools returns the tools of a project.
+func Tools(slug string) string { return Project(slug) + "/tools" }
+
+// ToolReview returns the tools of a project that wait for approval.
+func ToolReview(slug string) string { return Tools(slug) + "/review" }
+
+// Tool returns the page of a tool, with its Playground.
+func Tool(slug, name string) string { return below(Tools(slug), name) }
+
+// Keys returns the keys of a project.
+func Keys(slug string) string { return Project(slug) + "/keys" }
+
+// Key returns the page of a key.
+func Key(slug, id string) string { return below(Keys(slug), id) }
+
+// Activity returns the calls of a project.
+func Activity(slug string) string { return Project(slug) + "/activity" }
+
+// ProjectSettings returns the settings of a project. Its forms are below it.
+func ProjectSettings(slug string) string { return Project(slug) + "/settings" }
+
+// CodeMode returns the Code Mode of a project.
+func CodeMode(slug string) string { return Project(slug) + "/code-mode" }
+
+// CodeRun returns the form that runs code.
+func CodeRun(slug string) string { return CodeMode(slug) + "/run" }
+
+// CodeRuns returns the last runs of code.
+func CodeRuns(slug string) string { return CodeMode(slug) + "/runs" }
+
+// CodeTrace returns the page of a run of code.
+func CodeTrace(slug, id string) string { return below(CodeRuns(slug), id) }
+
+// Connection returns the page of a server's OAuth connection, or the list of
+// all connections for no server.
+func Connection(serverID string) string {
+	if serverID == "" {
+		return Connections
+	}
+	return below(Connections, serverID)
+}
+
+// StartConnection returns the link on which an administrator begins to
+// authorize the gateway at the authorization server of an upstream server.
+func StartConnection(serverID string) string { return below(Connections, serverID) + "/start" }
+
+// CatalogEntry returns the page on which an entry of the catalog is edited.
+func CatalogEntry(id string) string { return below(Catalog, id) }
+
+// CatalogSource returns a source of the catalog. Its forms are below it.
+func CatalogSource(id string) string { return below(CatalogSources, id) }
+
+// Person returns the page of a user.
+func Person(id string) string { return below(People, id) }
+
+// EndSession returns the form that ends one of the user's own sessions.
+func EndSession(id string) string { return below(Account+"/sessions", id) + "/end" }
+
+// RegistryEntry returns the public page of a server of the catalog.
+func RegistryEntry(publisher, server string) string { return below(below(Registry, publisher), server) }
+
+// Template returns the public page of a template.
+func Template(slug string) string { return below(Templates, slug) }
+
+// UseTemplate returns the form that makes a project of a template.
+func UseTemplate(slug string) string { return Home + Template(slug) + "/use" }
+
+// RevokeGrant returns the form that takes back what a user granted a client.
+func RevokeGrant(id string) string { return below(Grants, id) + "/revoke" }
