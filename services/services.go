@@ -27,6 +27,7 @@ import (
 	"mcpgateway/services/egress"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/inventory"
 	"mcpgateway/services/locks"
 	"mcpgateway/services/membudget"
 	"mcpgateway/services/metrics"
@@ -71,7 +72,7 @@ type Services struct {
 	Waiting        *oauthclient.Waiting
 	ClientDocument *oauthclient.ClientDocument
 	Directory      *toolset.Directory
-	Syncer         *upstream.Syncer
+	Syncer         *inventory.Syncer
 	Gateway        *gateway.Gateway
 	Results        *membudget.Budget // of large results
 
@@ -183,16 +184,16 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.Catalog.UseTasks(s.Background)
 	s.CatalogStore = catalog.NewStore(db, s.clients.Catalog(), s.Audit, feed, now)
 	s.Directory = toolset.NewDirectory(db, target)
-	s.Syncer = upstream.NewSyncer(db, s.pool, target, upstream.Definitions{Hash: toolset.HashDefinition, Problems: toolset.DefinitionProblems}, feed, now, log)
-	s.Syncer.OneAtATime(s.locks)
 	s.Calls = activity.NewCalls(db, now, log)
 	s.search = toolsearch.NewSearcher(page.NewCursors(c.Keys), log)
 	s.search.UseTasks(s.Background)
 	s.search.Explain(s.Waiting, s.pool)
 	s.Subscriptions = gateway.NewSubscriptions(s.Directory, s.pool, sessions.NewResources(db, feed, now))
 	s.Subscriptions.UseTasks(s.Background)
-	s.Syncer.OnResourceUpdated(s.Subscriptions.ResourceUpdated)
-	s.Syncer.OnListed(s.Subscriptions.Listed)
+	s.Syncer = inventory.NewSyncer(inventory.Options{
+		DB: db, Pool: s.pool, Target: target, Feed: feed, Locks: s.locks, Now: now, Log: log, Tasks: s.Background,
+		ResourceUpdated: s.Subscriptions.ResourceUpdated, Listed: s.Subscriptions.Listed,
+	})
 	s.EndedSessions = sessions.NewEnded(db, feed, sessions.MaxEnded, now)
 	s.LogLevels = sessions.NewLevels(db, feed, sessions.MaxLevels, now)
 	s.CodeRuns = codemode.NewTraces(db, log)

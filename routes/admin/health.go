@@ -1,7 +1,7 @@
 package admin
 
 import (
-	"mcpgateway/services/upstream"
+	"mcpgateway/services/inventory"
 )
 
 // ConnectionWaits reports which OAuth connections need a person. Implemented by
@@ -12,6 +12,6 @@ type ConnectionWaits interface {
 
 // Health is the state of servers that the pages show.
 type Health struct {
-	*upstream.Syncer
+	*inventory.Syncer
 	ConnectionWaits
 }

@@ -5,9 +5,9 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/inventory"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/toolset"
-	"mcpgateway/services/upstream"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/ui"
@@ -15,7 +15,7 @@ import (
 
 // HealthSource tells what the latest exchanges with a server showed.
 type HealthSource interface {
-	Health(serverID string) upstream.Health
+	Health(serverID string) inventory.Health
 	// Connection reports whether the server's OAuth connection needs a person,
 	// and whether it was connected before.
 	Connection(serverID string) (waits, before bool)

@@ -11,6 +11,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/inventory"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
@@ -31,11 +32,11 @@ type ServerStore interface {
 	Draft(alias string, d *projects.ServerDeclaration) (models.Server, error)
 }
 
-// ServerReader reads what servers offer; upstream.Syncer says how.
+// ServerReader reads what servers offer. Implemented by inventory.Syncer.
 type ServerReader interface {
 	HealthSource
-	Sync(ctx context.Context, serverID string) (upstream.SyncResult, error)
-	Try(ctx context.Context, row models.Server) (upstream.Trial, error)
+	Sync(ctx context.Context, serverID string) (inventory.SyncResult, error)
+	Try(ctx context.Context, row models.Server) (inventory.Trial, error)
 }
 
 // Servers serves the servers of projects.
@@ -151,7 +152,7 @@ func (a *Servers) Sync(c *fiber.Ctx) error {
 const namesShown = 5
 
 // syncWords says what a sync found.
-func syncWords(r upstream.SyncResult) string {
+func syncWords(r inventory.SyncResult) string {
 	text := fmt.Sprintf("%s in %d ms.", ui.Plural(r.Total, "tool", "tools"), r.Duration.Milliseconds())
 	for _, part := range []struct {
 		word  string

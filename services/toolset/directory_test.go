@@ -19,6 +19,7 @@ import (
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/egress"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/inventory"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/toolset"
@@ -32,7 +33,7 @@ type world struct {
 	*toolset.Directory
 	db     *gorm.DB
 	feed   *notify.Feed
-	syncer *upstream.Syncer
+	syncer *inventory.Syncer
 	up     *upstreamtest.Server
 	url    string
 
@@ -67,7 +68,7 @@ func newWorld(t *testing.T, dsn string, servers, tools int) *world {
 	clients := egress.NewClients(egress.NewGuard(egress.DefaultAllow(true)))
 	pool := upstream.NewPool(clients.MCP(), "1")
 	t.Cleanup(func() { pool.Close(); clients.Close() })
-	w.syncer = upstream.NewSyncer(w.db, pool, newTarget, upstream.Definitions{Hash: toolset.HashDefinition, Problems: toolset.DefinitionProblems}, w.feed, time.Now, slog.New(slog.DiscardHandler))
+	w.syncer = inventory.NewSyncer(inventory.Options{DB: w.db, Pool: pool, Target: newTarget, Feed: w.feed, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	w.feed.Subscribe(w.Changed)
 	w.feed.Subscribe(w.syncer.Changed)
 	if err := w.Load(t.Context()); err != nil {

@@ -140,21 +140,21 @@ func reason(err error) (why, detail string) {
 	case errors.As(err, &errno):
 		return errno.Error(), ""
 	case errors.As(err, &certificate):
-		return "its certificate is not trusted", excerpt([]byte(certificate.Error()))
+		return "its certificate is not trusted", Excerpt([]byte(certificate.Error()))
 	case errors.As(err, &blocked):
-		return "its address is not allowed", excerpt([]byte(blocked.Error()))
+		return "its address is not allowed", Excerpt([]byte(blocked.Error()))
 	case errors.As(err, &op) && op.Err != nil:
-		return "the connection failed", excerpt([]byte(op.Err.Error()))
+		return "the connection failed", Excerpt([]byte(op.Err.Error()))
 	}
 	if text := err.Error(); text != "EOF" && text != "unexpected EOF" {
-		return "the connection failed", excerpt([]byte(text))
+		return "the connection failed", Excerpt([]byte(text))
 	}
 	return "it closed the connection", ""
 }
 
-// excerpt returns what can be shown of an upstream's words: the beginning,
+// Excerpt returns what can be shown of an upstream's words: the beginning,
 // printable, on one line.
-func excerpt(b []byte) string {
+func Excerpt(b []byte) string {
 	cut := len(b) > maxExcerptBytes
 	if cut {
 		b = b[:maxExcerptBytes]
@@ -248,7 +248,7 @@ func (r *refusal) Unwrap() error { return r.fault }
 func (p place) refused(resp *http.Response, body []byte) error {
 	status, text, said := resp.StatusCode, "", ""
 	if len(body) > 0 && mediaType(resp) != "text/html" {
-		text = excerpt(body)
+		text = Excerpt(body)
 		said = ": " + text
 	}
 	var f *fault.Fault
@@ -264,7 +264,7 @@ func (p place) refused(resp *http.Response, body []byte) error {
 		f = p.unavailable("answered with a redirect (HTTP %d), which is not followed", status)
 		if to, err := resp.Location(); err == nil && to.Host != "" {
 			f = p.unavailable("redirects to another address (HTTP %d), which is not followed: configure the new URL if you trust it", status)
-			f.Detail += ", to " + excerpt([]byte(to.Host))
+			f.Detail += ", to " + Excerpt([]byte(to.Host))
 		}
 	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusGone:
 		f = p.unavailable("has no MCP endpoint at the configured URL (HTTP %d%s)", status, said)

@@ -35,7 +35,7 @@ func (c *connector) initialize(ctx context.Context) (*session, error) {
 	}
 	if id := header.Get(headerSession); id != "" {
 		if !isToken([]byte(id)) {
-			return nil, c.place.invalid("gave a session id that cannot be sent back: %s", excerpt([]byte(c.filter.text(id))))
+			return nil, c.place.invalid("gave a session id that cannot be sent back: %s", Excerpt([]byte(c.filter.text(id))))
 		}
 		fixed[headerSession] = []string{id}
 		s.session = true
@@ -85,12 +85,12 @@ func (c *connector) complete(ctx context.Context, ss *session, r reply, over mod
 	}
 	o, err := rawjson.ParseObject(r.result, rawjson.Lenient)
 	if err != nil {
-		return c.place.invalid("sent something that is not JSON: %s", excerpt(r.result)).Because(err)
+		return c.place.invalid("sent something that is not JSON: %s", Excerpt(r.result)).Because(err)
 	}
 	version, _ := o.String("protocolVersion")
 	switch {
 	case !isRevision(version) || version < revision20241105:
-		return c.place.invalid("speaks protocol version %q, which the gateway does not", excerpt([]byte(version)))
+		return c.place.invalid("speaks protocol version %q, which the gateway does not", Excerpt([]byte(version)))
 	case version >= revision20260728:
 		return c.place.invalid("answered a handshake with protocol version %q, which has none", version)
 	case version >= revision20250618:

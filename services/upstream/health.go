@@ -31,18 +31,6 @@ type Health struct {
 	Turned              time.Time  // when the first exchange succeeded or failed that differs from the one before
 	Breaker             Breaker    // whether calls are sent
 	Active, Waiting     int        // calls of clients that are under way now, and that wait for their turn
-	// Synced is when a sync last succeeded as far as this process knows; zero
-	// when it knows of none. A sync that changed nothing is told nobody else.
-	Synced time.Time
-}
-
-// LastSync returns the later of Synced and the moment that the inventory of a
-// server gives, which may be nil; nil when neither is known.
-func (h Health) LastSync(stored *time.Time) *time.Time {
-	if h.Synced.IsZero() || stored != nil && stored.After(h.Synced) {
-		return stored
-	}
-	return &h.Synced
 }
 
 // OK reports whether the last exchange succeeded.

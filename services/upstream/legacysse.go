@@ -77,7 +77,7 @@ func (p *poster) endpoint(resp *http.Response, events *eventReader) (*url.URL, e
 		return nil, p.refusal(resp, p.filter.json(body))
 	}
 	if t := mediaType(resp); t != typeEvents {
-		return nil, p.place.invalid("answered with content type %q instead of an event stream: check its URL", excerpt([]byte(t)))
+		return nil, p.place.invalid("answered with content type %q instead of an event stream: check its URL", Excerpt([]byte(t)))
 	}
 	if err := p.checkEncoding(resp); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (p *poster) endpoint(resp *http.Response, events *eventReader) (*url.URL, e
 		u, err := p.url.Parse(string(bytes.TrimSpace(e.data)))
 		if err != nil || u.Scheme != p.url.Scheme || u.Host != p.url.Host || u.User != nil {
 			f := p.place.invalid("names an endpoint with another origin than its own")
-			f.Detail += ", endpoint " + excerpt([]byte(p.filter.text(string(e.data))))
+			f.Detail += ", endpoint " + Excerpt([]byte(p.filter.text(string(e.data))))
 			return nil, f
 		}
 		u.Fragment = ""
@@ -162,7 +162,7 @@ func (l *legacySSE) receiveAll(ctx context.Context, events *eventReader, header 
 		batch := [][]byte{e.data}
 		if rawjson.Kind(e.data) == '[' {
 			if batch, err = rawjson.Elements(e.data, rawjson.Lenient); err != nil {
-				return l.place.invalid("sent something that is not JSON: %s", excerpt(e.data)).Because(err)
+				return l.place.invalid("sent something that is not JSON: %s", Excerpt(e.data)).Because(err)
 			}
 		}
 		for _, raw := range batch {

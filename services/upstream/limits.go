@@ -27,8 +27,8 @@ const (
 	// maxIdentBytes bounds what identifies a prompt, resource or template, so
 	// that it fits an index of either database.
 	maxIdentBytes = 2_000
-	// maxWarnings bounds the warnings of one listing.
-	maxWarnings = 100
+	// MaxWarnings bounds the warnings of one listing.
+	MaxWarnings = 100
 	// maxSchemaDepth is how deep header annotations are looked for.
 	maxSchemaDepth = 64
 

@@ -324,7 +324,7 @@ func (s *server) granted(wanted []string, granted map[string]bool, p place) {
 		case granted[uri]:
 			r.accept()
 		default:
-			s.refuse(uri, p.invalid("did not agree to say when %s changes", excerpt([]byte(uri))))
+			s.refuse(uri, p.invalid("did not agree to say when %s changes", Excerpt([]byte(uri))))
 		}
 	}
 }

@@ -69,6 +69,10 @@ type listKind struct {
 	refuse func(raw []byte, o *rawjson.Object, ident string, stateless bool) string
 }
 
+// ListName returns the name of a list of offers in messages, such as
+// "resource templates".
+func ListName(kind models.ListingKind) string { return offerKind(kind).many }
+
 func offerKind(kind models.ListingKind) listKind {
 	switch kind {
 	case models.ListingPrompt:
@@ -155,7 +159,7 @@ func (l *lister) list(ctx context.Context, p *Pool, s *server, t *Target) error 
 		}
 		elements, err := rawjson.Elements(o.Get(l.kind.member), rawjson.Lenient)
 		if err != nil {
-			return ss.place.invalid("sent no list of %s: %s", l.kind.many, excerpt(r.Result)).Because(err)
+			return ss.place.invalid("sent no list of %s: %s", l.kind.many, Excerpt(r.Result)).Because(err)
 		}
 		full := l.add(elements, r.Stateless)
 		cursor, ok := nextCursor(o, r.Stateless)
@@ -219,7 +223,7 @@ func (l *lister) check(raw []byte, stateless bool) (ident, shown, problem string
 	if !ok || ident == "" {
 		return "", shown, "it has no " + l.kind.ident
 	}
-	shown = l.kind.one + " " + strconv.Quote(excerpt([]byte(ident)))
+	shown = l.kind.one + " " + strconv.Quote(Excerpt([]byte(ident)))
 	if !rawjson.IsExact(o.Get(l.kind.ident)) {
 		return ident, shown, "its " + l.kind.ident + " holds half of a surrogate pair and cannot be sent back"
 	}
@@ -235,8 +239,8 @@ func (l *lister) check(raw []byte, stateless bool) (ident, shown, problem string
 
 func (l *lister) warn(format string, args ...any) {
 	switch len(l.warnings) {
-	case maxWarnings:
-	case maxWarnings - 1:
+	case MaxWarnings:
+	case MaxWarnings - 1:
 		l.warnings = append(l.warnings, "there are further warnings, which are not shown")
 	default:
 		l.warnings = append(l.warnings, fmt.Sprintf(format, args...))

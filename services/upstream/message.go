@@ -57,7 +57,7 @@ func (p place) message(data []byte) (message, error) {
 	m, err := parseMessage(data)
 	switch {
 	case err != nil:
-		return message{}, p.invalid("sent something that is not JSON-RPC: %s", excerpt(data)).Because(err)
+		return message{}, p.invalid("sent something that is not JSON-RPC: %s", Excerpt(data)).Because(err)
 	case m.method != "" && len(data) > maxEventBytes:
 		return message{}, p.invalid("sent a message of more than %d MiB that is not an answer", maxEventBytes>>20)
 	}
@@ -96,10 +96,10 @@ func errorCode(rpcError []byte) int64 {
 func errorText(rpcError []byte) string {
 	o, err := rawjson.ParseObject(rpcError, rawjson.Lenient)
 	if err != nil {
-		return excerpt(rpcError)
+		return Excerpt(rpcError)
 	}
 	text, _ := o.String("message")
-	return excerpt([]byte(text)) + " (" + strconv.FormatInt(errorCode(rpcError), 10) + ")"
+	return Excerpt([]byte(text)) + " (" + strconv.FormatInt(errorCode(rpcError), 10) + ")"
 }
 
 // appendRequest appends a JSON-RPC request. Without params it has none.

@@ -130,7 +130,7 @@ func (c *headerCollector) nested(raw []byte, path []string) error {
 }
 
 func (c *headerCollector) add(schema *rawjson.Object, value []byte, path []string, reachable bool) error {
-	where := strconv.Quote(excerpt([]byte(strings.Join(path, "."))))
+	where := strconv.Quote(Excerpt([]byte(strings.Join(path, "."))))
 	name, ok := rawjson.String(value)
 	if !ok || name == "" || len(name) > maxTokenBytes {
 		return fmt.Errorf("%s of property %s is not a usable name", annotation, where)

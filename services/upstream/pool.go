@@ -328,7 +328,7 @@ func (t *Target) place() place {
 	if u, err := url.Parse(t.URL); err == nil && u.Host != "" {
 		host = u.Host
 	}
-	return place{alias: t.Alias, host: excerpt([]byte(host))}
+	return place{alias: t.Alias, host: Excerpt([]byte(host))}
 }
 
 // headers returns the configured headers of a request.

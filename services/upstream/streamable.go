@@ -107,7 +107,7 @@ func (s *streamable) answer(ctx context.Context, x *exchange, resp *http.Respons
 	case t == "":
 		return reply{}, false, s.place.invalid("answered without a content type")
 	default:
-		return reply{}, false, s.place.invalid("answered with content type %s instead of JSON or events: check its URL", excerpt([]byte(t)))
+		return reply{}, false, s.place.invalid("answered with content type %s instead of JSON or events: check its URL", Excerpt([]byte(t)))
 	}
 }
 
@@ -225,7 +225,7 @@ func (s *streamable) receive(ctx context.Context, x *exchange, data []byte, repl
 	}
 	batch, err := rawjson.Elements(data, rawjson.Lenient)
 	if err != nil {
-		return reply{}, false, s.place.invalid("sent something that is not JSON: %s", excerpt(data)).Because(err)
+		return reply{}, false, s.place.invalid("sent something that is not JSON: %s", Excerpt(data)).Because(err)
 	}
 	for _, raw := range batch {
 		if r, ok, err = s.receiveMessage(ctx, x, raw, replies); ok || err != nil {
@@ -243,7 +243,7 @@ func (s *streamable) receiveMessage(ctx context.Context, x *exchange, data []byt
 	if m.method == "" {
 		noID := m.id == nil || rawjson.Kind(m.id) == 'n'
 		if !m.answers(x.id) && (!noID || m.rpcError == nil) {
-			return reply{}, false, s.place.invalid("answered another request than ours (id %s)", excerpt(m.id))
+			return reply{}, false, s.place.invalid("answered another request than ours (id %s)", Excerpt(m.id))
 		}
 		return reply{result: m.result, rpcError: m.rpcError}, true, nil
 	}
@@ -256,7 +256,7 @@ func (s *streamable) receiveMessage(ctx context.Context, x *exchange, data []byt
 			x.notify(m.method, m.params)
 		}
 	case x.stateless:
-		return reply{}, false, s.place.invalid("sent the request %s of its own, which revision %s forbids", excerpt([]byte(m.method)), revision20260728)
+		return reply{}, false, s.place.invalid("sent the request %s of its own, which revision %s forbids", Excerpt([]byte(m.method)), revision20260728)
 	case replies != nil:
 		by := responder{ctx: ctx, header: x.header, serve: x.serve}
 		if x.shared != nil {

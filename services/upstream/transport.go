@@ -261,7 +261,7 @@ func (p *poster) cutOff(err error) error {
 
 func (p *poster) checkEncoding(resp *http.Response) error {
 	if e := resp.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return p.place.invalid("encoded its answer as %s, which was not asked for", excerpt([]byte(e)))
+		return p.place.invalid("encoded its answer as %s, which was not asked for", Excerpt([]byte(e)))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package upstream_test
+package inventory_test
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/inventory"
 	"mcpgateway/services/locks"
 	"mcpgateway/services/upstream"
 )
@@ -36,13 +37,13 @@ func storeServer(t *testing.T, db *gorm.DB, url string) {
 	}
 }
 
-func replica(db *gorm.DB, pool *upstream.Pool, l upstream.Locks) *upstream.Syncer {
+func replica(db *gorm.DB, pool *upstream.Pool, l inventory.Locks) *inventory.Syncer {
 	target := func(row models.Server) *upstream.Target {
 		return upstream.NewTarget(row, noSecrets{}, upstream.SecretRows{})
 	}
-	s := upstream.NewSyncer(db, pool, target, definitions, &announced{}, time.Now, slog.New(slog.DiscardHandler))
-	s.OneAtATime(l)
-	return s
+	return inventory.NewSyncer(inventory.Options{
+		DB: db, Pool: pool, Target: target, Feed: &announced{}, Locks: l, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	})
 }
 
 // TestReplicasShareTheSyncsOfAServer runs three for a day.

@@ -1,4 +1,4 @@
-package upstream
+package inventory
 
 import (
 	"context"
@@ -28,9 +28,9 @@ func (s *Syncer) Try(ctx context.Context, row models.Server) (Trial, error) {
 	run, cancel := context.WithCancel(run)
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
-	defer s.pool.Drop(row.ID)
+	defer s.Pool.Drop(row.ID)
 	start := time.Now()
-	definitions, _, warnings, err := s.pool.ListTools(run, s.target(row))
+	definitions, _, warnings, err := s.Pool.ListTools(run, s.Target(row))
 	trial := Trial{Warnings: warnings, Duration: time.Since(start)}
 	for _, raw := range definitions {
 		if o, err := rawjson.ParseObject(raw, rawjson.Lenient); err == nil {
@@ -39,11 +39,4 @@ func (s *Syncer) Try(ctx context.Context, row models.Server) (Trial, error) {
 		}
 	}
 	return trial, err
-}
-
-// Health returns what the latest exchanges with a server showed.
-func (s *Syncer) Health(serverID string) Health {
-	h := s.pool.Health(serverID)
-	h.Synced = s.schedule.syncedAt(serverID)
-	return h
 }

@@ -1,10 +1,8 @@
-package upstream_test
+package inventory_test
 
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,6 +15,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
+	"mcpgateway/services/inventory"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/upstream"
 	"mcpgateway/services/upstream/upstreamtest"
@@ -46,7 +45,7 @@ func (a *announced) take() []notify.Topic {
 
 // syncWorld is a database with project p and its server s, whose upstream is up.
 type syncWorld struct {
-	*upstream.Syncer
+	*inventory.Syncer
 	db   *gorm.DB
 	up   *upstreamtest.Server
 	feed *announced
@@ -68,19 +67,6 @@ func plainTools(names ...string) []upstreamtest.Tool {
 	}
 	return tools
 }
-
-func hashOf(raw []byte) string {
-	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:])
-}
-
-// definitions find a problem in the tools that name one.
-var definitions = upstream.Definitions{Hash: hashOf, Problems: func(raw []byte) []string {
-	if bytes.Contains(raw, []byte(`"problem"`)) {
-		return []string{"this is a problem"}
-	}
-	return nil
-}}
 
 func newSyncWorld(t *testing.T, db *gorm.DB, opts upstreamtest.Options) *syncWorld {
 	t.Helper()
@@ -108,7 +94,9 @@ func newSyncWorld(t *testing.T, db *gorm.DB, opts upstreamtest.Options) *syncWor
 		defer w.mu.Unlock()
 		return w.now
 	}
-	w.Syncer = upstream.NewSyncer(db, newPool(t), target, definitions, w.feed, clock, slog.New(slog.NewTextHandler(w.log, nil)))
+	w.Syncer = inventory.NewSyncer(inventory.Options{
+		DB: db, Pool: newPool(t), Target: target, Feed: w.feed, Now: clock, Log: slog.New(slog.NewTextHandler(w.log, nil)),
+	})
 	return w
 }
 
@@ -144,7 +132,7 @@ func (w *syncWorld) beforeList(f func()) {
 	w.before = f
 }
 
-func (w *syncWorld) mustSync(t *testing.T) upstream.SyncResult {
+func (w *syncWorld) mustSync(t *testing.T) inventory.SyncResult {
 	t.Helper()
 	r, err := w.Sync(testContext(t), "s")
 	if err != nil {
@@ -154,7 +142,7 @@ func (w *syncWorld) mustSync(t *testing.T) upstream.SyncResult {
 }
 
 // changed returns added, changed and removed tools in one line.
-func changed(r upstream.SyncResult) string {
+func changed(r inventory.SyncResult) string {
 	return fmt.Sprintf("+%v ~%v -%v =%d", r.Added, r.Changed, r.Removed, r.Total)
 }
 

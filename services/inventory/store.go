@@ -1,4 +1,4 @@
-package upstream
+package inventory
 
 import (
 	"errors"
@@ -13,6 +13,8 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolset"
+	"mcpgateway/services/upstream"
 )
 
 // maxToolName is the longest name of a tool that is kept, in bytes: with its
@@ -27,7 +29,7 @@ const (
 
 // storeInventory replaces what is stored of a server by what it listed, and
 // fills in what changed. A kind that is not among the offers stays.
-func (s *Syncer) storeInventory(tx *gorm.DB, result *SyncResult, tools [][]byte, d *Description, offers map[models.ListingKind][]models.Listing) error {
+func (s *Syncer) storeInventory(tx *gorm.DB, result *SyncResult, tools [][]byte, d *upstream.Description, offers map[models.ListingKind][]models.Listing) error {
 	var err error
 	if result.touched, err = s.storeTools(tx, result, tools, d); err != nil {
 		return err
@@ -84,7 +86,7 @@ func (s *Syncer) storeFailure(tx *gorm.DB, serverID string, f *fault.Fault) (boo
 	if old != nil {
 		next = *old
 	}
-	next.AttemptedAt, next.ErrorCode = s.now(), string(f.Code)
+	next.AttemptedAt, next.ErrorCode = s.Now(), string(f.Code)
 	touched := old == nil || old.ErrorCode != next.ErrorCode || !sameButForNumbers(old.ErrorMessage, f.Message)
 	if touched {
 		next.ErrorMessage = f.Message
@@ -109,8 +111,8 @@ func withoutNumbers(s string) string {
 
 // storeTools replaces the stored tools by the listed ones and fills in what
 // changed. It reports whether anything that clients or pages see changed.
-func (s *Syncer) storeTools(tx *gorm.DB, result *SyncResult, tools [][]byte, d *Description) (bool, error) {
-	serverID, now := result.Server.ID, s.now()
+func (s *Syncer) storeTools(tx *gorm.DB, result *SyncResult, tools [][]byte, d *upstream.Description) (bool, error) {
+	serverID, now := result.Server.ID, s.Now()
 	var rows []models.Tool
 	if err := tx.Order("position").Find(&rows, "server_id = ?", serverID).Error; err != nil {
 		return false, err
@@ -128,19 +130,19 @@ func (s *Syncer) storeTools(tx *gorm.DB, result *SyncResult, tools [][]byte, d *
 		}
 		name, _ := o.String("name")
 		if len(name) > maxToolName || strings.ContainsRune(name, 0) {
-			result.Warnings = append(result.Warnings, fmt.Sprintf("tool %q was left out: its name has more than %d bytes or holds a null character", excerpt([]byte(name)), maxToolName))
+			result.Warnings = append(result.Warnings, fmt.Sprintf("tool %q was left out: its name has more than %d bytes or holds a null character", upstream.Excerpt([]byte(name)), maxToolName))
 			result.Total--
 			continue
 		}
-		for _, problem := range s.definitions.Problems(raw) {
-			if len(result.Warnings) < maxWarnings {
-				result.Warnings = append(result.Warnings, fmt.Sprintf("tool %q: %s", excerpt([]byte(name)), problem))
+		for _, problem := range toolset.DefinitionProblems(raw) {
+			if len(result.Warnings) < upstream.MaxWarnings {
+				result.Warnings = append(result.Warnings, fmt.Sprintf("tool %q: %s", upstream.Excerpt([]byte(name)), problem))
 			}
 		}
 		row, known := stored[name]
 		delete(stored, name)
 		next := models.Tool{
-			ServerID: serverID, Name: name, Position: position, Definition: string(raw), DefinitionHash: s.definitions.Hash(raw),
+			ServerID: serverID, Name: name, Position: position, Definition: string(raw), DefinitionHash: toolset.HashDefinition(raw),
 			ApprovedHash: row.ApprovedHash, PreviousDefinition: row.PreviousDefinition, FirstSeenAt: row.FirstSeenAt, ChangedAt: row.ChangedAt,
 		}
 		switch {
@@ -151,7 +153,7 @@ func (s *Syncer) storeTools(tx *gorm.DB, result *SyncResult, tools [][]byte, d *
 			next.ChangedAt = now
 			// What an admin approved stays what a change is compared with,
 			// however often the definition changes before the next approval.
-			if kept := row.PreviousDefinition; kept == "" || s.definitions.Hash([]byte(kept)) != row.ApprovedHash || row.DefinitionHash == row.ApprovedHash {
+			if kept := row.PreviousDefinition; kept == "" || toolset.HashDefinition([]byte(kept)) != row.ApprovedHash || row.DefinitionHash == row.ApprovedHash {
 				next.PreviousDefinition = row.Definition
 			}
 			result.Changed = append(result.Changed, name)

@@ -1,4 +1,4 @@
-package upstream_test
+package inventory_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
-	"mcpgateway/services/upstream"
+	"mcpgateway/services/inventory"
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
@@ -57,7 +57,7 @@ func TestSyncBeginsAfterItWasAsked(t *testing.T) {
 	}}
 	w := newSyncWorld(t, modelstest.Open(t, modelstest.SQLite(t)), opts)
 	w.mustSync(t)
-	first := make(chan upstream.SyncResult, 1)
+	first := make(chan inventory.SyncResult, 1)
 	go func() {
 		r, err := w.Sync(t.Context(), "s")
 		if err != nil {
@@ -110,7 +110,7 @@ func TestSyncsOfOneServerShareARun(t *testing.T) {
 		if err := <-first; !errors.Is(err, context.Canceled) {
 			t.Errorf("the caller who left got %v", err)
 		}
-		joined := make(chan upstream.SyncResult, 1)
+		joined := make(chan inventory.SyncResult, 1)
 		go func() {
 			r, err := w.Sync(testContext(t), "s")
 			if err != nil {

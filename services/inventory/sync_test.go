@@ -1,4 +1,4 @@
-package upstream_test
+package inventory_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
@@ -29,7 +30,7 @@ func TestSyncStoresToolsAsTheyCame(t *testing.T) {
 		var want []models.Tool
 		for i, tool := range opts.Tools {
 			want = append(want, models.Tool{
-				ServerID: "s", Name: []string{"zeta", "alpha", "Mü"}[i], Position: i, Definition: tool.Definition, DefinitionHash: hashOf([]byte(tool.Definition)),
+				ServerID: "s", Name: []string{"zeta", "alpha", "Mü"}[i], Position: i, Definition: tool.Definition, DefinitionHash: toolset.HashDefinition([]byte(tool.Definition)),
 				FirstSeenAt: w.now, ChangedAt: w.now,
 			})
 		}
@@ -51,9 +52,9 @@ func TestSyncStoresToolsAsTheyCame(t *testing.T) {
 }
 
 func TestSyncWarnsOfToolsThatClientsGetDifferently(t *testing.T) {
-	eachSyncWorld(t, upstreamtest.Options{Tools: []upstreamtest.Tool{plainTool("good", ""), plainTool("odd", `,"problem":1`)}}, func(t *testing.T, w *syncWorld) {
+	eachSyncWorld(t, upstreamtest.Options{Tools: []upstreamtest.Tool{plainTool("good", ""), plainTool("odd", `,"title":1`)}}, func(t *testing.T, w *syncWorld) {
 		r := w.mustSync(t)
-		want := []string{`tool "odd": this is a problem`}
+		want := []string{`tool "odd": title was left out: it is not a text`}
 		if d := cmp.Diff(want, r.Warnings); d != "" || changed(r) != "+[good odd] ~[] -[] =2" {
 			t.Errorf("%s (-want +got):\n%s", changed(r), d)
 		}
@@ -292,7 +293,7 @@ func TestNamesThatNoDatabaseHoldsAreLeftOut(t *testing.T) {
 	name := func(n int) string { return strings.Repeat("x", n) }
 	opts := upstreamtest.Options{
 		Instructions: "before\x00after",
-		Tools:        append(plainTools("a", name(399), name(400), name(401)), upstreamtest.Tool{Definition: `{"name":"nu\u0000ll","description":"\u0000"}`}, upstreamtest.Tool{Definition: `{"name":"b","description":"\u0000"}`}),
+		Tools:        append(plainTools("a", name(399), name(400), name(401)), upstreamtest.Tool{Definition: `{"name":"nu\u0000ll","description":"\u0000"}`}, upstreamtest.Tool{Definition: `{"name":"b","description":"\u0000","inputSchema":{"type":"object"}}`}),
 	}
 	eachSyncWorld(t, opts, func(t *testing.T, w *syncWorld) {
 		r := w.mustSync(t)

@@ -1,4 +1,4 @@
-package upstream_test
+package inventory_test
 
 import (
 	"context"

@@ -1,7 +1,6 @@
-package upstream_test
+package inventory_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -19,6 +18,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
+	"mcpgateway/services/inventory"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/upstream"
 	"mcpgateway/services/upstream/upstreamtest"
@@ -27,7 +27,7 @@ import (
 // liveWorld is a syncer that runs over a database with project p and its
 // server s.
 type liveWorld struct {
-	*upstream.Syncer
+	*inventory.Syncer
 	db      *gorm.DB
 	pool    *upstream.Pool
 	stop    func() // ends Run and waits for it
@@ -50,9 +50,11 @@ func startLive(t *testing.T, db *gorm.DB, url string) *liveWorld {
 	toTarget := func(row models.Server) *upstream.Target {
 		return upstream.NewTarget(row, noSecrets{}, upstream.SecretRows{})
 	}
-	w.Syncer = upstream.NewSyncer(db, w.pool, toTarget, definitions, &announced{}, time.Now, slog.New(slog.DiscardHandler))
-	w.OnResourceUpdated(func(serverID, uri string) { w.updated <- serverID + " " + uri })
-	w.OnListed(func(projectID, method string) { w.listed <- projectID + " " + method })
+	w.Syncer = inventory.NewSyncer(inventory.Options{
+		DB: db, Pool: w.pool, Target: toTarget, Feed: &announced{}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		ResourceUpdated: func(serverID, uri string) { w.updated <- serverID + " " + uri },
+		Listed:          func(projectID, method string) { w.listed <- projectID + " " + method },
+	})
 	if err := w.Plan(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +147,10 @@ func TestOfficialServerThatAddsATool(t *testing.T) {
 	for _, stateless := range []bool{false, true} {
 		t.Run(fmt.Sprint("stateless ", stateless), func(t *testing.T) {
 			modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
-				sdk := sdkServer()
+				sdk := mcp.NewServer(&mcp.Implementation{Name: "sdk", Version: "1"}, nil)
+				mcp.AddTool(sdk, &mcp.Tool{Name: "echo"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+					return &mcp.CallToolResult{}, nil, nil
+				})
 				srv := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return sdk }, &mcp.StreamableHTTPOptions{Stateless: stateless}))
 				defer srv.Close()
 				w := startLive(t, db, srv.URL)
@@ -240,7 +245,7 @@ func TestOnlyEnabledServersAreHeard(t *testing.T) {
 }
 
 func TestUpdatesOfResourcesAreHandedOn(t *testing.T) {
-	s := subscribable(upstreamtest.Era20251125)
+	s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20251125}, Capabilities: everything, Tools: upstreamtest.Standard(1)})
 	w := startLive(t, modelstest.Open(t, modelstest.SQLite(t)), s.Start(t))
 	w.awaitTools(t, "echo")
 	if err := s.WaitForStreams(testContext(t), 1); err != nil {
@@ -248,7 +253,7 @@ func TestUpdatesOfResourcesAreHandedOn(t *testing.T) {
 	}
 	s.Notify(upstream.ResourceUpdated, nil) // of nothing
 	s.Notify(upstream.ResourceUpdated, []byte(`{"uri":7}`))
-	s.Notify(upstream.ResourceUpdated, updated("test://a"))
+	s.Notify(upstream.ResourceUpdated, []byte(`{"uri":"test://a"}`))
 	select {
 	case got := <-w.updated:
 		if got != "s test://a" {
@@ -365,7 +370,7 @@ func (a *announcer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func withAnnouncer(t *testing.T, f func(t *testing.T, a *announcer, s *upstream.Syncer)) {
+func withAnnouncer(t *testing.T, f func(t *testing.T, a *announcer, s *inventory.Syncer)) {
 	t.Helper()
 	dsn := modelstest.SQLite(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -384,7 +389,7 @@ func withAnnouncer(t *testing.T, f func(t *testing.T, a *announcer, s *upstream.
 		toTarget := func(row models.Server) *upstream.Target {
 			return upstream.NewTarget(row, noSecrets{}, upstream.SecretRows{})
 		}
-		s := upstream.NewSyncer(db, pool, toTarget, definitions, &announced{}, time.Now, slog.New(slog.NewTextHandler(&bytes.Buffer{}, nil)))
+		s := inventory.NewSyncer(inventory.Options{DB: db, Pool: pool, Target: toTarget, Feed: &announced{}, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		if err := s.Plan(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -401,7 +406,7 @@ func withAnnouncer(t *testing.T, f func(t *testing.T, a *announcer, s *upstream.
 }
 
 func TestAnnouncementsAreGatheredIntoOneSync(t *testing.T) {
-	withAnnouncer(t, func(t *testing.T, a *announcer, _ *upstream.Syncer) {
+	withAnnouncer(t, func(t *testing.T, a *announcer, _ *inventory.Syncer) {
 		if got := a.listed(); len(got) != 1 || got[0] != 0 {
 			t.Fatalf("listed at %v", got)
 		}
@@ -426,7 +431,7 @@ func TestAnnouncementsAreGatheredIntoOneSync(t *testing.T) {
 }
 
 func TestServersThatCryWolfAreHeardLessOften(t *testing.T) {
-	withAnnouncer(t, func(t *testing.T, a *announcer, _ *upstream.Syncer) {
+	withAnnouncer(t, func(t *testing.T, a *announcer, _ *inventory.Syncer) {
 		stop := time.After(20 * time.Minute)
 		for over := false; !over; {
 			time.Sleep(50 * time.Millisecond)
@@ -456,7 +461,7 @@ func TestServersThatCryWolfAreHeardLessOften(t *testing.T) {
 }
 
 func TestAnnouncementDuringASyncIsNotLost(t *testing.T) {
-	withAnnouncer(t, func(t *testing.T, a *announcer, s *upstream.Syncer) {
+	withAnnouncer(t, func(t *testing.T, a *announcer, s *inventory.Syncer) {
 		time.Sleep(time.Minute)
 		before := len(a.listed())
 		hold := make(chan struct{})

@@ -1,4 +1,4 @@
-package upstream
+package inventory
 
 import (
 	"context"
@@ -11,14 +11,11 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Locks are named locks that all replicas respect; locks.Locks says how.
+// Locks are named locks that all replicas respect. With them the syncs of a
+// server take turns among all replicas. Implemented by locks.Locks.
 type Locks interface {
 	Hold(ctx context.Context, name string, wait bool, work func(context.Context) error) (held bool, err error)
 }
-
-// OneAtATime makes syncs of a server take turns among all replicas. Set it
-// before the first sync; without it every replica goes its own way.
-func (s *Syncer) OneAtATime(locks Locks) { s.locks = locks }
 
 // shareAny is share for a sync that nobody waits for: one that another replica
 // stored since this one was planned does as well.
@@ -36,13 +33,13 @@ func (s *Syncer) syncAlone(ctx context.Context, serverID string, unlessSince tim
 		result, err = s.sync(ctx, serverID)
 		return err
 	}
-	if s.locks == nil {
+	if s.Locks == nil {
 		err = sync(ctx)
 		return result, err
 	}
 	wait, cancel := context.WithTimeout(ctx, maxTurnWait)
 	defer cancel()
-	held, err := s.locks.Hold(wait, "sync "+serverID, true, func(context.Context) (err error) {
+	held, err := s.Locks.Hold(wait, "sync "+serverID, true, func(context.Context) (err error) {
 		if result, err = s.takeOver(ctx, serverID, unlessSince); err != nil || result.shared {
 			return err
 		}
@@ -69,7 +66,7 @@ func (s *Syncer) takeOver(ctx context.Context, serverID string, after time.Time)
 		return result, nil
 	}
 	var server models.Server
-	err = s.db.WithContext(ctx).First(&server, "id = ?", serverID).Error
+	err = s.DB.WithContext(ctx).First(&server, "id = ?", serverID).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return result, nil // the sync itself says so
 	}
@@ -77,7 +74,7 @@ func (s *Syncer) takeOver(ctx context.Context, serverID string, after time.Time)
 		s.schedule.failed(serverID)
 		return result, fault.Internal(err)
 	}
-	stored, err := inventoryOf(s.db.WithContext(ctx), serverID)
+	stored, err := inventoryOf(s.DB.WithContext(ctx), serverID)
 	if err != nil {
 		s.schedule.failed(serverID)
 		return result, fault.Internal(err)
@@ -91,6 +88,6 @@ func (s *Syncer) takeOver(ctx context.Context, serverID string, after time.Time)
 		s.schedule.synced(serverID, stored.AttemptedAt)
 		s.schedule.watch(server)
 	}
-	s.log.Debug("another replica has synced", "server", server.Alias, "server_id", serverID)
+	s.Log.Debug("another replica has synced", "server", server.Alias, "server_id", serverID)
 	return SyncResult{Server: server, shared: true}, nil
 }

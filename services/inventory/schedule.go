@@ -1,4 +1,4 @@
-package upstream
+package inventory
 
 import (
 	"context"
@@ -287,7 +287,7 @@ func (s *Syncer) Changed(ctx context.Context, topic notify.Topic) error {
 	if !ok {
 		return nil
 	}
-	return s.configurations.Act(ctx, s.db, projectID, s.Plan)
+	return s.configurations.Act(ctx, s.DB, projectID, s.Plan)
 }
 
 // Plan reads which servers there are and plans a sync for each whose
@@ -295,7 +295,7 @@ func (s *Syncer) Changed(ctx context.Context, topic notify.Topic) error {
 // that were disabled or deleted end.
 func (s *Syncer) Plan(ctx context.Context) error {
 	var rows []models.Server
-	err := s.db.WithContext(ctx).Select("id", "config_version").Find(&rows, "enabled = ?", true).Error
+	err := s.DB.WithContext(ctx).Select("id", "config_version").Find(&rows, "enabled = ?", true).Error
 	if err != nil {
 		return fault.Internal(err)
 	}
@@ -305,7 +305,7 @@ func (s *Syncer) Plan(ctx context.Context) error {
 		s.schedule.want(row.ID, row.ConfigVersion)
 	}
 	for _, id := range s.schedule.keep(want) {
-		s.pool.Drop(id)
+		s.Pool.Drop(id)
 	}
 	return nil
 }
@@ -315,7 +315,7 @@ func (s *Syncer) Plan(ctx context.Context) error {
 // it ends the syncs under way and waits for them. It runs once.
 func (s *Syncer) Run(ctx context.Context) {
 	defer s.finish()
-	s.pool.tasks.Loop(ctx, "syncs of upstreams", s.runPlanned)()
+	s.Tasks.Loop(ctx, "syncs of upstreams", s.runPlanned)()
 }
 
 // runPlanned is the loop of Run.
@@ -332,7 +332,7 @@ func (s *Syncer) runPlanned(ctx context.Context) {
 		due, wait := s.schedule.take(syncParallel - len(slots))
 		for _, p := range due {
 			slots <- struct{}{}
-			running.Go(s.pool.tasks.Func("planned sync", func() {
+			running.Go(s.Tasks.Func("planned sync", func() {
 				defer func() { <-slots; s.schedule.finished(p.serverID) }()
 				s.syncPlanned(ctx, p)
 			}))

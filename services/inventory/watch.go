@@ -1,4 +1,4 @@
-package upstream
+package inventory
 
 import (
 	"context"
@@ -9,18 +9,8 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/upstream"
 )
-
-// OnResourceUpdated makes the syncer call updated whenever an upstream says
-// that a resource changed which somebody subscribed to with Pool.Subscribe.
-// updated must not block. Set it before Run.
-func (s *Syncer) OnResourceUpdated(updated func(serverID, uri string)) { s.updated = updated }
-
-// OnListed sets listed, which is called whenever a sync has read what an
-// upstream announced with a notification of the method, such as
-// ToolsListChanged, whether the list changed or not. listed must not block. Set
-// it before Run.
-func (s *Syncer) OnListed(listed func(projectID, method string)) { s.listed = listed }
 
 // announcements are the lists that upstreams announced as changed since they
 // were read.
@@ -67,7 +57,7 @@ func (s *Syncer) syncPlanned(ctx context.Context, p planned) {
 		s.announced.add(p.serverID, methods...)
 	} else {
 		for _, method := range methods {
-			s.listed(r.Server.ProjectID, method)
+			s.Listed(r.Server.ProjectID, method)
 		}
 	}
 	if ctx.Err() == nil {
@@ -123,7 +113,7 @@ func (w *watches) begin(ctx context.Context, server *models.Server) *serverWatch
 	ctx, cancel := context.WithCancel(ctx)
 	watch := &serverWatch{server: server, cancel: cancel, over: make(chan struct{})}
 	s := w.syncer
-	w.ending.Go(s.pool.tasks.Func("watch of an upstream", func() {
+	w.ending.Go(s.Tasks.Func("watch of an upstream", func() {
 		defer cancel()
 		defer func() {
 			close(watch.over)
@@ -132,7 +122,7 @@ func (w *watches) begin(ctx context.Context, server *models.Server) *serverWatch
 			}
 		}()
 		opened := firstLook
-		s.pool.Watch(ctx, s.target(*server), func(e Event) {
+		s.Pool.Watch(ctx, s.Target(*server), func(e upstream.Event) {
 			s.heard(server.ID, e, opened)
 			if e.Method == "" {
 				opened = soonDelay
@@ -152,20 +142,20 @@ func (w *watches) end() {
 
 // heard acts on what an upstream said. When its stream was opened, what may
 // have been missed before is looked for after a delay.
-func (s *Syncer) heard(serverID string, e Event, opened time.Duration) {
+func (s *Syncer) heard(serverID string, e upstream.Event, opened time.Duration) {
 	switch e.Method {
 	case "":
 		s.schedule.announce(serverID, opened)
-	case ToolsListChanged, PromptsListChanged, ResourcesListChanged:
+	case upstream.ToolsListChanged, upstream.PromptsListChanged, upstream.ResourcesListChanged:
 		s.announced.add(serverID, e.Method)
 		s.schedule.announce(serverID, soonDelay)
-	case ResourceUpdated:
+	case upstream.ResourceUpdated:
 		o, err := rawjson.ParseObject(e.Params, rawjson.Lenient)
 		if err != nil {
 			return
 		}
 		if uri, ok := o.String("uri"); ok {
-			s.updated(serverID, uri)
+			s.ResourceUpdated(serverID, uri)
 		}
 	}
 }

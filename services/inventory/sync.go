@@ -1,4 +1,7 @@
-package upstream
+// Package inventory reads what upstream servers offer into the database, and
+// decides when: in a plan, on request, and when a server announces a change.
+// It also previews servers that are not stored yet.
+package inventory
 
 import (
 	"context"
@@ -11,8 +14,10 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
+	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
+	"mcpgateway/services/upstream"
 )
 
 // Publisher tells this process and others of committed changes.
@@ -20,25 +25,37 @@ type Publisher interface {
 	Published(ctx context.Context, topics ...notify.Topic) error
 }
 
+// Options are what a Syncer works with. All must be set unless the comment
+// says otherwise.
+type Options struct {
+	DB     *gorm.DB
+	Pool   *upstream.Pool
+	Target func(models.Server) *upstream.Target // returns the call target of a server
+	Feed   Publisher
+	Locks  Locks // may be nil: then there are no other replicas
+	Now    func() time.Time
+	Log    *slog.Logger
+	Tasks  *background.Tasks // may be nil
+
+	// ResourceUpdated is called whenever an upstream reports that a resource
+	// changed which a client subscribed to with Pool.Subscribe. It must not
+	// block. It may be nil.
+	ResourceUpdated func(serverID, uri string)
+	// Listed is called whenever a sync has read what an upstream announced with
+	// a notification of the method, such as ToolsListChanged, whether the list
+	// changed or not. It must not block. It may be nil.
+	Listed func(projectID, method string)
+}
+
 // Syncer reads what upstream servers offer into the database, and hears from
 // them when that changed.
 type Syncer struct {
-	db          *gorm.DB
-	pool        *Pool
-	target      func(models.Server) *Target
-	definitions Definitions
-	feed        Publisher
-	now         func() time.Time
-	log         *slog.Logger
-
+	Options
 	flight         singleflight.Group
 	schedule       *schedule
 	configurations notify.Configurations // that were planned for
-	updated        func(serverID, uri string)
-	listed         func(projectID, method string)
 	announced      announcements
 	counts         syncCounts
-	locks          Locks // nil when there are no other replicas
 
 	life context.Context // ends when Run does, and every run with it
 	end  context.CancelFunc
@@ -46,19 +63,15 @@ type Syncer struct {
 	runs sync.WaitGroup
 }
 
-// Definitions judge raw tool definitions.
-type Definitions struct {
-	// Hash is the identity by which a definition is compared.
-	Hash func(raw []byte) string
-	// Problems are what clients will not get as the upstream sent it, in words.
-	Problems func(raw []byte) []string
-}
-
-// NewSyncer returns a syncer. target makes the call target of a server and
-// definitions what to make of a tool.
-func NewSyncer(db *gorm.DB, pool *Pool, target func(models.Server) *Target, definitions Definitions, feed Publisher, now func() time.Time, log *slog.Logger) *Syncer {
-	s := &Syncer{db: db, pool: pool, target: target, definitions: definitions, feed: feed, now: now, log: log, schedule: newSchedule(now)}
-	s.updated, s.listed = func(string, string) {}, func(string, string) {}
+// NewSyncer returns a syncer.
+func NewSyncer(o Options) *Syncer {
+	if o.ResourceUpdated == nil {
+		o.ResourceUpdated = func(string, string) {}
+	}
+	if o.Listed == nil {
+		o.Listed = func(string, string) {}
+	}
+	s := &Syncer{Options: o, schedule: newSchedule(o.Now)}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }
@@ -88,7 +101,7 @@ func (s *Syncer) Sync(ctx context.Context, serverID string) (SyncResult, error) 
 func (s *Syncer) share(ctx context.Context, serverID string, unlessSince time.Time) (SyncResult, error) {
 	// The shared run outlives the caller who happened to start it.
 	run := s.flight.DoChan(serverID, func() (out any, err error) {
-		err = s.pool.tasks.Try("sync", func() (err error) { out, err = s.lead(ctx, serverID, unlessSince); return err })
+		err = s.Tasks.Try("sync", func() (err error) { out, err = s.lead(ctx, serverID, unlessSince); return err })
 		return out, err
 	})
 	select {
@@ -141,7 +154,7 @@ func errEnding() *fault.Fault {
 
 func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) {
 	var server models.Server
-	err := s.db.WithContext(ctx).First(&server, "id = ?", serverID).Error
+	err := s.DB.WithContext(ctx).First(&server, "id = ?", serverID).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		s.schedule.forget(serverID)
 		return SyncResult{}, fault.NotFound("server", serverID)
@@ -150,8 +163,8 @@ func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) 
 		s.schedule.failed(serverID)
 		return SyncResult{}, fault.Internal(err)
 	}
-	start, target := time.Now(), s.target(server)
-	tools, description, warnings, listErr := s.pool.ListTools(ctx, target)
+	start, target := time.Now(), s.Target(server)
+	tools, description, warnings, listErr := s.Pool.ListTools(ctx, target)
 	var offers map[models.ListingKind][]models.Listing
 	if listErr == nil {
 		var more []string
@@ -165,7 +178,7 @@ func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) 
 	// The outcome is stored even when it took the whole of the time-out.
 	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	err = s.db.WithContext(store).Transaction(func(tx *gorm.DB) error {
+	err = s.DB.WithContext(store).Transaction(func(tx *gorm.DB) error {
 		var now models.Server
 		if err := tx.Clauses(models.LockRow(tx)...).First(&now, "id = ?", serverID).Error; err != nil {
 			return err
@@ -198,12 +211,12 @@ func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) 
 	s.schedule.done(serverID, server.ConfigVersion, listErr == nil)
 	s.counts.add(listErr)
 	if listErr == nil {
-		s.schedule.synced(serverID, s.now())
+		s.schedule.synced(serverID, s.Now())
 		s.schedule.watch(server)
 	}
 	s.report(&result, listErr)
 	if result.touched {
-		if err := s.feed.Published(store, notify.Toolset(server.ProjectID)); err != nil {
+		if err := s.Feed.Published(store, notify.Toolset(server.ProjectID)); err != nil {
 			return result, err
 		}
 	}
@@ -212,7 +225,7 @@ func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) 
 
 // listOffers reads the lists other than that of the tools, all at once. A list
 // that fails is not among them.
-func (s *Syncer) listOffers(ctx context.Context, t *Target) (offers map[models.ListingKind][]models.Listing, warnings []string) {
+func (s *Syncer) listOffers(ctx context.Context, t *upstream.Target) (offers map[models.ListingKind][]models.Listing, warnings []string) {
 	ctx, cancel := context.WithTimeout(ctx, offersTimeout)
 	defer cancel()
 	type list struct {
@@ -225,9 +238,9 @@ func (s *Syncer) listOffers(ctx context.Context, t *Target) (offers map[models.L
 	var reading sync.WaitGroup
 	for i, kind := range kinds {
 		l := &lists[i]
-		reading.Go(s.pool.tasks.Func("list of offers", func() {
-			l.err = s.pool.tasks.Try("list of offers", func() (err error) {
-				l.listings, l.warnings, err = s.pool.ListOffers(ctx, t, kind)
+		reading.Go(s.Tasks.Func("list of offers", func() {
+			l.err = s.Tasks.Try("list of offers", func() (err error) {
+				l.listings, l.warnings, err = s.Pool.ListOffers(ctx, t, kind)
 				return err
 			})
 		}))
@@ -236,7 +249,7 @@ func (s *Syncer) listOffers(ctx context.Context, t *Target) (offers map[models.L
 	offers = map[models.ListingKind][]models.Listing{}
 	for i, l := range lists {
 		if l.err != nil {
-			warnings = append(warnings, "the list of "+offerKind(kinds[i]).many+" could not be read and stays as it was: "+fault.From(l.err).Message)
+			warnings = append(warnings, "the list of "+upstream.ListName(kinds[i])+" could not be read and stays as it was: "+fault.From(l.err).Message)
 			continue
 		}
 		offers[kinds[i]] = l.listings
@@ -249,7 +262,7 @@ func (s *Syncer) listOffers(ctx context.Context, t *Target) (offers map[models.L
 var errConfigChanged = errors.New("the configuration changed during the sync")
 
 func (s *Syncer) report(r *SyncResult, err error) {
-	log := s.log.With("server", r.Server.Alias, "server_id", r.Server.ID, "ms", r.Duration.Milliseconds())
+	log := s.Log.With("server", r.Server.Alias, "server_id", r.Server.ID, "ms", r.Duration.Milliseconds())
 	if err != nil {
 		f := fault.From(err)
 		log.Warn("sync failed", "code", f.Code, "error", f.Error())

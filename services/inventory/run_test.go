@@ -1,4 +1,4 @@
-package upstream_test
+package inventory_test
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/inventory"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/upstream"
 )
@@ -80,7 +81,7 @@ func (h hosts) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // runWorld is a running syncer whose time is virtual, over two upstreams.
 type runWorld struct {
-	*upstream.Syncer
+	*inventory.Syncer
 	a, b *lister
 	edit func(id string, fields map[string]any)
 	stop func() // ends Run and waits for it
@@ -111,7 +112,7 @@ func inVirtualTime(t *testing.T, failing bool, f func(t *testing.T, w *runWorld)
 		target := func(row models.Server) *upstream.Target {
 			return upstream.NewTarget(row, noSecrets{}, upstream.SecretRows{})
 		}
-		w.Syncer = upstream.NewSyncer(db, pool, target, definitions, &announced{}, time.Now, slog.New(slog.DiscardHandler))
+		w.Syncer = inventory.NewSyncer(inventory.Options{DB: db, Pool: pool, Target: target, Feed: &announced{}, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		w.edit = func(id string, fields map[string]any) {
 			t.Helper()
 			editServer(t, db, id, fields)
@@ -150,7 +151,7 @@ func TestRunSyncsAtOnceAndThenAtTheInterval(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		got := w.a.seen()
 		for i := 1; i < len(got); i++ {
-			if d := got[i] - got[i-1]; d < upstream.SyncInterval*9/10 || d > upstream.SyncInterval*11/10 {
+			if d := got[i] - got[i-1]; d < inventory.SyncInterval*9/10 || d > inventory.SyncInterval*11/10 {
 				t.Errorf("listed again after %s", d)
 			}
 		}
@@ -178,7 +179,7 @@ func TestSyncsThatChangeNothingAreKnownToHaveBeen(t *testing.T) {
 		w.a.set(func(l *lister) { l.fails = false })
 		time.Sleep(time.Hour)
 		last := w.inventory("a").SyncedAt
-		if got := w.Health("a").Synced; last == nil || got.Sub(*last).Abs() > time.Millisecond || time.Since(got) > upstream.SyncInterval*11/10 {
+		if got := w.Health("a").Synced; last == nil || got.Sub(*last).Abs() > time.Millisecond || time.Since(got) > inventory.SyncInterval*11/10 {
 			t.Errorf("synced at %s, stored was %v", got, last)
 		}
 		if got := w.Health("b").Synced; !got.IsZero() {
@@ -200,9 +201,9 @@ func TestRunRetriesFailuresLessAndLessOften(t *testing.T) {
 			}
 		}
 		w.a.set(func(l *lister) { l.fails = false })
-		time.Sleep(upstream.SyncInterval * 11 / 10)
+		time.Sleep(inventory.SyncInterval * 11 / 10)
 		before := len(w.a.seen())
-		time.Sleep(upstream.SyncInterval * 8 / 10)
+		time.Sleep(inventory.SyncInterval * 8 / 10)
 		if n := len(w.a.seen()) - before; n > 1 {
 			t.Errorf("listed %d times within an interval after it recovered", n)
 		}
