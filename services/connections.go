@@ -12,10 +12,9 @@ import (
 
 // connect wires the gateway's connections to upstream servers that want OAuth.
 func (s *Services) connect(ctx context.Context, resolver *secrets.Resolver) (err error) {
-	if s.locks, err = locks.Open(ctx, s.DB, s.Config.DatabaseURL); err != nil {
+	if s.locks, err = locks.Open(ctx, s.DB, s.Config.DatabaseURL, s.Background); err != nil {
 		return err
 	}
-	s.locks.UseTasks(s.Background)
 	s.ClientDocument = oauthclient.NewClientDocument(s.Config.PublicURL, nil, now)
 	s.Connections = oauthclient.New(oauthclient.Settings{
 		DB: s.DB, Locks: oauthclient.NewLocks(s.DB, s.locks, now), HTTP: s.clients.MCP(), Keys: s.Config.Keys, Audit: s.Audit, Feed: s.feed,

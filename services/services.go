@@ -146,11 +146,13 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	resolver := secrets.NewResolver(c.Keys, c.Environment)
 	s := &Services{DB: db, Config: c, Version: version, feed: feed, log: log, Background: background.New(log)}
 	s.clients = egress.NewClients(guard, egress.WithTasks(s.Background))
-	s.pool = upstream.NewPool(s.clients.MCP(), version, upstream.WithTasks(s.Background))
 	if s.Instance, err = c.Keys.Name("gateway hops", c.PublicURL.String()); err != nil {
 		return nil, err
 	}
-	s.pool.Identify(s.Instance)
+	s.pool = upstream.NewPool(s.clients.MCP(), version, upstream.WithTasks(s.Background), upstream.WithInstance(s.Instance),
+		upstream.WithElicitations(func(serverID string, params []byte) bool {
+			return s.Gateway.ElicitationCompleted(serverID, params) // which is made behind the pool, and before its first call
+		}))
 	s.Results = membudget.New(c.ResultMemory)
 	s.Audit = activity.NewKeyedAudit(db, c.Keys, now)
 	s.Denials = activity.NewDenials(db, s.Audit, now, log)
@@ -180,16 +182,12 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 		}, s.clients.MCP(), now)
 		s.SingleSignOn = access.NewSingleSignOn(s.People, provider, c.Keys, sso.AllowedDomains)
 	}
-	s.Catalog = catalog.New(db, page.NewCursors(c.Keys), c.Keys.ActiveKID(), log)
-	s.Catalog.UseTasks(s.Background)
+	s.Catalog = catalog.New(db, page.NewCursors(c.Keys), c.Keys.ActiveKID(), log, s.Background)
 	s.CatalogStore = catalog.NewStore(db, s.clients.Catalog(), s.Audit, feed, now)
 	s.Directory = toolset.NewDirectory(db, target)
 	s.Calls = activity.NewCalls(db, now, log)
-	s.search = toolsearch.NewSearcher(page.NewCursors(c.Keys), log)
-	s.search.UseTasks(s.Background)
-	s.search.Explain(s.Waiting, s.pool)
-	s.Subscriptions = gateway.NewSubscriptions(s.Directory, s.pool, sessions.NewResources(db, feed, now))
-	s.Subscriptions.UseTasks(s.Background)
+	s.search = toolsearch.NewSearcher(toolsearch.Options{Cursors: page.NewCursors(c.Keys), Waiting: s.Waiting, Outages: s.pool, Log: log, Tasks: s.Background})
+	s.Subscriptions = gateway.NewSubscriptions(s.Directory, s.pool, sessions.NewResources(db, feed, now), s.Background)
 	s.Syncer = inventory.NewSyncer(inventory.Options{
 		DB: db, Pool: s.pool, Target: target, Feed: feed, Locks: s.locks, Now: now, Log: log, Tasks: s.Background,
 		ResourceUpdated: s.Subscriptions.ResourceUpdated, Listed: s.Subscriptions.Listed,
@@ -211,7 +209,6 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 		Upstreams: upstreams, Projects: s.Directory, Search: s.search, Declarations: s.Declarations, Runner: s.Runner, Limits: s.CallLimits,
 		Calls: s.Metrics.Calls(s.Calls), Results: s.Results, Waiting: s.Waiting, Outages: s.pool, Tokens: c.Keys, Version: version, Instance: s.Instance, Log: log, Tasks: s.Background,
 	})
-	s.pool.OnElicitationComplete(s.Gateway.ElicitationCompleted)
 	return s, nil
 }
 

@@ -52,7 +52,7 @@ func TestReplicasShareTheSyncsOfAServer(t *testing.T) {
 		dsn := modelstest.SQLite(t)
 		synctest.Test(t, func(t *testing.T) {
 			db := modelstest.Open(t, dsn)
-			shared, err := locks.Open(t.Context(), db, dsn)
+			shared, err := locks.Open(t.Context(), db, dsn, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func TestASyncThatIsAskedForIsItsOwnAndWaitsForItsTurn(t *testing.T) {
 		var all sync.WaitGroup
 		for range 3 {
 			if shared == nil || strings.HasPrefix(dsn, "postgres") { // where each has its own
-				l, err := locks.Open(t.Context(), db, dsn)
+				l, err := locks.Open(t.Context(), db, dsn, nil)
 				if err != nil {
 					t.Fatal(err)
 				}

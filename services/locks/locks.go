@@ -39,9 +39,10 @@ type Locks struct {
 }
 
 // Open returns the locks of the database db at dsn. On PostgreSQL they have a
-// connection of their own, which Close closes.
-func Open(ctx context.Context, db *gorm.DB, dsn string) (*Locks, error) {
-	l := &Locks{interval: ownInterval, taken: map[string]chan struct{}{}, turn: make(chan struct{}, 1)}
+// connection of their own, which Close closes. tasks starts their goroutines
+// and may be nil.
+func Open(ctx context.Context, db *gorm.DB, dsn string, tasks *background.Tasks) (*Locks, error) {
+	l := &Locks{interval: ownInterval, tasks: tasks, taken: map[string]chan struct{}{}, turn: make(chan struct{}, 1)}
 	if db.Name() != "postgres" {
 		return l, nil
 	}
@@ -58,10 +59,6 @@ func Open(ctx context.Context, db *gorm.DB, dsn string) (*Locks, error) {
 	l.db = own
 	return l, nil
 }
-
-// UseTasks sets what starts the goroutines of the locks. It must be called
-// before the first lock.
-func (l *Locks) UseTasks(tasks *background.Tasks) { l.tasks = tasks }
 
 // Close closes the connection of the locks, which also ends them for others.
 func (l *Locks) Close() error {

@@ -29,7 +29,7 @@ func replicas(t *testing.T, dsn string, n int) ([]*locks.Locks, *gorm.DB) {
 	}
 	all := make([]*locks.Locks, n)
 	for i := range all {
-		l, err := locks.Open(t.Context(), db, dsn)
+		l, err := locks.Open(t.Context(), db, dsn, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

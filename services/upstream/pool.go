@@ -64,10 +64,6 @@ func NewPool(h *http.Client, clientVersion string, options ...PoolOption) *Pool 
 	return p
 }
 
-// Identify sets the name of this gateway in the Gateway-Hops header of every
-// request. It must be called before the pool is used.
-func (p *Pool) Identify(instance string) { p.instance = instance }
-
 // Call sends a request to an upstream and returns its response; a JSON-RPC error
 // is a response. It connects when needed. It repeats the request once when the
 // session, the protocol revision or the connection ended, and either the
@@ -277,14 +273,6 @@ func (p *Pool) callOn(ctx context.Context, ss *session, t *Target, r *Request) (
 // Unattributed returns how many notifications that arrived on shared streams
 // were dropped since the start, because they belonged to no client for certain.
 func (p *Pool) Unattributed() int64 { return p.unattributed.Load() }
-
-// OnElicitationComplete sets completed, which is called with the params of each
-// elicitation/complete that arrives on a shared stream. completed reports
-// whether a client was given that elicitation, and must not block. It must be
-// set before the pool is used.
-func (p *Pool) OnElicitationComplete(completed func(serverID string, params []byte) bool) {
-	p.completed = completed
-}
 
 // keyOf returns which session a client uses.
 func keyOf(t *Target, c Client) sessionKey {

@@ -99,7 +99,7 @@ func newPerson(ctx context.Context, job Job, client *http.Client, log io.Writer)
 	if err != nil {
 		return nil, nil, err
 	}
-	advisory, err := locks.Open(ctx, db, dsn)
+	advisory, err := locks.Open(ctx, db, dsn, nil)
 	if err != nil {
 		return nil, nil, err
 	}
