@@ -5,7 +5,35 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"mcpgateway/services/config"
+	"mcpgateway/services/egress"
+	"mcpgateway/services/fault"
 )
+
+// checkURL refuses upstream addresses that could never be called, so that the
+// mistake shows when it is saved and not at the first call.
+func checkURL(guard *egress.Guard, c *config.Config) func(string) error {
+	return func(raw string) error {
+		if err := egress.CheckURL(raw); err != nil {
+			return fault.Invalid("%s", fault.From(err).Message)
+		}
+		u, err := url.Parse(raw)
+		if err != nil {
+			return fault.Invalid("this is not a URL")
+		}
+		if isOwnOrigin(u, c.PublicURL, c.Addr) {
+			return fault.Invalid("this is the address of this gateway itself: a project of it cannot be a server of another one, so add the servers of that project here")
+		}
+		// Names are judged when they are dialled.
+		if addr, err := netip.ParseAddr(u.Hostname()); err == nil {
+			if err := guard.Check(addr); err != nil {
+				return fault.Invalid("%v", err)
+			}
+		}
+		return nil
+	}
+}
 
 // isOwnOrigin reports whether a URL has the gateway's own origin: that of its
 // public URL, or an address of its listener. Names are compared and not looked
