@@ -5,8 +5,6 @@ import (
 	"errors"
 	"slices"
 	"sync"
-
-	"mcpgateway/services/fault"
 )
 
 // admission limits the calls of one upstream in flight and those that wait,
@@ -162,16 +160,3 @@ func (a *admission) load() (active, waiting int) {
 
 // errCrowded means that too many calls wait for an upstream.
 var errCrowded = errors.New("too many calls wait for the upstream")
-
-// crowded is the fault for a call that found no room to wait.
-func (p place) crowded(limit int) *fault.Fault {
-	f := p.unavailable("has %d calls under way and %d waiting, which is as many as the gateway keeps for one server: try again in %d s",
-		limit, maxWaiting, int(crowdedRetry.Seconds()))
-	f.RetryAfter = crowdedRetry
-	return f
-}
-
-// neverCame is the fault for a call whose time ended before its turn came.
-func (p place) neverCame(limit int) *fault.Fault {
-	return p.fault(fault.CodeUpstreamTimeout, "is busy with %d other calls and the time of this one ended before its turn came; nothing was sent", limit)
-}

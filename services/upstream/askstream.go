@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"net/http"
 	"sync"
 	"time"
 
@@ -16,9 +17,10 @@ import (
 // upstreams that have not noticed the end of the last.
 type askStream struct {
 	inFlight
-	pool      *Pool
-	session   *session
 	transport *streamable
+	header    func(context.Context) (http.Header, error) // of the request that opens it
+	deliver   func(method string, params []byte)         // takes what belongs to no call
+	start     func(work func(life context.Context)) bool // runs work that the pool waits for
 
 	// Guarded by the mutex of the calls.
 	askable int   // calls in flight that need the stream
@@ -41,14 +43,19 @@ type hold struct {
 	open     bool          // answered is closed
 }
 
-func newAskStream(p *Pool, ss *session, s *streamable) *askStream {
-	return &askStream{inFlight: newInFlight(ss.key), pool: p, session: ss, transport: s}
+// newAskStream returns the stream of the session over s. header returns the
+// header of the request that opens it, deliver takes the notifications that
+// belong to no call, and start runs work that ends with the pool, unless that
+// is closed.
+func newAskStream(s *streamable, calls audience, header func(context.Context) (http.Header, error),
+	deliver func(method string, params []byte), start func(work func(life context.Context)) bool) *askStream {
+	return &askStream{inFlight: newInFlight(calls), transport: s, header: header, deliver: deliver, start: start}
 }
 
 // concerns reports whether a call is to be joined: where clients accept questions
 // each is, because a question belongs to the only call in flight.
 func (a *askStream) concerns(x *exchange) bool {
-	return !x.aside && (a.session.key.capabilities != "" || x.logs)
+	return !x.aside && (a.asked || x.logs)
 }
 
 // needsStream reports whether the stream must be open for the call.
@@ -61,7 +68,7 @@ func (a *askStream) join(ctx context.Context, x *exchange) (leave func(err error
 	w := &waiter{x: x, ctx: ctx}
 	finish := func() {}
 	if x.serve != nil && x.notify != nil && x.progressToken != nil {
-		finish = w.passOn(a.pool.tasks)
+		finish = w.passOn(a.transport.tasks)
 	}
 	var opening <-chan struct{}
 	a.mu.Lock()
@@ -121,7 +128,7 @@ func (a *askStream) need() (opening <-chan struct{}) {
 	case h == nil:
 		ctx, cancel := context.WithCancel(context.Background())
 		h = &hold{cancel: cancel, ended: make(chan struct{}), wake: make(chan struct{}, 1), answered: make(chan struct{})}
-		started := a.pool.start(func(life context.Context) {
+		started := a.start(func(life context.Context) {
 			defer close(h.ended)
 			defer cancel()
 			defer context.AfterFunc(life, cancel)()
@@ -150,7 +157,7 @@ func (a *askStream) spare() {
 		return
 	}
 	if a.idle == nil {
-		a.idle = time.AfterFunc(maxAskIdleTime, a.pool.tasks.Func("idle upstream stream", a.expire))
+		a.idle = time.AfterFunc(maxAskIdleTime, a.transport.tasks.Func("idle upstream stream", a.expire))
 	} else {
 		a.idle.Reset(maxAskIdleTime)
 	}
@@ -202,7 +209,7 @@ func (a *askStream) run(ctx context.Context, h *hold) {
 
 // listen opens the stream and reads it to its end, as getStream.read.
 func (a *askStream) listen(ctx context.Context, h *hold, g *getStream) (wait time.Duration, over bool) {
-	header, err := a.session.requestHeader(ctx)
+	header, err := a.header(ctx)
 	if err != nil {
 		return g.backOff(), false
 	}
@@ -211,7 +218,7 @@ func (a *askStream) listen(ctx context.Context, h *hold, g *getStream) (wait tim
 			a.progress(message{method: method, params: params})
 			return
 		}
-		a.session.callers.deliver(method, params)
+		a.deliver(method, params)
 	}}
 	wait, over = g.read(ctx, a.transport, x, func(bool) {
 		a.mu.Lock()
@@ -274,5 +281,17 @@ func (a *askStream) close() {
 	if h != nil {
 		h.cancel()
 		<-h.ended
+	}
+}
+
+// hold counts a hold like a call that needs the stream.
+func (a *askStream) hold(held bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if held {
+		a.askable++
+		a.need()
+	} else {
+		a.spare()
 	}
 }

@@ -5,29 +5,6 @@ import (
 	"time"
 )
 
-// Notifications that an upstream sends on its own initiative, besides those of
-// events.go.
-const (
-	progressNotification = "notifications/progress"
-	// ElicitationComplete reports that a URL elicitation is done (MCP
-	// 2025-11-25, "Elicitation").
-	ElicitationComplete = "notifications/elicitation/complete"
-)
-
-// IsCustom reports whether a notification is neither progress nor one that the
-// gateway acts on itself: a log message, or one that the protocol doesn't
-// define. Those belong to clients.
-func IsCustom(method string) bool {
-	switch method {
-	case progressNotification, ElicitationComplete, ToolsListChanged, PromptsListChanged, ResourcesListChanged, ResourceUpdated,
-		"notifications/cancelled", "notifications/initialized", "notifications/roots/list_changed", "notifications/tasks/status",
-		"notifications/subscriptions/acknowledged":
-		return false
-	default:
-		return true
-	}
-}
-
 // attribution finds the client to which a notification belongs that arrives on
 // a stream shared by the calls of a session. On a session of several clients it
 // belongs to one only if no call of another is in flight, or was a moment ago:
@@ -64,12 +41,10 @@ type departure struct {
 	stray  func(method string, params []byte)
 }
 
-func newAttribution(p *Pool, t *Target, key sessionKey) *attribution {
-	return &attribution{
-		exclusive: key.client != "" || key.alone, own: key.own, calls: map[caller]presence{},
-		complete: func(params []byte) bool { return p.completed(t.ServerID, params) },
-		lost:     func() { p.unattributed.Add(1) },
-	}
+// newAttribution returns the attribution of a session, which is exclusive to
+// one client, the gateway's own, or neither.
+func newAttribution(exclusive, own bool, complete func(params []byte) (found bool), lost func()) *attribution {
+	return &attribution{exclusive: exclusive, own: own, complete: complete, lost: lost, calls: map[caller]presence{}}
 }
 
 // begin counts a call until end is called with the returned caller.

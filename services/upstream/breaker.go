@@ -4,32 +4,12 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"mcpgateway/services/fault"
 )
-
-// BreakerState says whether calls are sent to an upstream.
-type BreakerState string
-
-// The states of a breaker.
-const (
-	BreakerClosed   BreakerState = "closed"    // calls are sent
-	BreakerOpen     BreakerState = "open"      // calls fail at once
-	BreakerHalfOpen BreakerState = "half-open" // one call finds out whether the upstream is back; others fail at once
-)
-
-// Breaker is what keeps calls away from an upstream that cannot be reached.
-// The zero value is a closed one.
-type Breaker struct {
-	State     BreakerState // closed when empty
-	Since     time.Time    // of the state; zero when it was never left
-	Reason    string       // why it is not closed
-	NextProbe time.Time    // when a call is sent again; zero when the next call is
-}
 
 // breaker opens after several exchanges in a row that failed on the way, which
 // tool errors and JSON-RPC errors are not. Then one call at a time finds out
@@ -69,44 +49,8 @@ const (
 	outcomeSilent                  // it let the time-out pass and said nothing
 )
 
-// outcomeOf judges the error of an exchange, which parent may have ended.
-func outcomeOf(parent context.Context, err error) outcome {
-	if err == nil { // what follows allocates
-		return outcomeAnswered
-	}
-	var (
-		away *refusal
-		lost *lostConnection
-		f    *fault.Fault
-		says *AnswerError
-	)
-	switch {
-	case errors.As(err, &says):
-		return outcomeAnswered
-	case errors.As(err, &away):
-		switch away.status { // with these a proxy says that nothing is behind it
-		case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-			return outcomeBroken
-		}
-		return outcomeAnswered
-	case errors.As(err, &lost):
-		if fault.Is(err, fault.CodeUpstreamTimeout) {
-			return outcomeSilent
-		}
-		return outcomeBroken
-	case fault.Is(err, fault.CodeUpstreamInvalidResponse):
-		return outcomeAnswered
-	case errors.As(err, &f):
-		var c *Challenge
-		if errors.As(err, &c) {
-			return outcomeAnswered
-		}
-		return outcomeNone // ours, such as missing credentials
-	case errors.Is(err, context.DeadlineExceeded) && parent.Err() == nil:
-		return outcomeSilent
-	}
-	return outcomeNone
-}
+// isOpen reports whether calls are kept away, without a lock.
+func (b *breaker) isOpen() bool { return b.open.Load() }
 
 // refuses returns why a call cannot be sent now, without waiting, or nil.
 func (b *breaker) refuses() error {

@@ -49,7 +49,11 @@ func (f *credentialFilter) headers(ctx context.Context) (http.Header, error) {
 // headersOf is headers for a call, whose target may be newer than the session's
 // and has the same version.
 func (f *credentialFilter) headersOf(ctx context.Context, t *Target) (http.Header, error) {
-	h, err := t.headers(ctx)
+	if t.Headers == nil {
+		f.use(ctx, nil)
+		return nil, nil
+	}
+	h, err := t.Headers(ctx)
 	if err == nil {
 		f.use(ctx, h)
 	}

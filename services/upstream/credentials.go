@@ -24,6 +24,19 @@ type SecretRows struct {
 	Header func(serverID, name string) string
 }
 
+// Credentials holds the access tokens of servers that want OAuth.
+type Credentials interface {
+	// Token returns the token for a request to the server. Its fault says
+	// what to do when there is none.
+	Token(ctx context.Context, server models.Server) (secrets.Value, error)
+	// Secrets returns the other secrets of the server's connection, as far as
+	// they can be read: the refresh token and the client secret.
+	Secrets(ctx context.Context, server models.Server) []secrets.Value
+	// Refused is told that the server refused a token, and returns the one to
+	// try once more; the zero Value when the refusal is the answer.
+	Refused(ctx context.Context, server models.Server, token secrets.Value, c *Challenge) (secrets.Value, error)
+}
+
 // NewTarget returns the target of a server's configuration. Its secrets stay
 // sealed until the first request is about to be sent.
 func NewTarget(row models.Server, resolver SecretResolver, rows SecretRows) *Target {

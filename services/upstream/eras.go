@@ -39,6 +39,7 @@ const (
 	typeEvents     = "text/event-stream"
 	headerTrace    = "Traceparent"
 	headerState    = "Tracestate"
+	headerHops     = "Gateway-Hops"
 	acceptAnswers  = typeJSON + ", " + typeEvents
 	base64Sentinel = "=?base64?"
 )
@@ -60,28 +61,24 @@ func isRevision(v string) bool {
 // 2026-07-28 asks for, and the value of the Mcp-Name header, which is empty
 // for methods that have none. Whatever else params and their `_meta` hold
 // stays as it is.
-func statelessRequest(id int64, r *Request, self identity) (body []byte, name string, err error) {
-	o, err := r.parsed()
-	if err != nil {
-		return nil, "", invalidParams(err)
-	}
-	switch r.Method {
+func statelessRequest(id int64, method string, params *rawjson.Object, capabilities []byte, self identity) (body []byte, name string, err error) {
+	switch method {
 	case "tools/call", "prompts/get":
-		name, _ = o.String("name")
+		name, _ = params.String("name")
 	case "resources/read":
-		name, _ = o.String("uri")
+		name, _ = params.String("uri")
 	}
-	before := o.Get("_meta")
-	meta, err := self.statelessMeta(before, r.Client.Capabilities)
+	before := params.Get("_meta")
+	meta, err := self.statelessMeta(before, capabilities)
 	if err != nil {
 		return nil, "", err
 	}
-	body = make([]byte, 0, o.RawLen()+len(meta)+len(r.Method)+96)
-	body = append(appendHead(body, id, r.Method), `,"params":`...)
+	body = make([]byte, 0, params.RawLen()+len(meta)+len(method)+96)
+	body = append(appendHead(body, id, method), `,"params":`...)
 	if before == nil {
-		return append(o.AppendWith(body, "_meta", meta), '}'), name, nil
+		return append(params.AppendWith(body, "_meta", meta), '}'), name, nil
 	}
-	edited := o.Clone()
+	edited := params.Clone()
 	edited.Set("_meta", meta)
 	return append(edited.AppendTo(body), '}'), name, nil
 }
@@ -209,20 +206,20 @@ func requestHeader(configured, fixed http.Header) http.Header {
 
 // setTrace forwards the trace of the client (W3C Trace Context, section 3).
 // Values configured under these names would be another trace.
-func setTrace(h http.Header, c Client) {
-	if c.TraceParent == "" {
+func setTrace(h http.Header, parent, state string) {
+	if parent == "" {
 		return
 	}
 	delete(h, headerState)
-	h[headerTrace] = []string{c.TraceParent}
-	if c.TraceState != "" {
-		h[headerState] = []string{c.TraceState}
+	h[headerTrace] = []string{parent}
+	if state != "" {
+		h[headerState] = []string{state}
 	}
 }
 
 func isProtocolHeader(name string) bool {
 	switch name {
-	case HeaderHops, headerSession, headerVersion, headerMethod, headerName, headerLastID,
+	case headerHops, headerSession, headerVersion, headerMethod, headerName, headerLastID,
 		"Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Transfer-Encoding":
 		return true
 	}

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"mcpgateway/services/egress"
 	"mcpgateway/services/fault"
@@ -51,19 +49,6 @@ func (p place) timedOut(after time.Duration) *fault.Fault {
 		after = after.Round(time.Millisecond)
 	}
 	return p.fault(fault.CodeUpstreamTimeout, "did not answer within %s", after)
-}
-
-// Challenge is the cause of an UPSTREAM_UNAUTHORIZED fault: the HTTP status
-// and the WWW-Authenticate values with which an upstream turned a request
-// away (RFC 9110 section 11.6.1). errors.As finds it.
-type Challenge struct {
-	Status          int
-	WWWAuthenticate []string
-}
-
-// Error returns the status and the challenges.
-func (c *Challenge) Error() string {
-	return "HTTP " + strconv.Itoa(c.Status) + " " + strings.Join(c.WWWAuthenticate, ", ")
 }
 
 func (p place) unauthorized(resp *http.Response) *fault.Fault {
@@ -150,34 +135,6 @@ func reason(err error) (why, detail string) {
 		return "the connection failed", Excerpt([]byte(text))
 	}
 	return "it closed the connection", ""
-}
-
-// Excerpt returns what can be shown of an upstream's words: the beginning,
-// printable, on one line.
-func Excerpt(b []byte) string {
-	cut := len(b) > maxExcerptBytes
-	if cut {
-		b = b[:maxExcerptBytes]
-		for len(b) > 0 && !utf8.RuneStart(b[len(b)-1]) {
-			b = b[:len(b)-1]
-		}
-		if len(b) > 0 && b[len(b)-1] >= utf8.RuneSelf {
-			b = b[:len(b)-1]
-		}
-	}
-	s := strings.Map(func(r rune) rune {
-		switch {
-		case r == utf8.RuneError || !unicode.IsPrint(r) && !unicode.IsSpace(r):
-			return '.'
-		case unicode.IsSpace(r):
-			return ' '
-		}
-		return r
-	}, string(b))
-	if cut {
-		s += "..."
-	}
-	return s
 }
 
 // refusal is an HTTP answer that is not 2xx. Some of them turn a request away
@@ -272,4 +229,29 @@ func (p place) refused(resp *http.Response, body []byte) error {
 		f = p.invalid("refused the request (HTTP %d%s)", status, said)
 	}
 	return &refusal{status: status, fault: f, said: text}
+}
+
+// message returns a message that the upstream sent. Only answers may be larger
+// than an event.
+func (p place) message(data []byte) (message, error) {
+	m, err := parseMessage(data)
+	switch {
+	case err != nil:
+		return message{}, p.invalid("sent something that is not JSON-RPC: %s", Excerpt(data)).Because(err)
+	case m.method != "" && len(data) > maxEventBytes:
+		return message{}, p.invalid("sent a message of more than %d MiB that is not an answer", maxEventBytes>>20)
+	}
+	return m, nil
+}
+
+// refusal returns the error for a non-2xx HTTP response with the body.
+func (p *poster) refusal(resp *http.Response, body []byte) error {
+	if resp.StatusCode != http.StatusLoopDetected {
+		return p.place.refused(resp, body)
+	}
+	f := p.place.invalid("leads in a circle, or through more than %d gateways", MaxHops)
+	if p.instance != "" && resp.Header.Get(HeaderHops) == p.instance {
+		f = p.place.invalid("points back to this gateway")
+	}
+	return &refusal{status: resp.StatusCode, fault: f}
 }

@@ -42,7 +42,7 @@ func (c *connector) initialize(ctx context.Context) (*session, error) {
 	}
 	ss := c.session(s, fixed)
 	if s.session && !c.key.own {
-		s.asks = newAskStream(c.pool, ss, s)
+		s.asks = newAskStream(s, c.key.audience(), ss.requestHeader, ss.callers.deliver, c.pool.start)
 	}
 	if err := c.complete(ctx, ss, r, models.TransportStreamableHTTP); err != nil {
 		c.pool.end(ss)
@@ -58,7 +58,7 @@ func (c *connector) openLegacy(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := openLegacySSE(ctx, c.pool.life, c.poster, requestHeader(configured, fixed), c.key, c.heard, c.callers.deliver)
+	l, err := openLegacySSE(ctx, c.pool.life, c.poster, requestHeader(configured, fixed), c.key.audience(), c.heard, c.callers.deliver)
 	if err != nil {
 		return nil, err
 	}

@@ -73,3 +73,22 @@ func (h *Health) note(err error) {
 	h.ConsecutiveFailures++
 	h.LastFailure, h.LastCode, h.LastMessage = now, f.Code, f.AdminMessage()
 }
+
+// BreakerState says whether calls are sent to an upstream.
+type BreakerState string
+
+// The states of a breaker.
+const (
+	BreakerClosed   BreakerState = "closed"    // calls are sent
+	BreakerOpen     BreakerState = "open"      // calls fail at once
+	BreakerHalfOpen BreakerState = "half-open" // one call finds out whether the upstream is back; others fail at once
+)
+
+// Breaker is what keeps calls away from an upstream that cannot be reached.
+// The zero value is a closed one.
+type Breaker struct {
+	State     BreakerState // closed when empty
+	Since     time.Time    // of the state; zero when it was never left
+	Reason    string       // why it is not closed
+	NextProbe time.Time    // when a call is sent again; zero when the next call is
+}

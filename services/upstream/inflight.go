@@ -16,8 +16,7 @@ import (
 // a call only when no other could have caused it; otherwise one client would be
 // shown what is meant for another.
 type inFlight struct {
-	mixed bool // the calls may be of several clients
-	own   bool // the calls are the gateway's own
+	audience
 
 	mu      sync.Mutex
 	waiting map[int64]*waiter
@@ -39,13 +38,16 @@ type responder struct {
 	serve  func(ctx context.Context, method string, params []byte) (result, rpcError []byte)
 }
 
+// audience says whose calls go through a session.
+type audience struct {
+	asked bool // they have capabilities, so that the upstream may ask them
+	mixed bool // several clients that may be asked
+	own   bool // the gateway itself
+}
+
 // newInFlight returns the calls of a session, of which there are none yet.
-func newInFlight(key sessionKey) inFlight {
-	return inFlight{
-		mixed:   key.capabilities != "" && key.client == "" && !key.alone && !key.own,
-		own:     key.own,
-		waiting: map[int64]*waiter{},
-	}
+func newInFlight(a audience) inFlight {
+	return inFlight{audience: a, waiting: map[int64]*waiter{}}
 }
 
 // remove ends the part of a call. An error that does not say that the call was
@@ -123,5 +125,21 @@ func (f *inFlight) progress(m message) {
 			}
 			return
 		}
+	}
+}
+
+// answerWithoutClient returns the response to a request of an upstream on the
+// gateway's own session, which has no user: no roots, a cancelled elicitation, an
+// error for sampling, and nothing for other requests, which are rejected.
+func answerWithoutClient(_ context.Context, method string, _ []byte) (result, rpcError []byte) {
+	switch method {
+	case "roots/list":
+		return []byte(`{"roots":[]}`), nil
+	case "elicitation/create":
+		return []byte(`{"action":"cancel"}`), nil
+	case "sampling/createMessage":
+		return nil, []byte(`{"code":-32603,"message":"no client is connected: the gateway is reading the server's inventory"}`)
+	default:
+		return nil, nil
 	}
 }

@@ -38,8 +38,8 @@ type legacySSE struct {
 
 // openLegacySSE opens the stream and waits for its endpoint. The stream lives
 // until close or the end of life; ctx bounds the opening only. heard takes the
-// notifications that belong to no call; key says whose calls they can be.
-func openLegacySSE(ctx, life context.Context, p poster, header http.Header, key sessionKey, heard, stray func(string, []byte)) (*legacySSE, error) {
+// notifications that belong to no call; calls says whose they can be.
+func openLegacySSE(ctx, life context.Context, p poster, header http.Header, calls audience, heard, stray func(string, []byte)) (*legacySSE, error) {
 	streamCtx, cancel := context.WithCancel(life)
 	stop := context.AfterFunc(ctx, cancel)
 	header = maps.Clone(header)
@@ -62,7 +62,7 @@ func openLegacySSE(ctx, life context.Context, p poster, header http.Header, key 
 	l := &legacySSE{
 		posts: posts, endPosts: endPosts,
 		poster: poster{http: p.http, tasks: p.tasks, place: p.place, url: endpoint, refused: p.refused, filter: p.filter, instance: p.instance},
-		cancel: cancel, done: make(chan struct{}), replies: make(chan struct{}, maxReplies), inFlight: newInFlight(key),
+		cancel: cancel, done: make(chan struct{}), replies: make(chan struct{}, maxReplies), inFlight: newInFlight(calls),
 		heard: heard, stray: stray,
 	}
 	l.tasks.Go("HTTP+SSE stream", func() { l.readStream(streamCtx, resp.Body, events, header) })

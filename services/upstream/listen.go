@@ -32,7 +32,7 @@ type wish struct {
 func (s *server) wish(about *Description, have []string, oneMore bool) wish {
 	var parts []string
 	for _, list := range []string{"tools", "prompts", "resources"} {
-		if capabilityFlag(about, list, "listChanged") {
+		if about.HasPart(list, "listChanged") {
 			parts = append(parts, `"`+list+`ListChanged":true`)
 		}
 	}
@@ -128,8 +128,11 @@ func (w *watcher) ask(ctx context.Context, ss *session, s *streamable, st *stand
 		return streamEnd{err: err}
 	}
 	x := &exchange{id: w.pool.nextListenID(), header: requestHeader(configured, ss.header), stateless: true, heard: ss.heard}
-	params := []byte(`{"notifications":` + st.wish.key + `}`)
-	if x.body, _, err = statelessRequest(x.id, &Request{Method: methodListen, Params: params}, w.pool.self); err != nil {
+	params, err := rawjson.ParseObject([]byte(`{"notifications":`+st.wish.key+`}`), rawjson.Lenient)
+	if err != nil {
+		return streamEnd{err: err}
+	}
+	if x.body, _, err = statelessRequest(x.id, methodListen, params, nil, w.pool.self); err != nil {
 		return streamEnd{err: err}
 	}
 	x.header[headerMethod] = []string{methodListen}
@@ -280,7 +283,7 @@ func (sw *statelessWatch) failed(end streamEnd) (wait time.Duration, over bool) 
 	news, code := failed.wish.beyond(sw.current), errorCode(end.reply.rpcError)
 	switch {
 	case code == CodeMethodNotFound || end.reply.rpcError == nil && end.isRefused():
-		sw.server.refuseAll(news, sw.session.place.noSubscriptions())
+		sw.server.refuseAll(news, noSubscriptions(sw.session.place))
 		if sw.current == nil {
 			sw.quiet = failed.wish.key
 			return forever, true

@@ -7,12 +7,6 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// LogLevels returns the levels of log messages, the least severe first (RFC
-// 5424, as MCP names them).
-func LogLevels() []string {
-	return []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
-}
-
 // sessionLevel is the level of log messages that an upstream session was set to
 // (MCP 2025-03-26, "Logging"). It ends with the session: the next one starts
 // without a level.
@@ -28,7 +22,7 @@ func newSessionLevel() sessionLevel { return sessionLevel{sem: make(chan struct{
 // its exact one. A failure costs log messages and not the call; the level then
 // counts as not set, so that the next call tries again.
 func (ss *session) setLevel(ctx context.Context, p *Pool, t *Target, r *Request) {
-	if r.LogLevel == "" || ss.stateless || !hasCapability(ss.about, "logging") {
+	if r.LogLevel == "" || ss.stateless || !ss.about.Has("logging") {
 		return
 	}
 	select {
@@ -42,10 +36,10 @@ func (ss *session) setLevel(ctx context.Context, p *Pool, t *Target, r *Request)
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxLevelTime)
 	defer cancel()
-	response, err := ss.call(ctx, p, t, &Request{
-		Method: "logging/setLevel", Params: append(rawjson.AppendString([]byte(`{"level":`), r.LogLevel), '}'), Client: r.Client, aside: true,
-	})
-	if err == nil && response.Error == nil {
+	answer, err := ss.call(ctx, p, t, &Request{
+		Method: "logging/setLevel", Params: append(rawjson.AppendString([]byte(`{"level":`), r.LogLevel), '}'), Client: r.Client,
+	}, true)
+	if err == nil && answer.rpcError == nil {
 		ss.level.value = r.LogLevel
 	}
 }

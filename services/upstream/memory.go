@@ -5,19 +5,6 @@ import (
 	"time"
 )
 
-// Memory reserves the memory of a response of more than 64 KiB, after the first
-// of these have arrived.
-type Memory interface {
-	// Reserve waits for the memory of a response and returns how long it may be,
-	// in bytes. length is negative when the length is unknown; then the response has
-	// at most most bytes. It does not wait when ctx has ended. A later Reserve
-	// replaces an earlier one.
-	Reserve(ctx context.Context, length, most int64) (int64, error)
-	// Settle frees what a response of n bytes does not need. It follows every
-	// call that reserved.
-	Settle(n int64)
-}
-
 // reserve returns how many bytes the response to x may have. The error is that of
 // Memory.
 func (x *exchange) reserve(ctx context.Context, length int64) (int64, error) {

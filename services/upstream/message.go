@@ -51,19 +51,6 @@ func parseMessage(raw []byte) (message, error) {
 	return m, nil
 }
 
-// message returns a message that the upstream sent. Only answers may be larger
-// than an event.
-func (p place) message(data []byte) (message, error) {
-	m, err := parseMessage(data)
-	switch {
-	case err != nil:
-		return message{}, p.invalid("sent something that is not JSON-RPC: %s", Excerpt(data)).Because(err)
-	case m.method != "" && len(data) > maxEventBytes:
-		return message{}, p.invalid("sent a message of more than %d MiB that is not an answer", maxEventBytes>>20)
-	}
-	return m, nil
-}
-
 // isRequest reports whether the sender waits for an answer.
 func (m *message) isRequest() bool {
 	return m.method != "" && m.id != nil && rawjson.Kind(m.id) != 'n'

@@ -23,6 +23,9 @@ type paramHeader struct {
 // value has none. It is immutable.
 type ParamHeaders []paramHeader
 
+// maxSchemaDepth is how deep header annotations are looked for.
+const maxSchemaDepth = 64
+
 // annotation is the schema keyword that asks for a header.
 const annotation = "x-mcp-header"
 

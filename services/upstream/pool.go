@@ -3,9 +3,7 @@ package upstream
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,7 +12,6 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/background"
-	"mcpgateway/services/fault"
 )
 
 // Pool holds the sessions with all upstream servers. It is safe for concurrent
@@ -146,7 +143,7 @@ func (p *Pool) Health(serverID string) Health {
 // takes no lock while they are not, so that every list can tell.
 func (p *Pool) Outage(serverID string) string {
 	v, ok := p.servers.Load(serverID)
-	if !ok || !v.(*server).breaker.open.Load() {
+	if !ok || !v.(*server).breaker.isOpen() {
 		return ""
 	}
 	return v.(*server).breaker.outage()
@@ -193,7 +190,7 @@ const (
 // with runs one use of a target within its time-out and explains its failure.
 func (p *Pool) with(parent context.Context, t *Target, f purpose, caller string, use func(context.Context, *server) error) error {
 	started := time.Now()
-	ctx, cancel := context.WithDeadline(parent, started.Add(t.timeout()))
+	ctx, cancel := context.WithDeadline(parent, started.Add(t.CallTimeout()))
 	defer cancel()
 	if err := parent.Err(); err != nil {
 		return explain(parent, t, started, err)
@@ -247,27 +244,30 @@ func (p *Pool) call(ctx context.Context, s *server, t *Target, key sessionKey, r
 		default:
 			return nil, nil, err
 		}
-		resp, err := p.callOn(ctx, ss, t, r)
-		v, unprocessed := ss.classify(resp, err)
+		answer, err := p.callOn(ctx, ss, t, r)
+		v, unprocessed := ss.classify(answer, err)
 		if v != sessionGood {
 			s.discard(ss, v)
 		}
 		s.release(ss)
 		if repeated || !canRepeat(r, v, unprocessed, err) {
-			return resp, ss, err
+			if err != nil {
+				return nil, ss, err
+			}
+			return ss.response(answer), ss, nil
 		}
 	}
 }
 
 // callOn sends one request on a session, for which its client's level of log
 // messages is set first.
-func (p *Pool) callOn(ctx context.Context, ss *session, t *Target, r *Request) (*Response, error) {
+func (p *Pool) callOn(ctx context.Context, ss *session, t *Target, r *Request) (reply, error) {
 	if ss.stateless || ss.key.own {
-		return ss.call(ctx, p, t, r)
+		return ss.call(ctx, p, t, r, false)
 	}
 	ss.setLevel(ctx, p, t, r)
 	defer ss.callers.end(ss.callers.begin(r))
-	return ss.call(ctx, p, t, r)
+	return ss.call(ctx, p, t, r, false)
 }
 
 // Unattributed returns how many notifications that arrived on shared streams
@@ -284,47 +284,6 @@ func keyOf(t *Target, c Client) sessionKey {
 		key.client, key.alone = c.SessionID, c.SessionID == ""
 	}
 	return key
-}
-
-// explain turns an error into what callers are promised.
-func explain(parent context.Context, t *Target, started time.Time, err error) error {
-	if err == nil {
-		return nil
-	}
-	var f *fault.Fault
-	switch {
-	case errors.As(err, &f):
-		return f
-	case errors.Is(err, context.DeadlineExceeded):
-		return t.place().timedOut(min(time.Since(started), t.timeout()))
-	case errors.Is(err, context.Canceled) && parent.Err() != nil:
-		return fmt.Errorf("the call to %s was cancelled: %w", t.place(), err)
-	case errors.Is(err, context.Canceled):
-		return t.place().closing()
-	}
-	return err
-}
-
-// closing is the fault for calls while the pool closes.
-func (p place) closing() *fault.Fault {
-	return p.unavailable("is being disconnected, because the gateway shuts down")
-}
-
-// place returns how messages name the target.
-func (t *Target) place() place {
-	host := "an unusable URL"
-	if u, err := url.Parse(t.URL); err == nil && u.Host != "" {
-		host = u.Host
-	}
-	return place{alias: t.Alias, host: Excerpt([]byte(host))}
-}
-
-// headers returns the configured headers of a request.
-func (t *Target) headers(ctx context.Context) (http.Header, error) {
-	if t.Headers == nil {
-		return nil, nil
-	}
-	return t.Headers(ctx)
 }
 
 func (p *Pool) nextID() int64 { return p.ids.Add(1) }

@@ -48,7 +48,7 @@ func newConnector(p *Pool, t *Target, key sessionKey, known era, heard func(stri
 			return nil, err
 		}
 	}
-	c := &connector{poster: poster{http: p.http, tasks: p.tasks, place: t.place(), refused: t.Refused, filter: newCredentialFilter(t, address), instance: p.instance}, pool: p, target: t, key: key, heard: heard, callers: newAttribution(p, t, key)}
+	c := &connector{poster: poster{http: p.http, tasks: p.tasks, place: placeOf(t), refused: t.Refused, filter: newCredentialFilter(t, address), instance: p.instance}, pool: p, target: t, key: key, heard: heard, callers: p.newAttribution(t, key)}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, c.place.unavailable("has an unusable URL: it must begin with http:// or https:// and name a host")
@@ -151,13 +151,17 @@ func (c *connector) discover(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if x.body, _, err = statelessRequest(x.id, &Request{Method: "server/discover", Client: ownClient()}, c.pool.self); err != nil {
+	params, err := rawjson.ParseObject([]byte("{}"), rawjson.Lenient)
+	if err != nil {
+		return nil, err
+	}
+	if x.body, _, err = statelessRequest(x.id, "server/discover", params, []byte(syncCapabilities), c.pool.self); err != nil {
 		return nil, err
 	}
 	x.stateless = true
 	x.header[headerMethod] = []string{"server/discover"}
 	s := &streamable{poster: c.poster}
-	limit := min(maxDiscoverTime, c.target.timeout()/3)
+	limit := min(maxDiscoverTime, c.target.CallTimeout()/3)
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = min(limit, time.Until(deadline)/3)
 	}

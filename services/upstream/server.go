@@ -49,10 +49,12 @@ var (
 )
 
 func newServer(p *Pool, t *Target) *server {
-	return &server{
-		pool: p, version: t.Version, admission: admission{limit: t.maxConcurrent()}, sessions: map[sessionKey]*session{}, flights: map[sessionKey]*flight{},
+	s := &server{
+		pool: p, version: t.Version, sessions: map[sessionKey]*session{}, flights: map[sessionKey]*flight{},
 		watchers: map[*watcher]bool{}, resources: map[string]*resource{}, settling: map[string]bool{},
 	}
+	s.admission.setLimit(t.ConcurrencyLimit())
+	return s
 }
 
 // acquire returns a session for the target and client, which must be given
@@ -102,7 +104,7 @@ func (s *server) adopt(t *Target) {
 		return
 	}
 	s.version = t.Version
-	s.admission.setLimit(t.maxConcurrent())
+	s.admission.setLimit(t.ConcurrencyLimit())
 	s.breaker.reset()
 	s.retireAll()
 	s.wakeWatchers()
@@ -141,7 +143,7 @@ func (s *server) takeOff(ctx context.Context, t *Target, key sessionKey) (*fligh
 	})
 	if !started {
 		cancel()
-		return nil, c.place.closing()
+		return nil, closing(c.place)
 	}
 	if !key.alone {
 		s.flights[key] = f
@@ -361,9 +363,9 @@ func (s *server) enter(ctx context.Context, t *Target, caller string) (tried try
 	}
 	switch err := s.admission.enter(ctx, caller); {
 	case errors.Is(err, errCrowded):
-		return nil, t.place().crowded(t.maxConcurrent())
+		return nil, crowded(placeOf(t), t.ConcurrencyLimit())
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, t.place().neverCame(t.maxConcurrent())
+		return nil, neverCame(placeOf(t), t.ConcurrencyLimit())
 	case err != nil:
 		return nil, err
 	}

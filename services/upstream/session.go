@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"mcpgateway/services/rawjson"
@@ -23,6 +24,11 @@ type sessionKey struct {
 	// own marks the session that the gateway uses for itself. No call of a
 	// client goes through it.
 	own bool
+}
+
+// audience returns whose calls go through the session.
+func (k sessionKey) audience() audience {
+	return audience{asked: k.capabilities != "", mixed: k.capabilities != "" && k.client == "" && !k.alone && !k.own, own: k.own}
 }
 
 // session is an established way to an upstream. For revision 2026-07-28 it
@@ -55,23 +61,34 @@ type session struct {
 	subscribed map[string]bool // the resources that the upstream watches for it
 }
 
+// newAttribution returns what finds the clients of a session's notifications.
+func (p *Pool) newAttribution(t *Target, key sessionKey) *attribution {
+	return newAttribution(key.client != "" || key.alone, key.own,
+		func(params []byte) bool { return p.completed(t.ServerID, params) }, func() { p.unattributed.Add(1) })
+}
+
 // call sends one request. The error is the context's, a refusal or a fault.
-func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*Response, error) {
+// aside marks a request of the gateway's that belongs to a call.
+func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request, aside bool) (reply, error) {
 	configured, err := ss.filter.headersOf(ctx, t)
 	if err != nil {
-		return nil, err
+		return reply{}, err
 	}
 	x := &exchange{
 		id: p.nextID(), header: requestHeader(configured, ss.header),
-		stateless: ss.stateless, notify: r.Notify, heard: ss.heard, serve: r.Serve, aside: r.aside, logs: r.LogLevel != "", memory: r.Memory,
+		stateless: ss.stateless, notify: r.Notify, heard: ss.heard, serve: r.Serve, aside: aside, logs: r.LogLevel != "", memory: r.Memory,
 	}
 	if ss.key.own {
 		x.serve = answerWithoutClient
 	}
 	if ss.stateless {
 		var name string
-		if x.body, name, err = statelessRequest(x.id, r, p.self); err != nil {
-			return nil, err
+		params, err := r.ParamsObject()
+		if err != nil {
+			return reply{}, err
+		}
+		if x.body, name, err = statelessRequest(x.id, r.Method, params, r.Client.Capabilities, p.self); err != nil {
+			return reply{}, err
 		}
 		x.header[headerMethod] = []string{headerValue(r.Method)}
 		if name != "" {
@@ -81,26 +98,28 @@ func (ss *session) call(ctx context.Context, p *Pool, t *Target, r *Request) (*R
 	} else {
 		params, err := handshakeParams(r.RawParams())
 		if err != nil {
-			return nil, err
+			return reply{}, err
 		}
 		if r.Notify != nil {
 			x.progressToken = progressToken(params)
 		}
 		x.body = appendRequest(make([]byte, 0, len(params)+len(r.Method)+64), x.id, r.Method, params)
 	}
-	setTrace(x.header, r.Client)
+	setTrace(x.header, r.Client.TraceParent, r.Client.TraceState)
 	if r.Client.Hops != "" {
 		x.header[HeaderHops] = []string{p.hopsWith(r.Client.Hops)}
 	}
 	answer, err := ss.transport.call(ctx, x)
 	x.settle(answer)
-	if err != nil {
-		if ctx.Err() != nil && !ss.stateless {
-			ss.cancel(ctx, p, x)
-		}
-		return nil, err
+	if err != nil && ctx.Err() != nil && !ss.stateless {
+		ss.cancel(ctx, p, x)
 	}
-	return &Response{Result: answer.result, Error: answer.rpcError, refused: answer.refused, Stateless: ss.stateless, Version: ss.about.ProtocolVersion}, nil
+	return answer, err
+}
+
+// response returns an answer as callers get it.
+func (ss *session) response(answer reply) *Response {
+	return &Response{Result: answer.result, Error: answer.rpcError, Stateless: ss.stateless, Version: ss.about.ProtocolVersion}
 }
 
 // requestHeader returns the header of one request. The error is that of
@@ -151,11 +170,11 @@ const (
 // classify returns the state of the session after a call. unprocessed reports
 // whether the upstream provably did not process the request, so that any
 // request may be repeated. It is false for sessionGood.
-func (ss *session) classify(r *Response, err error) (v verdict, unprocessed bool) {
-	if r != nil && r.Error != nil {
-		code := errorCode(r.Error)
+func (ss *session) classify(answer reply, err error) (v verdict, unprocessed bool) {
+	if err == nil && answer.rpcError != nil {
+		code := errorCode(answer.rpcError)
 		if code == CodeUnsupportedProtocolVersion || isModernCode(code) && !ss.stateless {
-			return eraOver, r.refused && isRevisionCode(code)
+			return eraOver, answer.refused && isRevisionCode(code)
 		}
 	}
 	if err == nil {
@@ -170,4 +189,10 @@ func (ss *session) classify(r *Response, err error) (v verdict, unprocessed bool
 		return sessionOver, away.provesUnprocessed(held)
 	}
 	return eraOver, away.provesUnprocessed(held)
+}
+
+// hopsWith returns the header value for the request of a client that came with
+// these hops.
+func (p *Pool) hopsWith(client string) string {
+	return strings.Join(append(Hops(client), Hops(p.instance)...), ", ")
 }

@@ -17,6 +17,13 @@ const (
 	longLineBuffer = 64 << 10
 )
 
+// Bounds of what a stream asks for.
+const (
+	maxTokenBytes = 1 << 10                // of a session id and an event id
+	minRetryTime  = 100 * time.Millisecond // whatever the upstream asks for
+	maxRetryTime  = 30 * time.Second
+)
+
 // event is one server-sent event.
 type event struct {
 	name string // "message" when the stream gives none

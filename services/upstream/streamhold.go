@@ -50,15 +50,3 @@ func (s *server) hold(ss *session) {
 		t.asks.hold(held)
 	}
 }
-
-// hold counts a hold like a call that needs the stream.
-func (a *askStream) hold(held bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if held {
-		a.askable++
-		a.need()
-	} else {
-		a.spare()
-	}
-}

@@ -11,13 +11,6 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// AnswerError is the JSON-RPC error object, raw, with which an upstream
-// refused something.
-type AnswerError struct{ Raw []byte }
-
-// Error returns the number and the message of the error.
-func (e *AnswerError) Error() string { return "the upstream answered " + errorText(e.Raw) }
-
 // resource is one resource that clients subscribed to.
 type resource struct {
 	refs     int
@@ -66,14 +59,14 @@ func (s *server) subscribe(t *Target, uri string) (*resource, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.dropped || t.ServerID == "" {
-		return nil, t.place().unavailable("is switched off or gone")
+		return nil, placeOf(t).unavailable("is switched off or gone")
 	}
 	if r := s.resources[uri]; r != nil {
 		r.refs++
 		return r, nil
 	}
 	if len(s.resources) == maxSubscribed {
-		return nil, fault.New(fault.KindRateLimited, fault.CodeRateLimited, "%s has %d resources that are subscribed to, which is as many as the gateway watches", t.place(), maxSubscribed)
+		return nil, fault.New(fault.KindRateLimited, fault.CodeRateLimited, "%s has %d resources that are subscribed to, which is as many as the gateway watches", placeOf(t), maxSubscribed)
 	}
 	if s.target == nil || s.target.Version < t.Version {
 		s.target = t
@@ -82,7 +75,7 @@ func (s *server) subscribe(t *Target, uri string) (*resource, error) {
 	s.resources[uri] = r
 	if !s.pool.start(func(life context.Context) { s.settle(life, uri) }) {
 		delete(s.resources, uri)
-		return nil, t.place().closing()
+		return nil, closing(placeOf(t))
 	}
 	return r, nil
 }
@@ -127,7 +120,7 @@ func (s *server) refuse(uri string, err error) {
 func (s *server) forgetResources() {
 	for uri := range s.resources {
 		if s.target != nil {
-			s.refuse(uri, s.target.place().unavailable("was switched off or is gone"))
+			s.refuse(uri, placeOf(s.target).unavailable("was switched off or is gone"))
 		}
 	}
 	clear(s.resources)
@@ -173,7 +166,7 @@ func (s *server) settle(life context.Context, uri string) {
 		return
 	}
 	s.settling[uri] = true
-	var failed error = s.target.place().unavailable("agrees to watch a resource and forgets it at once")
+	var failed error = placeOf(s.target).unavailable("agrees to watch a resource and forgets it at once")
 	for range maxSettleRounds {
 		var settled bool
 		err := s.pool.tasks.Try("resource subscription", func() (err error) { settled, err = s.tellOf(life, uri); return err })
@@ -203,7 +196,7 @@ func (s *server) tellOf(life context.Context, uri string) (settled bool, err err
 	s.mu.Unlock()
 	defer s.mu.Lock()
 	started := time.Now()
-	ctx, cancel := context.WithTimeout(life, t.timeout())
+	ctx, cancel := context.WithTimeout(life, t.CallTimeout())
 	defer cancel()
 	ss, err := s.acquire(ctx, t, own())
 	if err != nil {
@@ -215,7 +208,7 @@ func (s *server) tellOf(life context.Context, uri string) (settled bool, err err
 	switch {
 	case ss.stateless:
 		if r := s.resources[uri]; r != nil && !offersSubscriptions(ss.about) {
-			s.refuse(uri, ss.place.noSubscriptions())
+			s.refuse(uri, noSubscriptions(ss.place))
 		} else if r != nil && len(s.watchers) == 0 {
 			r.accept()
 		}
@@ -229,7 +222,7 @@ func (s *server) tellOf(life context.Context, uri string) (settled bool, err err
 	case ss.subscribed[uri]:
 		method = "resources/unsubscribe"
 	case !offersSubscriptions(ss.about):
-		s.refuse(uri, ss.place.noSubscriptions())
+		s.refuse(uri, noSubscriptions(ss.place))
 		settled = true
 	}
 	if settled {
@@ -263,18 +256,9 @@ func (s *server) tellOf(life context.Context, uri string) (settled bool, err err
 
 // noSubscriptions is the fault for an upstream whose resources cannot be
 // subscribed to.
-func (p place) noSubscriptions() *fault.Fault {
+func noSubscriptions(p place) *fault.Fault {
 	return fault.Invalid("%s offers no subscriptions to its resources", p)
 }
 
 // offersSubscriptions reports whether resources can be subscribed to.
-func offersSubscriptions(d *Description) bool { return capabilityFlag(d, "resources", "subscribe") }
-
-// capabilityFlag reports whether an upstream declared a part of a feature.
-func capabilityFlag(d *Description, name, flag string) bool {
-	if d.Capabilities == nil {
-		return false
-	}
-	o, err := rawjson.ParseObject(d.Capabilities, rawjson.Lenient)
-	return err == nil && string(o.Object(name).Get(flag)) == "true"
-}
+func offersSubscriptions(d *Description) bool { return d.HasPart("resources", "subscribe") }

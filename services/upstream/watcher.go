@@ -102,12 +102,12 @@ func (w *watcher) isNews(present *session, quiet bool) bool {
 		return present != w.session
 	}
 	wish := w.server.wish(present.about, nil, false)
-	return wish.key != "" && (wish.key != w.quiet || !present.about.same(w.session.about))
+	return wish.key != "" && (wish.key != w.quiet || !isSameServer(present.about, w.session.about))
 }
 
-// same reports whether two descriptions are of the same server program.
-func (d *Description) same(other *Description) bool {
-	return string(d.ServerInfo) == string(other.ServerInfo) && string(d.Capabilities) == string(other.Capabilities)
+// isSameServer reports whether two descriptions are of the same server program.
+func isSameServer(a, b *Description) bool {
+	return string(a.ServerInfo) == string(b.ServerInfo) && string(a.Capabilities) == string(b.Capabilities)
 }
 
 // open notes that a stream is open. Behind a gap, what may have been missed
