@@ -37,6 +37,8 @@ import (
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/tracing"
 	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/credentials"
+	"mcpgateway/services/upstream/pool"
 )
 
 // Services are the running product, without any way to reach it.
@@ -94,7 +96,7 @@ type Services struct {
 	keyIndex   *access.KeyIndex
 	clients    *egress.Clients
 	search     *toolsearch.Searcher
-	pool       *upstream.Pool
+	pool       *pool.Pool
 	feed       *notify.Feed
 	log        *slog.Logger
 	draining   atomic.Bool
@@ -215,12 +217,12 @@ func (s *Services) wireConnections(resolver *secrets.Resolver) {
 // wireUpstreams makes what speaks to upstream servers, and the snapshots of
 // what they offer.
 func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
-	s.pool = upstream.NewPool(s.clients.MCP(), s.Version, upstream.WithTasks(s.Background), upstream.WithInstance(s.Instance),
-		upstream.WithElicitations(func(serverID string, params []byte) bool {
+	s.pool = pool.New(s.clients.MCP(), s.Version, pool.WithTasks(s.Background), pool.WithInstance(s.Instance),
+		pool.WithElicitations(func(serverID string, params []byte) bool {
 			return s.Gateway.ElicitationCompleted(serverID, params) // which is made behind the pool, and before its first call
 		}))
 	target := func(row models.Server) *upstream.Target {
-		t := upstream.NewConnectedTarget(row, resolver, upstream.SecretRows{Bearer: projects.BearerRow, Header: projects.HeaderRow}, s.Connections)
+		t := credentials.NewConnectedTarget(row, resolver, credentials.Rows{Bearer: projects.BearerRow, Header: projects.HeaderRow}, s.Connections)
 		t.Address = func() (string, error) { return projects.Address(row, resolver.Resolve) }
 		return t
 	}

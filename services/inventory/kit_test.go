@@ -17,7 +17,7 @@ import (
 	"mcpgateway/services/egress"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
-	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/pool"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -26,10 +26,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const everything = `{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true}}`
 
 // newPool returns a pool that ends with the test.
-func newPool(t testing.TB) *upstream.Pool {
+func newPool(t testing.TB) *pool.Pool {
 	t.Helper()
 	clients := egress.NewClients(egress.NewGuard(egress.DefaultAllow(true)))
-	p := upstream.NewPool(clients.MCP(), "1.2.3")
+	p := pool.New(clients.MCP(), "1.2.3")
 	t.Cleanup(func() {
 		p.Close()
 		clients.Close()

@@ -15,7 +15,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/toolset"
-	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/pool"
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
@@ -187,7 +187,7 @@ func TestListsThatHangDoNotHoldUpTheTools(t *testing.T) {
 		if err := db.Model(&models.Server{}).Where("id = ?", "s").Update("timeout_ms", limit.Milliseconds()).Error; err != nil {
 			t.Fatal(err)
 		}
-		pool := upstream.NewPool(&http.Client{Transport: hosts{"s.example": up}}, "1")
+		pool := pool.New(&http.Client{Transport: hosts{"s.example": up}}, "1")
 		defer pool.Close()
 		began := time.Now()
 		r, err := replica(db, pool, nil).Sync(t.Context(), "s")

@@ -18,6 +18,8 @@ import (
 	"mcpgateway/services/inventory"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/credentials"
+	"mcpgateway/services/upstream/pool"
 )
 
 // lister is an upstream that counts when its tools are listed, and fails when told.
@@ -95,7 +97,7 @@ func inVirtualTime(t *testing.T, failing bool, f func(t *testing.T, w *runWorld)
 	synctest.Test(t, func(t *testing.T) {
 		db := modelstest.Open(t, dsn)
 		w := &runWorld{a: &lister{start: time.Now(), fails: failing}, b: &lister{start: time.Now()}}
-		pool := upstream.NewPool(&http.Client{Transport: hosts{"a.example": w.a, "b.example": w.b}}, "1.2.3")
+		pool := pool.New(&http.Client{Transport: hosts{"a.example": w.a, "b.example": w.b}}, "1.2.3")
 		defer pool.Close()
 		if err := db.Create(&models.Project{ID: "p", Slug: "p", AuthMode: models.AuthNone, ToolExposure: models.ExposeFull}).Error; err != nil {
 			t.Fatal(err)
@@ -110,7 +112,7 @@ func inVirtualTime(t *testing.T, failing bool, f func(t *testing.T, w *runWorld)
 			}
 		}
 		target := func(row models.Server) *upstream.Target {
-			return upstream.NewTarget(row, noSecrets{}, upstream.SecretRows{})
+			return credentials.NewTarget(row, noSecrets{}, credentials.Rows{})
 		}
 		w.Syncer = inventory.NewSyncer(inventory.Options{DB: db, Pool: pool, Target: target, Feed: &announced{}, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		w.edit = func(id string, fields map[string]any) {

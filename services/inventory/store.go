@@ -15,6 +15,8 @@ import (
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/listing"
+	"mcpgateway/services/upstream/wire"
 )
 
 // maxToolName is the longest name of a tool that is kept, in bytes: with its
@@ -130,13 +132,13 @@ func (s *Syncer) storeTools(tx *gorm.DB, result *SyncResult, tools [][]byte, d *
 		}
 		name, _ := o.String("name")
 		if len(name) > maxToolName || strings.ContainsRune(name, 0) {
-			result.Warnings = append(result.Warnings, fmt.Sprintf("tool %q was left out: its name has more than %d bytes or holds a null character", upstream.Excerpt([]byte(name)), maxToolName))
+			result.Warnings = append(result.Warnings, fmt.Sprintf("tool %q was left out: its name has more than %d bytes or holds a null character", wire.Excerpt([]byte(name)), maxToolName))
 			result.Total--
 			continue
 		}
 		for _, problem := range toolset.DefinitionProblems(raw) {
-			if len(result.Warnings) < upstream.MaxWarnings {
-				result.Warnings = append(result.Warnings, fmt.Sprintf("tool %q: %s", upstream.Excerpt([]byte(name)), problem))
+			if len(result.Warnings) < listing.MaxWarnings {
+				result.Warnings = append(result.Warnings, fmt.Sprintf("tool %q: %s", wire.Excerpt([]byte(name)), problem))
 			}
 		}
 		row, known := stored[name]

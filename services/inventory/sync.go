@@ -18,6 +18,8 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/listing"
+	"mcpgateway/services/upstream/pool"
 )
 
 // Publisher tells this process and others of committed changes.
@@ -29,7 +31,7 @@ type Publisher interface {
 // says otherwise.
 type Options struct {
 	DB     *gorm.DB
-	Pool   *upstream.Pool
+	Pool   *pool.Pool
 	Target func(models.Server) *upstream.Target // returns the call target of a server
 	Feed   Publisher
 	Locks  Locks // may be nil: then there are no other replicas
@@ -249,7 +251,7 @@ func (s *Syncer) listOffers(ctx context.Context, t *upstream.Target) (offers map
 	offers = map[models.ListingKind][]models.Listing{}
 	for i, l := range lists {
 		if l.err != nil {
-			warnings = append(warnings, "the list of "+upstream.ListName(kinds[i])+" could not be read and stays as it was: "+fault.From(l.err).Message)
+			warnings = append(warnings, "the list of "+listing.Name(kinds[i])+" could not be read and stays as it was: "+fault.From(l.err).Message)
 			continue
 		}
 		offers[kinds[i]] = l.listings

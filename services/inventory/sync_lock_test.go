@@ -21,6 +21,8 @@ import (
 	"mcpgateway/services/inventory"
 	"mcpgateway/services/locks"
 	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/credentials"
+	"mcpgateway/services/upstream/pool"
 )
 
 // storeServer stores project p with its server s at the URL.
@@ -37,9 +39,9 @@ func storeServer(t *testing.T, db *gorm.DB, url string) {
 	}
 }
 
-func replica(db *gorm.DB, pool *upstream.Pool, l inventory.Locks) *inventory.Syncer {
+func replica(db *gorm.DB, pool *pool.Pool, l inventory.Locks) *inventory.Syncer {
 	target := func(row models.Server) *upstream.Target {
-		return upstream.NewTarget(row, noSecrets{}, upstream.SecretRows{})
+		return credentials.NewTarget(row, noSecrets{}, credentials.Rows{})
 	}
 	return inventory.NewSyncer(inventory.Options{
 		DB: db, Pool: pool, Target: target, Feed: &announced{}, Locks: l, Now: time.Now, Log: slog.New(slog.DiscardHandler),
@@ -67,7 +69,7 @@ func TestReplicasShareTheSyncsOfAServer(t *testing.T) {
 			defer running.Wait()
 			defer cancel()
 			for range 3 {
-				pool := upstream.NewPool(&http.Client{Transport: hosts{"s.example": slow}}, "1")
+				pool := pool.New(&http.Client{Transport: hosts{"s.example": slow}}, "1")
 				s := replica(db, pool, shared)
 				if err := s.Plan(ctx); err != nil {
 					t.Fatal(err)
@@ -147,7 +149,7 @@ func TestASyncDoesNotWaitForItsTurnForEver(t *testing.T) {
 			db := modelstest.Open(t, dsn)
 			storeServer(t, db, "http://s.example/mcp")
 			up := &lister{start: time.Now()}
-			pool := upstream.NewPool(&http.Client{Transport: hosts{"s.example": up}}, "1")
+			pool := pool.New(&http.Client{Transport: hosts{"s.example": up}}, "1")
 			defer pool.Close()
 			began := time.Now()
 			_, err := replica(db, pool, c.locks).Sync(t.Context(), "s")

@@ -21,6 +21,8 @@ import (
 	"mcpgateway/services/inventory"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/credentials"
+	"mcpgateway/services/upstream/pool"
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
@@ -29,7 +31,7 @@ import (
 type liveWorld struct {
 	*inventory.Syncer
 	db      *gorm.DB
-	pool    *upstream.Pool
+	pool    *pool.Pool
 	stop    func() // ends Run and waits for it
 	updated chan string
 	listed  chan string
@@ -48,7 +50,7 @@ func startLive(t *testing.T, db *gorm.DB, url string) *liveWorld {
 		}
 	}
 	toTarget := func(row models.Server) *upstream.Target {
-		return upstream.NewTarget(row, noSecrets{}, upstream.SecretRows{})
+		return credentials.NewTarget(row, noSecrets{}, credentials.Rows{})
 	}
 	w.Syncer = inventory.NewSyncer(inventory.Options{
 		DB: db, Pool: w.pool, Target: toTarget, Feed: &announced{}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
@@ -376,7 +378,7 @@ func withAnnouncer(t *testing.T, f func(t *testing.T, a *announcer, s *inventory
 	synctest.Test(t, func(t *testing.T) {
 		db := modelstest.Open(t, dsn)
 		a := &announcer{start: time.Now(), tools: `[{"name":"a"}]`, announce: make(chan struct{})}
-		pool := upstream.NewPool(&http.Client{Transport: streaming{a}}, "1.2.3")
+		pool := pool.New(&http.Client{Transport: streaming{a}}, "1.2.3")
 		row := models.Server{
 			ID: "s", ProjectID: "p", Alias: "s", AliasFold: "s", URL: "http://a.example/mcp", Transport: models.TransportStreamableHTTP, AuthType: models.UpstreamAuthNone,
 			Enabled: true, TimeoutMS: 60_000, SessionMode: models.SessionShared, DefinitionPolicy: models.PolicyFollow, ConfigVersion: 1,
@@ -387,7 +389,7 @@ func withAnnouncer(t *testing.T, f func(t *testing.T, a *announcer, s *inventory
 			}
 		}
 		toTarget := func(row models.Server) *upstream.Target {
-			return upstream.NewTarget(row, noSecrets{}, upstream.SecretRows{})
+			return credentials.NewTarget(row, noSecrets{}, credentials.Rows{})
 		}
 		s := inventory.NewSyncer(inventory.Options{DB: db, Pool: pool, Target: toTarget, Feed: &announced{}, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		if err := s.Plan(t.Context()); err != nil {

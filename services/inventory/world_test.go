@@ -18,6 +18,7 @@ import (
 	"mcpgateway/services/inventory"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/credentials"
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
@@ -87,7 +88,7 @@ func newSyncWorld(t *testing.T, db *gorm.DB, opts upstreamtest.Options) *syncWor
 		if before != nil {
 			before()
 		}
-		return upstream.NewTarget(row, noSecrets{}, upstream.SecretRows{})
+		return credentials.NewTarget(row, noSecrets{}, credentials.Rows{})
 	}
 	clock := func() time.Time {
 		w.mu.Lock()

@@ -24,6 +24,8 @@ import (
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/credentials"
+	"mcpgateway/services/upstream/pool"
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
@@ -66,7 +68,7 @@ func newWorld(t *testing.T, dsn string, servers, tools int) *world {
 		t.Fatal(err)
 	}
 	clients := egress.NewClients(egress.NewGuard(egress.DefaultAllow(true)))
-	pool := upstream.NewPool(clients.MCP(), "1")
+	pool := pool.New(clients.MCP(), "1")
 	t.Cleanup(func() { pool.Close(); clients.Close() })
 	w.syncer = inventory.NewSyncer(inventory.Options{DB: w.db, Pool: pool, Target: newTarget, Feed: w.feed, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	w.feed.Subscribe(w.Changed)
@@ -78,7 +80,7 @@ func newWorld(t *testing.T, dsn string, servers, tools int) *world {
 }
 
 func newTarget(row models.Server) *upstream.Target {
-	return upstream.NewTarget(row, noSecrets{}, upstream.SecretRows{})
+	return credentials.NewTarget(row, noSecrets{}, credentials.Rows{})
 }
 
 func (w *world) target(row models.Server) *upstream.Target {

@@ -3,6 +3,8 @@ package upstream
 import (
 	"strconv"
 	"strings"
+
+	"mcpgateway/services/upstream/wire"
 )
 
 // Challenge is the cause of an UPSTREAM_UNAUTHORIZED fault: the HTTP status
@@ -23,4 +25,4 @@ func (c *Challenge) Error() string {
 type AnswerError struct{ Raw []byte }
 
 // Error returns the number and the message of the error.
-func (e *AnswerError) Error() string { return "the upstream answered " + errorText(e.Raw) }
+func (e *AnswerError) Error() string { return "the upstream answered " + wire.ErrorText(e.Raw) }

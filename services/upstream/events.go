@@ -21,7 +21,7 @@ type Event struct {
 // Notifications that an upstream sends on its own initiative, besides those of
 // events.go.
 const (
-	progressNotification = "notifications/progress"
+	Progress = "notifications/progress"
 	// ElicitationComplete reports that a URL elicitation is done (MCP
 	// 2025-11-25, "Elicitation").
 	ElicitationComplete = "notifications/elicitation/complete"
@@ -32,7 +32,7 @@ const (
 // define. Those belong to clients.
 func IsCustom(method string) bool {
 	switch method {
-	case progressNotification, ElicitationComplete, ToolsListChanged, PromptsListChanged, ResourcesListChanged, ResourceUpdated,
+	case Progress, ElicitationComplete, ToolsListChanged, PromptsListChanged, ResourcesListChanged, ResourceUpdated,
 		"notifications/cancelled", "notifications/initialized", "notifications/roots/list_changed", "notifications/tasks/status",
 		"notifications/subscriptions/acknowledged":
 		return false

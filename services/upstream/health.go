@@ -52,9 +52,9 @@ func (h Health) State() (state State, since time.Time, reason string) {
 	return StateUnknown, time.Time{}, ""
 }
 
-// note takes the outcome of an exchange in. Only faults of the upstream are
+// Note takes the outcome of an exchange in. Only faults of the upstream are
 // failures of it; a cancelled call says nothing about it.
-func (h *Health) note(err error) {
+func (h *Health) Note(err error) {
 	now := time.Now()
 	if err == nil {
 		if !h.OK() {

@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"mcpgateway/services/fault"
+	"mcpgateway/services/upstream/wire"
 )
 
 // HeaderHops names the gateways that a request has passed, the first one first,
 // as CDN-Loop does for content delivery networks (RFC 8586). A gateway that
 // refuses a request because of it puts its own name into this response header.
-const HeaderHops = headerHops
+const HeaderHops = wire.HeaderHops
 
 // MaxHops is the number of gateways that a request may pass.
 const MaxHops = 3

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mcpgateway/services/rawjson"
+	"mcpgateway/services/upstream/wire"
 )
 
 // paramHeader says that the argument at path also travels in a header.
@@ -133,9 +134,9 @@ func (c *headerCollector) nested(raw []byte, path []string) error {
 }
 
 func (c *headerCollector) add(schema *rawjson.Object, value []byte, path []string, reachable bool) error {
-	where := strconv.Quote(Excerpt([]byte(strings.Join(path, "."))))
+	where := strconv.Quote(wire.Excerpt([]byte(strings.Join(path, "."))))
 	name, ok := rawjson.String(value)
-	if !ok || name == "" || len(name) > maxTokenBytes {
+	if !ok || name == "" || len(name) > wire.MaxTokenBytes {
 		return fmt.Errorf("%s of property %s is not a usable name", annotation, where)
 	}
 	for i := range len(name) {
@@ -155,7 +156,7 @@ func (c *headerCollector) add(schema *rawjson.Object, value []byte, path []strin
 		return fmt.Errorf("%s %q is given twice", annotation, name)
 	}
 	c.seen[lower] = true
-	c.found = append(c.found, paramHeader{path: path, header: http.CanonicalHeaderKey(headerParam + name), kind: kind})
+	c.found = append(c.found, paramHeader{path: path, header: http.CanonicalHeaderKey(wire.HeaderParam + name), kind: kind})
 	return nil
 }
 
@@ -165,9 +166,9 @@ func isTokenChar(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
 }
 
-// set adds the headers for the arguments of a request. An argument that is
+// Set adds the headers for the arguments of a request. An argument that is
 // absent, null or of another type than annotated has no header.
-func (p ParamHeaders) set(h http.Header, r *Request) {
+func (p ParamHeaders) Set(h http.Header, r *Request) {
 	if len(p) == 0 {
 		return
 	}
@@ -178,7 +179,7 @@ func (p ParamHeaders) set(h http.Header, r *Request) {
 	arguments := o.Object("arguments")
 	for i := range p {
 		if value, ok := p[i].argument(arguments); ok {
-			h[p[i].header] = []string{headerValue(value)}
+			h[p[i].header] = []string{wire.HeaderValue(value)}
 		}
 	}
 }

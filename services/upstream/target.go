@@ -1,6 +1,7 @@
-// Package upstream speaks MCP to the servers behind the gateway: every
-// revision from 2024-11-05 to 2026-07-28, over Streamable HTTP and HTTP+SSE.
-// Parameters, results and errors pass through as the bytes they are.
+// Package upstream holds what calls of upstream servers are made of: targets,
+// requests, responses, events, health and JSON-RPC error numbers. Its rooms
+// speak MCP to the servers, in every revision from 2024-11-05 to 2026-07-28,
+// and know no database. pool is the one that callers use.
 package upstream
 
 import (
@@ -12,6 +13,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/secrets"
+	"mcpgateway/services/upstream/wire"
 )
 
 const (
@@ -177,7 +179,7 @@ func (r *Request) ParamsObject() (*rawjson.Object, error) {
 	}
 	o, err := rawjson.ParseObject(params, rawjson.Lenient)
 	if err != nil {
-		return nil, invalidParams(err)
+		return nil, wire.InvalidParams(err)
 	}
 	return o, nil
 }
@@ -191,15 +193,6 @@ type Response struct {
 	Version   string // the protocol revision of the exchange
 }
 
-// Description is what an upstream says of itself.
-type Description struct {
-	ProtocolVersion string
-	Transport       models.Transport // the one in use, never auto
-	ServerInfo      []byte           // a raw JSON object, or nil
-	Capabilities    []byte           // a raw JSON object, or nil
-	Instructions    string
-}
-
 // Memory reserves the memory of a response of more than 64 KiB, after the first
 // of these have arrived.
 type Memory interface {
@@ -211,24 +204,6 @@ type Memory interface {
 	// Settle frees what a response of n bytes does not need. It follows every
 	// call that reserved.
 	Settle(n int64)
-}
-
-// Has reports whether the upstream declares a feature.
-func (d *Description) Has(feature string) bool {
-	if d.Capabilities == nil {
-		return false
-	}
-	o, err := rawjson.ParseObject(d.Capabilities, rawjson.Lenient)
-	return err == nil && o.Get(feature) != nil && rawjson.Kind(o.Get(feature)) != 'n'
-}
-
-// HasPart reports whether the upstream declares a part of a feature.
-func (d *Description) HasPart(feature, part string) bool {
-	if d.Capabilities == nil {
-		return false
-	}
-	o, err := rawjson.ParseObject(d.Capabilities, rawjson.Lenient)
-	return err == nil && string(o.Object(feature).Get(part)) == "true"
 }
 
 // IsRepeatable reports whether processing the request twice is the same as once.

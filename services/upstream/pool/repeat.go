@@ -1,0 +1,22 @@
+package pool
+
+import (
+	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/transport"
+)
+
+// mayConnectAgain reports whether connecting failed in a way that may be over
+// at once. Nothing that changes anything was sent by then.
+func mayConnectAgain(err error) bool { return transport.LostBy(err) != nil }
+
+// canRepeat reports whether a request can be sent once more after an outcome
+// with this verdict: a repeatable one when the session or the connection is
+// lost, and any other only when the upstream cannot have processed it. A response
+// that broke off and could not be resumed does not count as a lost connection.
+func canRepeat(r *upstream.Request, v verdict, unprocessed bool, err error) bool {
+	if v != sessionGood {
+		return unprocessed || r.IsRepeatable()
+	}
+	lost := transport.LostBy(err)
+	return lost != nil && (lost.Unsent || r.IsRepeatable())
+}
