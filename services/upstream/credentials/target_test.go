@@ -1,4 +1,4 @@
-package pool_test
+package credentials_test
 
 import (
 	"errors"
