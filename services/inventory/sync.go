@@ -251,7 +251,7 @@ func (s *Syncer) listOffers(ctx context.Context, t *upstream.Target) (offers map
 	offers = map[models.ListingKind][]models.Listing{}
 	for i, l := range lists {
 		if l.err != nil {
-			warnings = append(warnings, "the list of "+listing.Name(kinds[i])+" could not be read and stays as it was: "+fault.From(l.err).Message)
+			warnings = append(warnings, "the list of "+listing.Offers(kinds[i]).Many+" could not be read and stays as it was: "+fault.From(l.err).Message)
 			continue
 		}
 		offers[kinds[i]] = l.listings

@@ -46,7 +46,7 @@ func (a *Queue) SetLimit(limit int) {
 }
 
 // Enter waits until a call may be sent. The caller must call leave when it has
-// ended. The error is errCrowded or the context's.
+// ended. The error is ErrCrowded or the context's.
 func (a *Queue) Enter(ctx context.Context, caller string) error {
 	a.mu.Lock()
 	if a.active < a.limit && a.waiting == 0 {

@@ -34,14 +34,10 @@ type Kind struct {
 	Method, Member string
 	Capability     string // that announces it; empty when it is asked for always
 	ident          string // the member that tells elements apart
-	one, Many      string // for messages
+	one, Many      string // for messages, such as "resource templates"
 	// refuse returns why an element cannot be offered, or nothing.
 	refuse func(raw []byte, o *rawjson.Object, ident string, stateless bool) string
 }
-
-// Name returns the name of a list of offers in messages, such as
-// "resource templates".
-func Name(kind models.ListingKind) string { return Offers(kind).Many }
 
 // Tools returns what lists of tools are.
 func Tools() Kind {

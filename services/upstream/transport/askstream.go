@@ -209,7 +209,7 @@ func (a *askStream) run(ctx context.Context, h *hold) {
 	h.answer()
 }
 
-// listen opens the stream and reads it to its end, as getStream.read.
+// listen opens the stream and reads it to its end, as GetStream.Read.
 func (a *askStream) listen(ctx context.Context, h *hold, g *GetStream) (wait time.Duration, over bool) {
 	header, err := a.header(ctx)
 	if err != nil {
