@@ -99,6 +99,7 @@ type List struct {
 	seen    int // elements looked at, for messages
 }
 
+// New returns a list of the kind without any element.
 func New(kind Kind) *List {
 	return &List{Kind: kind, known: map[string]bool{}, cursors: map[string]bool{}}
 }

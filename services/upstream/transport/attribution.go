@@ -62,6 +62,7 @@ func (a *Attribution) Begin(r *upstream.Request) caller {
 	return by
 }
 
+// End ends a call that Begin counted.
 func (a *Attribution) End(by caller) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

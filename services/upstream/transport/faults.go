@@ -23,6 +23,7 @@ import (
 // secret.
 type Place struct{ Alias, Host string }
 
+// String returns the name of the upstream for messages.
 func (p Place) String() string {
 	if p.Alias == "" {
 		return "the upstream"
@@ -30,20 +31,24 @@ func (p Place) String() string {
 	return "upstream " + strconv.Quote(p.Alias)
 }
 
+// Fault returns a fault of the upstream, whose message begins with its name.
 func (p Place) Fault(code fault.Code, format string, args ...any) *fault.Fault {
 	f := fault.Upstream(code, "%s "+format, append([]any{p}, args...)...)
 	f.Detail = "at " + p.Host
 	return f
 }
 
+// Unavailable returns an UPSTREAM_UNAVAILABLE fault.
 func (p Place) Unavailable(format string, args ...any) *fault.Fault {
 	return p.Fault(fault.CodeUpstreamUnavailable, format, args...)
 }
 
+// Invalid returns an UPSTREAM_INVALID_RESPONSE fault.
 func (p Place) Invalid(format string, args ...any) *fault.Fault {
 	return p.Fault(fault.CodeUpstreamInvalidResponse, format, args...)
 }
 
+// TimedOut returns an UPSTREAM_TIMEOUT fault.
 func (p Place) TimedOut(after time.Duration) *fault.Fault {
 	if after >= time.Second {
 		after = after.Round(100 * time.Millisecond)
@@ -198,8 +203,10 @@ func (r *Refusal) IsUnknownHere() bool {
 	return false
 }
 
+// Error returns the text of the fault.
 func (r *Refusal) Error() string { return r.fault.Error() }
 
+// Unwrap returns the fault.
 func (r *Refusal) Unwrap() error { return r.fault }
 
 // refused returns the error for a non-2xx HTTP answer: UPSTREAM_UNAUTHORIZED,

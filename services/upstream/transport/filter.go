@@ -38,6 +38,8 @@ type filteredHeader struct {
 	values *redact.Values
 }
 
+// NewFilter returns the filter of a session with the target at the address,
+// which is its URL with secret query values.
 func NewFilter(t *upstream.Target, address string) *Filter {
 	return &Filter{target: t, address: address}
 }
@@ -105,6 +107,7 @@ func (f *Filter) values() *redact.Values {
 
 func (f *Filter) json(raw []byte) []byte { return f.values().JSON(raw) }
 
+// Text returns s without credentials.
 func (f *Filter) Text(s string) string { return f.values().Text(s) }
 
 // responseHeader cleans the header of a response. A session id stays as it is,

@@ -118,6 +118,7 @@ func (p Place) streamBroken(err error) *fault.Fault {
 	return f.Because(&lostConnection{err: err})
 }
 
+// Closed implements Transport.
 func (l *LegacySSE) Closed() bool {
 	select {
 	case <-l.Done:
@@ -127,12 +128,15 @@ func (l *LegacySSE) Closed() bool {
 	}
 }
 
+// HoldsSession implements Transport.
 func (l *LegacySSE) HoldsSession() bool { return true }
 
+// Notify implements Transport.
 func (l *LegacySSE) Notify(ctx context.Context, header http.Header, body []byte) error {
 	return l.post(ctx, header, body)
 }
 
+// Close implements Transport.
 func (l *LegacySSE) Close(context.Context, http.Header) {
 	l.cancel()
 	<-l.Done
@@ -223,6 +227,7 @@ func (l *LegacySSE) requested(ctx context.Context, header http.Header, m *wire.M
 	}))
 }
 
+// Call implements Transport.
 func (l *LegacySSE) Call(ctx context.Context, x *Exchange) (r Reply, err error) {
 	w := &waiter{x: x, ctx: ctx, answer: make(chan Reply, 1), notices: make(chan wire.Message, maxNotices)}
 	l.mu.Lock()

@@ -23,10 +23,13 @@ type Streamable struct {
 	Asks    *askStream // nil if no client could reply to the upstream
 }
 
+// Closed implements Transport.
 func (s *Streamable) Closed() bool { return s.Asks != nil && s.Asks.strayed() }
 
+// HoldsSession implements Transport.
 func (s *Streamable) HoldsSession() bool { return s.Session }
 
+// Notify implements Transport.
 func (s *Streamable) Notify(ctx context.Context, header http.Header, body []byte) error {
 	return s.post(ctx, header, body)
 }
@@ -45,6 +48,7 @@ func (s *Streamable) Close(ctx context.Context, header http.Header) {
 	}
 }
 
+// Call implements Transport.
 func (s *Streamable) Call(ctx context.Context, x *Exchange) (r Reply, err error) {
 	if s.Asks != nil && s.Asks.concerns(x) {
 		leave := s.Asks.join(ctx, x)

@@ -68,6 +68,7 @@ type Identity struct {
 	meta []byte // the `_meta` of a stateless request that has nothing of its own to say
 }
 
+// NewIdentity returns the identity of the gateway in this version.
 func NewIdentity(version string) Identity {
 	info := append(rawjson.AppendString([]byte(`{"name":"gateway","version":`), version), '}')
 	return Identity{info: info, meta: Identity{info: info}.newMeta([]byte("{}"))}
@@ -145,6 +146,7 @@ func HandshakeParams(params []byte) ([]byte, error) {
 	return o.Bytes(), nil
 }
 
+// InvalidParams returns the fault for params that are no object.
 func InvalidParams(err error) *fault.Fault {
 	return fault.Invalid(`"params" is not an object: %v`, err)
 }

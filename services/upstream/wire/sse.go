@@ -55,6 +55,7 @@ type EventReader struct {
 	Retry  time.Duration // what the stream asked for, or 0
 }
 
+// NewEventReader returns a reader of src whose events have at most limit bytes.
 func NewEventReader(src io.Reader, limit int) *EventReader {
 	return &EventReader{src: src, Limit: limit, most: limit, buf: make([]byte, lineBuffer)}
 }
