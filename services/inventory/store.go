@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -31,12 +32,12 @@ const (
 
 // storeInventory replaces what is stored of a server by what it listed, and
 // fills in what changed. A kind that is not among the offers stays.
-func (s *Syncer) storeInventory(tx *gorm.DB, result *SyncResult, tools [][]byte, d *upstream.Description, offers map[models.ListingKind][]models.Listing) error {
+func (s *Syncer) storeInventory(tx *gorm.DB, result *SyncResult, found *listed) error {
 	var err error
-	if result.touched, err = s.storeTools(tx, result, tools, d); err != nil {
+	if result.touched, err = s.storeTools(tx, result, found); err != nil {
 		return err
 	}
-	for kind, listings := range offers {
+	for kind, listings := range found.offers {
 		touched, err := storeListings(tx, result.Server.ID, kind, listings)
 		if err != nil {
 			return err
@@ -113,7 +114,7 @@ func withoutNumbers(s string) string {
 
 // storeTools replaces the stored tools by the listed ones and fills in what
 // changed. It reports whether anything that clients or pages see changed.
-func (s *Syncer) storeTools(tx *gorm.DB, result *SyncResult, tools [][]byte, d *upstream.Description) (bool, error) {
+func (s *Syncer) storeTools(tx *gorm.DB, result *SyncResult, found *listed) (bool, error) {
 	serverID, now := result.Server.ID, s.Now()
 	var rows []models.Tool
 	if err := tx.Order("position").Find(&rows, "server_id = ?", serverID).Error; err != nil {
@@ -123,49 +124,11 @@ func (s *Syncer) storeTools(tx *gorm.DB, result *SyncResult, tools [][]byte, d *
 	for _, row := range rows {
 		stored[row.Name] = row
 	}
-	touched := false
-	var upserts []models.Tool
-	for position, raw := range tools {
-		o, err := rawjson.ParseObject(raw, rawjson.Lenient)
-		if err != nil {
-			return false, fmt.Errorf("a listed tool is not an object: %w", err)
-		}
-		name, _ := o.String("name")
-		if len(name) > maxToolName || strings.ContainsRune(name, 0) {
-			result.Warnings = append(result.Warnings, fmt.Sprintf("tool %q was left out: its name has more than %d bytes or holds a null character", wire.Excerpt([]byte(name)), maxToolName))
-			result.Total--
-			continue
-		}
-		for _, problem := range toolset.DefinitionProblems(raw) {
-			if len(result.Warnings) < listing.MaxWarnings {
-				result.Warnings = append(result.Warnings, fmt.Sprintf("tool %q: %s", wire.Excerpt([]byte(name)), problem))
-			}
-		}
-		row, known := stored[name]
-		delete(stored, name)
-		next := models.Tool{
-			ServerID: serverID, Name: name, Position: position, Definition: string(raw), DefinitionHash: toolset.HashDefinition(raw),
-			ApprovedHash: row.ApprovedHash, PreviousDefinition: row.PreviousDefinition, FirstSeenAt: row.FirstSeenAt, ChangedAt: row.ChangedAt,
-		}
-		switch {
-		case !known:
-			next.FirstSeenAt, next.ChangedAt = now, now
-			result.Added = append(result.Added, name)
-		case row.DefinitionHash != next.DefinitionHash:
-			next.ChangedAt = now
-			// What an admin approved stays what a change is compared with,
-			// however often the definition changes before the next approval.
-			if kept := row.PreviousDefinition; kept == "" || toolset.HashDefinition([]byte(kept)) != row.ApprovedHash || row.DefinitionHash == row.ApprovedHash {
-				next.PreviousDefinition = row.Definition
-			}
-			result.Changed = append(result.Changed, name)
-		case row.Position == position:
-			continue
-		}
-		upserts = append(upserts, next)
+	upserts, err := result.compare(stored, found.tools, now)
+	if err != nil {
+		return false, err
 	}
 	if len(upserts) > 0 {
-		touched = true
 		if err := tx.Clauses(clause.OnConflict{UpdateAll: true}).CreateInBatches(upserts, rowsPerInsert).Error; err != nil {
 			return false, err
 		}
@@ -174,24 +137,79 @@ func (s *Syncer) storeTools(tx *gorm.DB, result *SyncResult, tools [][]byte, d *
 		if _, gone := stored[row.Name]; !gone {
 			continue
 		}
-		touched = true
 		result.Removed = append(result.Removed, row.Name)
 		if err := tx.Delete(&models.Tool{}, "server_id = ? AND name = ?", serverID, row.Name).Error; err != nil {
 			return false, err
 		}
 	}
-	old, err := inventoryOf(tx, serverID)
+	described, err := storeDescription(tx, result, found.about, now)
+	return described || len(upserts)+len(result.Removed) > 0, err
+}
+
+// compare returns the rows to write for the listed tools, and notes which were
+// added and changed. It removes those that are listed from stored.
+func (r *SyncResult) compare(stored map[string]models.Tool, tools [][]byte, now time.Time) (upserts []models.Tool, err error) {
+	for position, raw := range tools {
+		o, err := rawjson.ParseObject(raw, rawjson.Lenient)
+		if err != nil {
+			return nil, fmt.Errorf("a listed tool is not an object: %w", err)
+		}
+		name, _ := o.String("name")
+		if len(name) > maxToolName || strings.ContainsRune(name, 0) {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("tool %q was left out: its name has more than %d bytes or holds a null character", wire.Excerpt([]byte(name)), maxToolName))
+			r.Total--
+			continue
+		}
+		for _, problem := range toolset.DefinitionProblems(raw) {
+			if len(r.Warnings) < listing.MaxWarnings {
+				r.Warnings = append(r.Warnings, fmt.Sprintf("tool %q: %s", wire.Excerpt([]byte(name)), problem))
+			}
+		}
+		row, known := stored[name]
+		delete(stored, name)
+		next := models.Tool{
+			ServerID: r.Server.ID, Name: name, Position: position, Definition: string(raw), DefinitionHash: toolset.HashDefinition(raw),
+			ApprovedHash: row.ApprovedHash, PreviousDefinition: row.PreviousDefinition, FirstSeenAt: row.FirstSeenAt, ChangedAt: row.ChangedAt,
+		}
+		switch {
+		case !known:
+			next.FirstSeenAt, next.ChangedAt = now, now
+			r.Added = append(r.Added, name)
+		case row.DefinitionHash != next.DefinitionHash:
+			next.ChangedAt, next.PreviousDefinition = now, previousOf(row)
+			r.Changed = append(r.Changed, name)
+		case row.Position == position:
+			continue
+		}
+		upserts = append(upserts, next)
+	}
+	return upserts, nil
+}
+
+// previousOf returns the definition that a change of the row is compared with.
+// What an admin approved stays that, however often the definition changes
+// before the next approval.
+func previousOf(row models.Tool) string {
+	if kept := row.PreviousDefinition; kept != "" && toolset.HashDefinition([]byte(kept)) == row.ApprovedHash && row.DefinitionHash != row.ApprovedHash {
+		return kept
+	}
+	return row.Definition
+}
+
+// storeDescription stores what a server says of itself. It reports whether that
+// changed, or the warnings did.
+func storeDescription(tx *gorm.DB, result *SyncResult, d *upstream.Description, now time.Time) (bool, error) {
+	old, err := inventoryOf(tx, result.Server.ID)
 	if err != nil {
 		return false, err
 	}
 	next := models.Inventory{
-		ServerID: serverID, SyncedAt: &now, AttemptedAt: now, Warnings: result.Warnings,
+		ServerID: result.Server.ID, SyncedAt: &now, AttemptedAt: now, Warnings: result.Warnings,
 		ProtocolVersion: d.ProtocolVersion, TransportUsed: d.Transport,
 		ServerInfo: string(d.ServerInfo), Capabilities: string(d.Capabilities),
 		Instructions: strings.ReplaceAll(d.Instructions, "\x00", ""), // which PostgreSQL cannot hold
 	}
-	touched = touched || !sameInventory(old, &next)
-	return touched, saveInventory(tx, &next)
+	return !sameInventory(old, &next), saveInventory(tx, &next)
 }
 
 // sameInventory compares everything but the times.

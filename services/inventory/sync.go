@@ -165,40 +165,16 @@ func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) 
 		s.schedule.failed(serverID)
 		return SyncResult{}, fault.Internal(err)
 	}
-	start, target := time.Now(), s.Target(server)
-	tools, description, warnings, listErr := s.Pool.ListTools(ctx, target)
-	var offers map[models.ListingKind][]models.Listing
-	if listErr == nil {
-		var more []string
-		offers, more = s.listOffers(ctx, target)
-		warnings = append(warnings, more...)
-	}
+	start := time.Now()
+	found, listErr := s.read(ctx, server)
 	if listErr != nil && s.life.Err() != nil {
 		return SyncResult{}, errEnding().Because(listErr) // which says nothing about the upstream
 	}
-	result := SyncResult{Server: server, Duration: time.Since(start), Warnings: warnings, Total: len(tools)}
+	result := SyncResult{Server: server, Duration: time.Since(start), Warnings: found.warnings, Total: len(found.tools)}
 	// The outcome is stored even when it took the whole of the time-out.
 	store, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	err = s.DB.WithContext(store).Transaction(func(tx *gorm.DB) error {
-		var now models.Server
-		if err := tx.Clauses(models.LockRow(tx)...).First(&now, "id = ?", serverID).Error; err != nil {
-			return err
-		}
-		if now.ConfigVersion != server.ConfigVersion {
-			return errConfigChanged
-		}
-		var err error
-		if listErr != nil {
-			result.touched, err = s.storeFailure(tx, serverID, fault.From(listErr))
-		} else {
-			err = s.storeInventory(tx, &result, tools, description, offers)
-		}
-		if err != nil || !result.touched {
-			return err
-		}
-		return notify.TouchInventory(tx, server.ProjectID, server.ID)
-	})
+	err = s.store(store, &result, found, listErr)
 	switch {
 	case errors.Is(err, errConfigChanged):
 		s.schedule.due(serverID)
@@ -223,6 +199,51 @@ func (s *Syncer) sync(ctx context.Context, serverID string) (SyncResult, error) 
 		}
 	}
 	return result, listErr
+}
+
+// listed is what a server offers.
+type listed struct {
+	tools    [][]byte
+	about    *upstream.Description
+	offers   map[models.ListingKind][]models.Listing
+	warnings []string
+}
+
+// read reads what a server offers.
+func (s *Syncer) read(ctx context.Context, server models.Server) (found *listed, err error) {
+	target := s.Target(server)
+	found = &listed{}
+	if found.tools, found.about, found.warnings, err = s.Pool.ListTools(ctx, target); err != nil {
+		return found, err
+	}
+	offers, warnings := s.listOffers(ctx, target)
+	found.offers, found.warnings = offers, append(found.warnings, warnings...)
+	return found, nil
+}
+
+// store writes what was found, or that reading failed with listErr, unless the
+// server was changed meanwhile.
+func (s *Syncer) store(ctx context.Context, result *SyncResult, found *listed, listErr error) error {
+	server := result.Server
+	return s.DB.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		var now models.Server
+		if err := tx.Clauses(models.LockRow(tx)...).First(&now, "id = ?", server.ID).Error; err != nil {
+			return err
+		}
+		if now.ConfigVersion != server.ConfigVersion {
+			return errConfigChanged
+		}
+		var err error
+		if listErr != nil {
+			result.touched, err = s.storeFailure(tx, server.ID, fault.From(listErr))
+		} else {
+			err = s.storeInventory(tx, result, found)
+		}
+		if err != nil || !result.touched {
+			return err
+		}
+		return notify.TouchInventory(tx, server.ProjectID, server.ID)
+	})
 }
 
 // listOffers reads the lists other than that of the tools, all at once. A list
