@@ -18,9 +18,10 @@ type Event struct {
 	Params []byte // raw, or nil
 }
 
-// Notifications that an upstream sends on its own initiative, besides those of
-// events.go.
+// Notifications that an upstream sends on its own initiative, besides those
+// above.
 const (
+	// Progress reports how far a call is.
 	Progress = "notifications/progress"
 	// ElicitationComplete reports that a URL elicitation is done (MCP
 	// 2025-11-25, "Elicitation").
