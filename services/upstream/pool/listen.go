@@ -178,6 +178,14 @@ func (st *standing) stop() {
 	}
 }
 
+// uris returns the resources that were asked for.
+func (st *standing) uris() []string {
+	if st == nil {
+		return nil
+	}
+	return st.wish.uris
+}
+
 // acknowledged and ended are the channels of a stream that may be none.
 func (st *standing) acknowledged() <-chan struct{} {
 	if st == nil {
@@ -217,11 +225,7 @@ func (w *watcher) attendStateless(ctx context.Context, ss *session, s *transport
 	w.server.forgiveResources()
 	for {
 		if sw.next == nil && sw.pause == nil {
-			var have []string
-			if sw.current != nil {
-				have = sw.current.wish.uris
-			}
-			want := w.server.wish(sw.about, have, sw.oneMore)
+			want := w.server.wish(sw.about, sw.current.uris(), sw.oneMore)
 			switch {
 			case want.key == "":
 				w.quiet = ""

@@ -246,7 +246,7 @@ func (p *Pool) call(ctx context.Context, s *server, t *upstream.Target, key sess
 		ss, err := s.acquire(ctx, t, key)
 		switch {
 		case err == nil:
-		case !repeated && mayConnectAgain(err):
+		case !repeated && transport.LostBy(err) != nil: // nothing that changes anything was sent by then
 			continue
 		default:
 			return nil, nil, err

@@ -5,10 +5,6 @@ import (
 	"mcpgateway/services/upstream/transport"
 )
 
-// mayConnectAgain reports whether connecting failed in a way that may be over
-// at once. Nothing that changes anything was sent by then.
-func mayConnectAgain(err error) bool { return transport.LostBy(err) != nil }
-
 // canRepeat reports whether a request can be sent once more after an outcome
 // with this verdict: a repeatable one when the session or the connection is
 // lost, and any other only when the upstream cannot have processed it. A response

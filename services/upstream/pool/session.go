@@ -147,7 +147,9 @@ func (ss *session) cancel(ctx context.Context, p *Pool, x *transport.Exchange) {
 	params = rawjson.AppendString(append(params, `,"reason":`...), why)
 	body := wire.AppendNotification(nil, "notifications/cancelled", append(params, '}'))
 	header := maps.Clone(x.Header)
-	p.background(transport.MaxReplyTime, func(ctx context.Context) {
+	p.start(func(life context.Context) {
+		ctx, cancel := context.WithTimeout(life, transport.MaxReplyTime)
+		defer cancel()
 		_ = ss.transport.Notify(ctx, header, body)
 	})
 }

@@ -205,32 +205,7 @@ func (s *server) tellOf(life context.Context, uri string) (settled bool, err err
 		return false, explain(life, t, started, err)
 	}
 	defer s.release(ss)
-	method := "resources/subscribe"
-	s.mu.Lock()
-	switch {
-	case ss.stateless:
-		if r := s.resources[uri]; r != nil && !ss.about.HasPart("resources", "subscribe") {
-			s.refuse(uri, noSubscriptions(ss.place))
-		} else if r != nil && len(s.watchers) == 0 {
-			r.accept()
-		}
-		s.wakeWatchers() // who ask for it on their stream
-		settled = true
-	case (s.resources[uri] != nil) == ss.subscribed[uri]:
-		if r := s.resources[uri]; r != nil {
-			r.accept()
-		}
-		settled = true
-	case ss.subscribed[uri]:
-		method = "resources/unsubscribe"
-	case !ss.about.HasPart("resources", "subscribe"):
-		s.refuse(uri, noSubscriptions(ss.place))
-		settled = true
-	}
-	if settled {
-		delete(s.settling, uri)
-	}
-	s.mu.Unlock()
+	method, settled := s.toTell(ss, uri)
 	if settled {
 		return true, nil
 	}
@@ -254,6 +229,38 @@ func (s *server) tellOf(life context.Context, uri string) (settled bool, err err
 	}
 	used.subscribed[uri] = true
 	return false, nil
+}
+
+// toTell returns the method that tells the upstream of one resource. With
+// settled there is nothing to tell, and the mark that somebody does was removed.
+func (s *server) toTell(ss *session, uri string) (method string, settled bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	method = "resources/subscribe"
+	switch {
+	case ss.stateless:
+		if r := s.resources[uri]; r != nil && !ss.about.HasPart("resources", "subscribe") {
+			s.refuse(uri, noSubscriptions(ss.place))
+		} else if r != nil && len(s.watchers) == 0 {
+			r.accept()
+		}
+		s.wakeWatchers() // who ask for it on their stream
+		settled = true
+	case (s.resources[uri] != nil) == ss.subscribed[uri]:
+		if r := s.resources[uri]; r != nil {
+			r.accept()
+		}
+		settled = true
+	case ss.subscribed[uri]:
+		method = "resources/unsubscribe"
+	case !ss.about.HasPart("resources", "subscribe"):
+		s.refuse(uri, noSubscriptions(ss.place))
+		settled = true
+	}
+	if settled {
+		delete(s.settling, uri)
+	}
+	return method, settled
 }
 
 // noSubscriptions is the fault for an upstream whose resources cannot be

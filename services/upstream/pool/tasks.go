@@ -2,7 +2,6 @@ package pool
 
 import (
 	"context"
-	"time"
 
 	"mcpgateway/services/background"
 )
@@ -34,13 +33,4 @@ func (p *Pool) start(work func(context.Context)) bool {
 	}
 	p.work.Go(p.tasks.Func("upstream pool", func() { work(p.life) }))
 	return true
-}
-
-// background runs a short piece of work that nobody waits for.
-func (p *Pool) background(limit time.Duration, work func(context.Context)) {
-	p.start(func(life context.Context) {
-		ctx, cancel := context.WithTimeout(life, limit)
-		defer cancel()
-		work(ctx)
-	})
 }

@@ -95,15 +95,7 @@ func (r *EventReader) Next() (Event, error) {
 		value = bytes.TrimPrefix(value, []byte{' '})
 		switch string(field) {
 		case "data":
-			switch {
-			case hasData:
-				e.Data = append(append(e.Data, '\n'), value...)
-			case len(r.line) > 0: // a long line has its own memory, which is handed over
-				e.Data, r.line = value, nil
-			default:
-				e.Data = append([]byte(nil), value...)
-			}
-			hasData = true
+			e.Data, hasData = r.appendData(e.Data, value, hasData), true
 		case "event":
 			e.Name = string(value)
 			if e.Name == "" {
@@ -116,6 +108,19 @@ func (r *EventReader) Next() (Event, error) {
 		case "retry":
 			r.setRetry(value)
 		}
+	}
+}
+
+// appendData returns the data of an event with another line of it.
+func (r *EventReader) appendData(data, line []byte, hasData bool) []byte {
+	switch {
+	case hasData:
+		return append(append(data, '\n'), line...)
+	case len(r.line) > 0: // a long line has its own memory, which is handed over
+		r.line = nil
+		return line
+	default:
+		return append([]byte(nil), line...)
 	}
 }
 
