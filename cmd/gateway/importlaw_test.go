@@ -95,6 +95,28 @@ func importLaws() []importLaw {
 			forbids: ours(not(in("services/query"))),
 		},
 		{
+			says:    "what speaks to upstreams knows no database, no change feed and no project",
+			binds:   shipped(in("services/upstream")),
+			forbids: anyOf(isDatabase, ours(not(in("models", "services/background", "services/egress", "services/fault", "services/rawjson", "services/redact", "services/schema", "services/secrets", "services/upstream")))),
+		},
+		{
+			says:  "the words of upstreams import none of their rooms but the wire",
+			binds: is("services/upstream"),
+			forbids: ours(func(room string) bool {
+				return in("services/upstream")(room) && room != "services/upstream/wire"
+			}),
+		},
+		{
+			says:    "the wire imports faults and raw JSON alone",
+			binds:   shipped(in("services/upstream/wire")),
+			forbids: ours(not(in("services/fault", "services/rawjson"))),
+		},
+		{
+			says:    "transports of upstreams know neither sessions nor lists",
+			binds:   shipped(in("services/upstream/transport", "services/upstream/admission")),
+			forbids: ours(in("services/upstream/pool", "services/upstream/listing", "services/upstream/credentials")),
+		},
+		{
 			says:    "models import nothing of ours",
 			binds:   shipped(in("models")),
 			forbids: ours(not(in("models"))),
@@ -324,6 +346,17 @@ func TestTheImportLawFindsBreaches(t *testing.T) {
 		{"models/modelstest/cluster", "mcpgateway/models/modelstest", 0},
 		{"models/modelstest/cluster", "os/exec", 0},
 		{"models/modelstest", "mcpgateway/migrations", 0},
+		{"services/upstream/pool", gorm, 1},
+		{"services/upstream/pool", "mcpgateway/services/notify", 1},
+		{"services/upstream/pool", "mcpgateway/services/upstream/transport", 0},
+		{"services/upstream/credentials", "mcpgateway/models", 0},
+		{"services/upstream", "mcpgateway/services/upstream/wire", 0},
+		{"services/upstream", "mcpgateway/services/upstream/pool", 1},
+		{"services/upstream/wire", "mcpgateway/services/upstream", 1},
+		{"services/upstream/transport", "mcpgateway/services/upstream", 0},
+		{"services/upstream/transport", "mcpgateway/services/upstream/pool", 1},
+		{"services/inventory", "mcpgateway/services/upstream/pool", 0},
+		{"services/inventory", gorm, 0},
 		{"models", "mcpgateway/services/fault", 1},
 		{"models", gorm, 0},
 		{"migrations", "mcpgateway/models", 0},

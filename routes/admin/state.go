@@ -5,15 +5,15 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/inventory"
 	"mcpgateway/services/oauthclient"
 	"mcpgateway/services/toolset"
-	"mcpgateway/services/upstream"
 	views "mcpgateway/views/admin"
 )
 
 // Health is what is known of how servers are.
 type Health struct {
-	Syncer  *upstream.Syncer
+	Syncer  *inventory.Syncer
 	Waiting *oauthclient.Waiting
 }
 

@@ -64,7 +64,7 @@ func newCatalogWorld(t testing.TB, dsn string, limits ...fiber.Handler) *catalog
 	t.Cleanup(clients.Close)
 	w := &catalogWorld{
 		store:   catalog.NewStore(db, clients.Catalog(), activity.NewAudit(db, now), quiet{}, now),
-		catalog: catalog.New(db, page.NewCursors(ring), ring.ActiveKID(), log),
+		catalog: catalog.New(db, page.NewCursors(ring), ring.ActiveKID(), log, nil),
 	}
 	if err := w.store.LoadDefaults(t.Context()); err != nil {
 		t.Fatal(err)

@@ -5,12 +5,12 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mcpgateway/services/upstream"
+	"mcpgateway/services/inventory"
 )
 
 // Syncer reads the tools of a server.
 type Syncer interface {
-	Sync(ctx context.Context, serverID string) (upstream.SyncResult, error)
+	Sync(ctx context.Context, serverID string) (inventory.SyncResult, error)
 }
 
 // ServerSync serves POST /api/servers/:id/sync.

@@ -11,6 +11,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/inventory"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/upstream"
 	"mcpgateway/web"
@@ -18,7 +19,7 @@ import (
 
 // HealthSource tells what the latest exchanges with a server showed.
 type HealthSource interface {
-	Health(serverID string) upstream.Health
+	Health(serverID string) inventory.Health
 }
 
 // Servers serves the records of upstream servers.
@@ -90,7 +91,7 @@ type healthRecord struct {
 	WaitingCalls        int            `json:"waitingCalls"`
 }
 
-func healthOf(h upstream.Health) healthRecord {
+func healthOf(h inventory.Health) healthRecord {
 	state, since, reason := h.State()
 	r := healthRecord{
 		State: state, Since: moment(since), Reason: reason, ConsecutiveFailures: h.ConsecutiveFailures, LastSuccessAt: moment(h.LastSuccess),
@@ -111,7 +112,7 @@ func moment(t time.Time) *time.Time {
 	return &t
 }
 
-func serverOf(slug string, row models.Server, inventory *models.Inventory, health upstream.Health) serverRecord {
+func serverOf(slug string, row models.Server, stored *models.Inventory, health inventory.Health) serverRecord {
 	r := serverRecord{
 		ID: row.ID, ProjectSlug: slug, Alias: row.Alias, URL: row.URL, Transport: row.Transport, AuthType: row.AuthType,
 		HasAuthBearer: row.AuthBearer != "", HeaderNames: slices.Sorted(maps.Keys(row.Headers)),
@@ -122,11 +123,11 @@ func serverOf(slug string, row models.Server, inventory *models.Inventory, healt
 	if r.HeaderNames == nil {
 		r.HeaderNames = []string{}
 	}
-	if inventory != nil {
+	if stored != nil {
 		r.LastSync = &syncRecord{
-			AttemptedAt: inventory.AttemptedAt, SyncedAt: inventory.SyncedAt, OK: inventory.ErrorCode == "",
-			Code: inventory.ErrorCode, Message: inventory.ErrorMessage, Warnings: nonNil(inventory.Warnings),
-			ProtocolVersion: inventory.ProtocolVersion, Transport: inventory.TransportUsed,
+			AttemptedAt: stored.AttemptedAt, SyncedAt: stored.SyncedAt, OK: stored.ErrorCode == "",
+			Code: stored.ErrorCode, Message: stored.ErrorMessage, Warnings: nonNil(stored.Warnings),
+			ProtocolVersion: stored.ProtocolVersion, Transport: stored.TransportUsed,
 		}
 	}
 	return r

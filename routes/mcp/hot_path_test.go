@@ -53,7 +53,7 @@ func warmApp(t testing.TB, tools int, settings ...string) (app *routestest.App, 
 // the change feed, which looks for the writes of others, the syncs, the renewals
 // of connections, and the writers of when keys were used last and of the log of
 // calls.
-var background = []string{"services/notify.(*Feed)", "services/upstream.(*Syncer)", "services/oauthclient.(*Connections).renewDue", "services.(*Services).saveUse", callWriter}
+var background = []string{"services/notify.(*Feed)", "services/inventory.(*Syncer)", "services/oauthclient.(*Connections).renewDue", "services.(*Services).saveUse", callWriter}
 
 const callWriter = "services/activity.(*Calls).write"
 

@@ -129,7 +129,7 @@ func BenchmarkStart(b *testing.B) {
 		}
 		began := time.Now()
 		store := catalog.NewStore(db, nil, activity.NewAudit(db, time.Now), feed, time.Now)
-		c := catalog.New(db, page.NewCursors(ring(b)), "test", log)
+		c := catalog.New(db, page.NewCursors(ring(b)), "test", log, nil)
 		if err := errors.Join(store.LoadDefaults(b.Context()), c.Load(b.Context())); err != nil {
 			b.Fatal(err)
 		}

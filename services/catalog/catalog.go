@@ -40,9 +40,10 @@ type Catalog struct {
 
 // New returns an empty catalog over the database. cursors seals and opens the
 // cursors of searches; keyID names the key they are sealed with, so that
-// answers which hold cursors are not kept for longer than their key.
-func New(db *gorm.DB, cursors *page.Cursors, keyID string, log *slog.Logger) *Catalog {
-	c := &Catalog{db: db, cursors: cursors, keyID: keyID, log: log, turn: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
+// answers which hold cursors are not kept for longer than their key. tasks
+// starts its goroutines and may be nil.
+func New(db *gorm.DB, cursors *page.Cursors, keyID string, log *slog.Logger, tasks *background.Tasks) *Catalog {
+	c := &Catalog{db: db, cursors: cursors, keyID: keyID, log: log, tasks: tasks, turn: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
 	empty, err := newSnapshot(-1, nil, nil, nil)
 	if err != nil {
 		empty = &snapshot{revision: -1}
@@ -50,10 +51,6 @@ func New(db *gorm.DB, cursors *page.Cursors, keyID string, log *slog.Logger) *Ca
 	c.current.Store(empty)
 	return c
 }
-
-// UseTasks sets what starts the goroutines of the catalog. It must be called
-// before the catalog is used.
-func (c *Catalog) UseTasks(tasks *background.Tasks) { c.tasks = tasks }
 
 // Load reads the catalog, unless what is in memory is the newest. It returns
 // the database's error as an INTERNAL fault and then keeps what it has.

@@ -70,7 +70,7 @@ func join(t *testing.T, dsn string) *world {
 	c := &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	w := &world{db: db, feed: feed}
 	w.store = catalog.NewStore(db, clients.Catalog(), activity.NewAudit(db, c.Now), feed, c.Now)
-	w.catalog = catalog.New(db, page.NewCursors(ring(t)), "test", log)
+	w.catalog = catalog.New(db, page.NewCursors(ring(t)), "test", log, nil)
 	feed.Subscribe(w.catalog.Changed)
 	return w
 }

@@ -62,7 +62,7 @@ func newDeclarations(t *testing.T) *codemode.Declarations {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return codemode.NewDeclarations(toolsearch.NewSearcher(page.NewCursors(ring), slog.New(slog.DiscardHandler)))
+	return codemode.NewDeclarations(toolsearch.NewSearcher(toolsearch.Options{Cursors: page.NewCursors(ring), Log: slog.New(slog.DiscardHandler)}))
 }
 
 type declarationsAnswer struct {

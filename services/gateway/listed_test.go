@@ -20,7 +20,7 @@ func (o *oneProject) ProjectByID(string) *toolset.Snapshot { return o.now }
 func TestEqualListIsPassedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		project := &oneProject{build(source("a"))}
-		s := gateway.NewSubscriptions(project, &subscriber{}, nil)
+		s := gateway.NewSubscriptions(project, &subscriber{}, nil, nil)
 		defer s.Close()
 		var got []string
 		s.Listed("p", gateway.NotifyToolsChanged) // without a subscriber

@@ -163,7 +163,7 @@ func (m *memory) Of(_ context.Context, session string) (string, []string, error)
 func newSubscriptions(t *testing.T) (*gateway.Subscriptions, *subscriber) {
 	t.Helper()
 	up := &subscriber{held: map[string]int{}}
-	s := gateway.NewSubscriptions(onlyProject{}, up, &memory{})
+	s := gateway.NewSubscriptions(onlyProject{}, up, &memory{}, nil)
 	t.Cleanup(func() {
 		s.Close()
 		if !up.holds() {
@@ -367,7 +367,7 @@ func TestResourcesOfAClientAreBounded(t *testing.T) {
 func TestSessionWithoutAStreamIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		up := &subscriber{held: map[string]int{}}
-		s := gateway.NewSubscriptions(onlyProject{}, up, &memory{})
+		s := gateway.NewSubscriptions(onlyProject{}, up, &memory{}, nil)
 		defer s.Close()
 		if err := subscribe(s, session("s"), "test://a"); err != nil {
 			t.Fatal(err)
@@ -402,7 +402,7 @@ func TestSessionWithoutAStreamIsForgotten(t *testing.T) {
 func TestSessionThatEndsWhileItsUpstreamIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		up := &subscriber{held: map[string]int{}, wait: make(chan struct{})}
-		s := gateway.NewSubscriptions(onlyProject{}, up, &memory{})
+		s := gateway.NewSubscriptions(onlyProject{}, up, &memory{}, nil)
 		defer s.Close()
 		answered := make(chan error, 1)
 		go func() { answered <- subscribe(s, session("s"), "test://a") }()
@@ -421,9 +421,9 @@ func TestEveryProcessServesASession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := &memory{}
 		here, there := &subscriber{held: map[string]int{}}, &subscriber{held: map[string]int{}}
-		asked := gateway.NewSubscriptions(onlyProject{}, here, shared)
+		asked := gateway.NewSubscriptions(onlyProject{}, here, shared, nil)
 		defer asked.Close()
-		streaming := gateway.NewSubscriptions(onlyProject{}, there, shared)
+		streaming := gateway.NewSubscriptions(onlyProject{}, there, shared, nil)
 		defer streaming.Close()
 		shared.heard = func(topic notify.Topic) {
 			for _, s := range []*gateway.Subscriptions{asked, streaming} {
@@ -469,7 +469,7 @@ func TestEveryProcessServesASession(t *testing.T) {
 
 func TestSubscriptionThatCannotBeRememberedIsRefused(t *testing.T) {
 	up := &subscriber{held: map[string]int{}}
-	s := gateway.NewSubscriptions(onlyProject{}, up, &memory{err: fault.Internal(errors.New("down"))})
+	s := gateway.NewSubscriptions(onlyProject{}, up, &memory{err: fault.Internal(errors.New("down"))}, nil)
 	defer s.Close()
 	if err := subscribe(s, session("s"), "test://a"); !fault.Is(err, fault.CodeInternal) || !up.holds() {
 		t.Errorf("got %v, held %v", err, up.held)
@@ -505,8 +505,7 @@ func (*panicking) Subscribe(context.Context, *upstream.Target, string) (func(), 
 
 func TestAPanicAgreesToNoSubscription(t *testing.T) {
 	tasks := background.New(slog.New(slog.DiscardHandler))
-	s := gateway.NewSubscriptions(onlyProject{}, &panicking{}, &memory{})
-	s.UseTasks(tasks)
+	s := gateway.NewSubscriptions(onlyProject{}, &panicking{}, &memory{}, tasks)
 	defer s.Close()
 	agreed, cancel := s.SubscribeResources(t.Context(), watchable(), []string{"test://a"}, func(gateway.Notification) {})
 	defer cancel()

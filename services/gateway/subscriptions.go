@@ -56,18 +56,15 @@ type subscription struct{ deliver func(Notification) }
 
 // NewSubscriptions returns subscriptions without subscribers. What upstreams
 // say of the resources that clients subscribe to comes in by ResourceUpdated;
-// memory tells other processes of them. Close ends them.
-func NewSubscriptions(projects Projects, resources ResourceSubscriber, memory SessionMemory) *Subscriptions {
+// memory tells other processes of them. tasks starts their goroutines and may
+// be nil. Close ends them.
+func NewSubscriptions(projects Projects, resources ResourceSubscriber, memory SessionMemory, tasks *background.Tasks) *Subscriptions {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Subscriptions{
-		projects: projects, resources: resources, memory: memory, ctx: ctx, cancel: cancel, subs: map[string]map[*subscription]bool{}, seen: map[string]listState{}, notified: map[string]map[string]time.Time{},
+		projects: projects, resources: resources, memory: memory, tasks: tasks, ctx: ctx, cancel: cancel, subs: map[string]map[*subscription]bool{}, seen: map[string]listState{}, notified: map[string]map[string]time.Time{},
 		sessions: map[string]*holder{}, holders: map[string]map[string]map[*holder]bool{},
 	}
 }
-
-// UseTasks sets what starts the goroutines of subscriptions. It must be called
-// before the first subscription.
-func (s *Subscriptions) UseTasks(tasks *background.Tasks) { s.tasks = tasks }
 
 // listState identifies the lists of a snapshot by their content.
 type listState struct{ tools, prompts, resources string }

@@ -49,8 +49,9 @@ type Locks struct {
 }
 
 // Open returns the locks of the database db at dsn. Close must be called.
-func Open(ctx context.Context, db *gorm.DB, dsn string) (*Locks, error) {
-	l := &Locks{interval: interval, taken: map[string]chan struct{}{}, turn: make(chan struct{}, 1)}
+// tasks starts their goroutines and may be nil.
+func Open(ctx context.Context, db *gorm.DB, dsn string, tasks *background.Tasks) (*Locks, error) {
+	l := &Locks{interval: interval, tasks: tasks, taken: map[string]chan struct{}{}, turn: make(chan struct{}, 1)}
 	if db.Name() != "postgres" {
 		file, err := os.OpenFile(strings.TrimPrefix(dsn, "sqlite:")+"-locks", os.O_CREATE|os.O_RDWR, 0o600) // stays empty
 		if err != nil {
@@ -72,10 +73,6 @@ func Open(ctx context.Context, db *gorm.DB, dsn string) (*Locks, error) {
 	l.db = own
 	return l, nil
 }
-
-// UseTasks sets the starter of the goroutines of the locks. It must be called
-// before the first lock.
-func (l *Locks) UseTasks(tasks *background.Tasks) { l.tasks = tasks }
 
 // Close releases every lock.
 func (l *Locks) Close() error {

@@ -37,7 +37,7 @@ func holdForever(dsn string) error {
 	if err != nil {
 		return err
 	}
-	l, err := locks.Open(context.Background(), db, dsn)
+	l, err := locks.Open(context.Background(), db, dsn, nil)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func replicas(t *testing.T, dsn string, n int) ([]*locks.Locks, *gorm.DB) {
 	db := modelstest.Open(t, dsn)
 	all := make([]*locks.Locks, n)
 	for i := range all {
-		l, err := locks.Open(t.Context(), db, dsn)
+		l, err := locks.Open(t.Context(), db, dsn, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -133,7 +133,7 @@ func open(ctx context.Context, dsn string, o options) (w *world, closed func() e
 	if w.feed, err = notify.NewFeed(w.db, dsn, log); err != nil {
 		return nil, nil, err
 	}
-	held, err := locks.Open(ctx, w.db, dsn)
+	held, err := locks.Open(ctx, w.db, dsn, nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -18,6 +18,8 @@ import (
 	"mcpgateway/services/oauthclient"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/credentials"
+	"mcpgateway/services/upstream/pool"
 )
 
 // TestUpstreamSingleFlight lets many callers in several processes find the
@@ -242,20 +244,20 @@ func TestWithoutARefreshTokenAPersonIsNeededInTheEnd(t *testing.T) {
 }
 
 // through returns what calls of the server go through.
-func (w *world) through(t *testing.T) (*upstream.Pool, *upstream.Target) {
+func (w *world) through(t *testing.T) (*pool.Pool, *upstream.Target) {
 	t.Helper()
 	clients := egress.NewClients(egress.NewGuard(egress.DefaultAllow(true)))
-	pool := upstream.NewPool(clients.MCP(), "test")
+	pool := pool.New(clients.MCP(), "test")
 	t.Cleanup(func() { pool.Close(); clients.Close() })
 	server := w.server(t)
-	return pool, upstream.NewConnectedTarget(server, noSecrets{}, upstream.SecretRows{}, w)
+	return pool, credentials.NewConnectedTarget(server, noSecrets{}, credentials.Rows{}, w)
 }
 
 type noSecrets struct{}
 
 func (noSecrets) Resolve(string, string) (secrets.Value, error) { return secrets.Value{}, nil }
 
-func call(t *testing.T, pool *upstream.Pool, target *upstream.Target) error {
+func call(t *testing.T, pool *pool.Pool, target *upstream.Target) error {
 	t.Helper()
 	_, err := pool.Call(t.Context(), target, &upstream.Request{Method: "tools/call", Params: []byte(`{"name":"echo"}`)})
 	return err

@@ -53,18 +53,18 @@ func (s *Searcher) coverage(project *toolset.Snapshot, alias string) (unavailabl
 
 // whyWaiting returns why a server waits for a person, or "".
 func (s *Searcher) whyWaiting(serverID string) string {
-	if s.waiting == nil {
+	if s.Waiting == nil {
 		return ""
 	}
-	return s.waiting.Why(serverID)
+	return s.Waiting.Why(serverID)
 }
 
 // outage returns why calls are kept away from a server, or "".
 func (s *Searcher) outage(serverID string) string {
-	if s.outages == nil {
+	if s.Outages == nil {
 		return ""
 	}
-	return s.outages.Outage(serverID)
+	return s.Outages.Outage(serverID)
 }
 
 // explainServer returns the warning for a search among the tools of an alias

@@ -62,13 +62,17 @@ func tool(name, description string) string {
 	return string(raw)
 }
 
-func newSearcher(t testing.TB) *toolsearch.Searcher {
+func newSearcher(t testing.TB, edits ...func(*toolsearch.Options)) *toolsearch.Searcher {
 	t.Helper()
 	ring, err := secrets.ParseKeyRing("k1:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return toolsearch.NewSearcher(page.NewCursors(ring), slog.New(slog.DiscardHandler))
+	o := toolsearch.Options{Cursors: page.NewCursors(ring), Log: slog.New(slog.DiscardHandler)}
+	for _, edit := range edits {
+		edit(&o)
+	}
+	return toolsearch.NewSearcher(o)
 }
 
 type taskAnswer struct {

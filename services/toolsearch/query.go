@@ -51,7 +51,7 @@ func (s *Searcher) Find(ctx context.Context, project *toolset.Snapshot, q Query)
 	revision := rankingVersion + " " + project.ToolsHash()
 	offset := 0
 	if q.Continue {
-		position, err := s.cursors.Open(binding, revision, q.Cursor)
+		position, err := s.Cursors.Open(binding, revision, q.Cursor)
 		if err != nil {
 			return nil, err
 		}
@@ -67,7 +67,7 @@ func (s *Searcher) Find(ctx context.Context, project *toolset.Snapshot, q Query)
 	hits := x.visible.find(parsed, end)
 	out := &Found{Matches: x.visible.matches(hits.best[min(offset, len(hits.best)):])}
 	if end < hits.total {
-		if out.NextCursor, err = s.cursors.Seal(binding, revision, strconv.Itoa(end)); err != nil {
+		if out.NextCursor, err = s.Cursors.Seal(binding, revision, strconv.Itoa(end)); err != nil {
 			return nil, err
 		}
 	}

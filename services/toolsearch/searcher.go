@@ -20,12 +20,8 @@ const codeSearchFailed fault.Code = "SEARCH_FAILED"
 // in memory, built at the first search and again when the project's snapshot
 // has changed. It is safe for concurrent use.
 type Searcher struct {
-	cursors *page.Cursors
-	log     *slog.Logger
-	tasks   *background.Tasks
-	places  chan struct{} // one for every index that may be built at a time
-	waiting Waiting       // nil when no server can wait for a person
-	outages Outages       // nil when calls are kept away from no server
+	Options
+	places chan struct{} // one for every index that may be built at a time
 
 	mu       sync.Mutex
 	projects map[string]*indexed // by project id
@@ -56,15 +52,19 @@ type building struct {
 	err      error
 }
 
-// NewSearcher returns a searcher without any index. cursors seals and opens
-// the cursors of queries.
-func NewSearcher(cursors *page.Cursors, log *slog.Logger) *Searcher {
-	return &Searcher{cursors: cursors, log: log, places: make(chan struct{}, maxBuilds), projects: map[string]*indexed{}, limit: MaxIndexedTools}
+// Options are what a Searcher works with.
+type Options struct {
+	Cursors *page.Cursors // seals and opens the cursors of queries
+	Waiting Waiting       // may be nil: then no server waits for a person
+	Outages Outages       // may be nil: then calls are kept away from no server
+	Log     *slog.Logger
+	Tasks   *background.Tasks // may be nil
 }
 
-// UseTasks sets what starts the goroutines of the searcher. It must be called
-// before the first search.
-func (s *Searcher) UseTasks(tasks *background.Tasks) { s.tasks = tasks }
+// NewSearcher returns a searcher without any index.
+func NewSearcher(o Options) *Searcher {
+	return &Searcher{Options: o, places: make(chan struct{}, maxBuilds), projects: map[string]*indexed{}, limit: MaxIndexedTools}
+}
 
 // Waiting knows which servers wait for a person to connect them.
 type Waiting interface {
@@ -77,10 +77,6 @@ type Outages interface {
 	// Outage returns why, or "".
 	Outage(serverID string) string
 }
-
-// Explain has searches warn of servers that wait for a person, and of those
-// that cannot be called at present. It must be called before the first search.
-func (s *Searcher) Explain(waiting Waiting, outages Outages) { s.waiting, s.outages = waiting, outages }
 
 // indexes returns the indexes of a snapshot. Searches that need the same one
 // wait for one build; those of other projects wait for nothing but a place.
@@ -120,7 +116,7 @@ func (s *Searcher) begin(snapshot *toolset.Snapshot) *building {
 	if p.building == nil || p.building.snapshot != snapshot {
 		p.building = &building{snapshot: snapshot, done: make(chan struct{})}
 		b, old := p.building, p.ready
-		s.tasks.Go("index of tools", func() { s.build(b, old) })
+		s.Tasks.Go("index of tools", func() { s.build(b, old) })
 		return b
 	}
 	return p.building
@@ -132,7 +128,7 @@ func (s *Searcher) build(b *building, old *indexes) {
 	defer close(b.done)
 	begin := time.Now()
 	s.places <- struct{}{}
-	err := s.tasks.Try("index of tools", func() error { b.result = newIndexes(b.snapshot, old); return nil })
+	err := s.Tasks.Try("index of tools", func() error { b.result = newIndexes(b.snapshot, old); return nil })
 	<-s.places
 	if err != nil {
 		b.err = fault.New(fault.KindInternal, codeSearchFailed, "the tools could not be indexed; try again").Because(err)
@@ -140,7 +136,7 @@ func (s *Searcher) build(b *building, old *indexes) {
 		return
 	}
 	s.keep(b)
-	s.log.Debug("the tools of a project were indexed", "project", b.snapshot.Project.Slug, "tools", b.result.size(), "ms", time.Since(begin).Milliseconds())
+	s.Log.Debug("the tools of a project were indexed", "project", b.snapshot.Project.Slug, "tools", b.result.size(), "ms", time.Since(begin).Milliseconds())
 }
 
 // abandon drops a build that failed, so that the next search begins another.

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"mcpgateway/services/toolsearch"
 )
 
 // waiting says that every server it names waits for a person.
@@ -35,8 +37,7 @@ func TestSearchesTellOfServersThatCannotBeCalled(t *testing.T) {
 			{waiting{id: "connect it again"}, down{id: "it is gone"}, connect},
 			{nil, down{id: "it is gone"}, "SERVER_UNAVAILABLE the tools of server notes were found, but calling them fails at present: it is gone"},
 		} {
-			s := newSearcher(t)
-			s.Explain(c.waits, c.down)
+			s := newSearcher(t, func(o *toolsearch.Options) { o.Waiting, o.Outages = c.waits, c.down })
 			raw, err := s.Search(t.Context(), project, "me", []byte(arguments))
 			if err != nil {
 				t.Fatal(err)

@@ -19,10 +19,13 @@ import (
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/egress"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/inventory"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/credentials"
+	"mcpgateway/services/upstream/pool"
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
@@ -32,7 +35,7 @@ type world struct {
 	*toolset.Directory
 	db     *gorm.DB
 	feed   *notify.Feed
-	syncer *upstream.Syncer
+	syncer *inventory.Syncer
 	up     *upstreamtest.Server
 	url    string
 
@@ -65,9 +68,9 @@ func newWorld(t *testing.T, dsn string, servers, tools int) *world {
 		t.Fatal(err)
 	}
 	clients := egress.NewClients(egress.NewGuard(egress.DefaultAllow(true)))
-	pool := upstream.NewPool(clients.MCP(), "1")
+	pool := pool.New(clients.MCP(), "1")
 	t.Cleanup(func() { pool.Close(); clients.Close() })
-	w.syncer = upstream.NewSyncer(w.db, pool, newTarget, upstream.Definitions{Hash: toolset.HashDefinition, Problems: toolset.DefinitionProblems}, w.feed, time.Now, slog.New(slog.DiscardHandler))
+	w.syncer = inventory.NewSyncer(inventory.Options{DB: w.db, Pool: pool, Target: newTarget, Feed: w.feed, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	w.feed.Subscribe(w.Changed)
 	w.feed.Subscribe(w.syncer.Changed)
 	if err := w.Load(t.Context()); err != nil {
@@ -77,7 +80,7 @@ func newWorld(t *testing.T, dsn string, servers, tools int) *world {
 }
 
 func newTarget(row models.Server) *upstream.Target {
-	return upstream.NewTarget(row, noSecrets{}, upstream.SecretRows{})
+	return credentials.NewTarget(row, noSecrets{}, credentials.Rows{})
 }
 
 func (w *world) target(row models.Server) *upstream.Target {

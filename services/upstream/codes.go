@@ -31,21 +31,21 @@ const (
 	CodeURLElicitationRequired = -32042
 )
 
-// isSessionCode reports whether upstreams with a handshake refuse an unknown
+// IsSessionCode reports whether upstreams with a handshake refuse an unknown
 // session with this number, for which no revision names one.
-func isSessionCode(code int64) bool {
+func IsSessionCode(code int64) bool {
 	return code == codeServerError || code == codeUnknownSession || code == codeInvalidRequest
 }
 
-// isRevisionCode reports whether an upstream of revision 2026-07-28 refuses a
+// IsRevisionCode reports whether an upstream of revision 2026-07-28 refuses a
 // request with this number and HTTP 400 because of its headers, which it checks
 // first. A missing capability may show only while a request is processed.
-func isRevisionCode(code int64) bool {
+func IsRevisionCode(code int64) bool {
 	return code == CodeHeaderMismatch || code == CodeUnsupportedProtocolVersion
 }
 
-// isModernCode reports whether only an upstream of revision 2026-07-28 or
+// IsModernCode reports whether only an upstream of revision 2026-07-28 or
 // later answers with this number.
-func isModernCode(code int64) bool {
+func IsModernCode(code int64) bool {
 	return code == CodeHeaderMismatch || code == CodeMissingClientCapability || code == CodeUnsupportedProtocolVersion
 }

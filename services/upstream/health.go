@@ -31,18 +31,6 @@ type Health struct {
 	Turned              time.Time  // when the first exchange succeeded or failed that differs from the one before
 	Breaker             Breaker    // whether calls are sent
 	Active, Waiting     int        // calls of clients that are under way now, and that wait for their turn
-	// Synced is when a sync last succeeded as far as this process knows; zero
-	// when it knows of none. A sync that changed nothing is told nobody else.
-	Synced time.Time
-}
-
-// LastSync returns the later of Synced and the moment that the inventory of a
-// server gives, which may be nil; nil when neither is known.
-func (h Health) LastSync(stored *time.Time) *time.Time {
-	if h.Synced.IsZero() || stored != nil && stored.After(h.Synced) {
-		return stored
-	}
-	return &h.Synced
 }
 
 // OK reports whether the last exchange succeeded.
@@ -64,9 +52,9 @@ func (h Health) State() (state State, since time.Time, reason string) {
 	return StateUnknown, time.Time{}, ""
 }
 
-// note takes the outcome of an exchange in. Only faults of the upstream are
+// Note takes the outcome of an exchange in. Only faults of the upstream are
 // failures of it; a cancelled call says nothing about it.
-func (h *Health) note(err error) {
+func (h *Health) Note(err error) {
 	now := time.Now()
 	if err == nil {
 		if !h.OK() {
@@ -84,4 +72,23 @@ func (h *Health) note(err error) {
 	}
 	h.ConsecutiveFailures++
 	h.LastFailure, h.LastCode, h.LastMessage = now, f.Code, f.AdminMessage()
+}
+
+// BreakerState says whether calls are sent to an upstream.
+type BreakerState string
+
+// The states of a breaker.
+const (
+	BreakerClosed   BreakerState = "closed"    // calls are sent
+	BreakerOpen     BreakerState = "open"      // calls fail at once
+	BreakerHalfOpen BreakerState = "half-open" // one call finds out whether the upstream is back; others fail at once
+)
+
+// Breaker is what keeps calls away from an upstream that cannot be reached.
+// The zero value is a closed one.
+type Breaker struct {
+	State     BreakerState // closed when empty
+	Since     time.Time    // of the state; zero when it was never left
+	Reason    string       // why it is not closed
+	NextProbe time.Time    // when a call is sent again; zero when the next call is
 }

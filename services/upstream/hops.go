@@ -1,17 +1,17 @@
 package upstream
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 
 	"mcpgateway/services/fault"
+	"mcpgateway/services/upstream/wire"
 )
 
 // HeaderHops names the gateways that a request has passed, the first one first,
 // as CDN-Loop does for content delivery networks (RFC 8586). A gateway that
 // refuses a request because of it puts its own name into this response header.
-const HeaderHops = "Gateway-Hops"
+const HeaderHops = wire.HeaderHops
 
 // MaxHops is the number of gateways that a request may pass.
 const MaxHops = 3
@@ -39,22 +39,4 @@ func CheckHops(instance string, hops []string) error {
 		return fault.New(fault.KindLoop, fault.CodeLoopDetected, "the request has passed %d gateways already, and no more are allowed", MaxHops)
 	}
 	return nil
-}
-
-// hopsWith returns the header value for the request of a client that came with
-// these hops.
-func (p *Pool) hopsWith(client string) string {
-	return strings.Join(append(Hops(client), Hops(p.instance)...), ", ")
-}
-
-// refusal returns the error for a non-2xx HTTP response with the body.
-func (p *poster) refusal(resp *http.Response, body []byte) error {
-	if resp.StatusCode != http.StatusLoopDetected {
-		return p.place.refused(resp, body)
-	}
-	f := p.place.invalid("leads in a circle, or through more than %d gateways", MaxHops)
-	if p.instance != "" && resp.Header.Get(HeaderHops) == p.instance {
-		f = p.place.invalid("points back to this gateway")
-	}
-	return &refusal{status: resp.StatusCode, fault: f}
 }

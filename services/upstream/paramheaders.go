@@ -10,6 +10,7 @@ import (
 
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/schema"
+	"mcpgateway/services/upstream/wire"
 )
 
 // paramHeader says that the argument at path also travels in a header.
@@ -23,6 +24,9 @@ type paramHeader struct {
 // a client repeats in Mcp-Param-* headers (MCP 2026-07-28, SEP-2243). The zero
 // value has none. It is immutable.
 type ParamHeaders []paramHeader
+
+// maxSchemaDepth is how deep header annotations are looked for.
+const maxSchemaDepth = 64
 
 // annotation is the schema keyword that asks for a header.
 const annotation = "x-mcp-header"
@@ -102,9 +106,9 @@ func (c *headerCollector) properties(n *schema.Node, path []string, reachable bo
 }
 
 func (c *headerCollector) add(n, value *schema.Node, path []string, reachable bool) error {
-	where := strconv.Quote(excerpt([]byte(strings.Join(path, "."))))
+	where := strconv.Quote(wire.Excerpt([]byte(strings.Join(path, "."))))
 	name := value.Text
-	if !value.Is('"') || name == "" || len(name) > maxTokenBytes {
+	if !value.Is('"') || name == "" || len(name) > wire.MaxTokenBytes {
 		return fmt.Errorf("%s of property %s is not a usable name", annotation, where)
 	}
 	for i := range len(name) {
@@ -124,7 +128,7 @@ func (c *headerCollector) add(n, value *schema.Node, path []string, reachable bo
 		return fmt.Errorf("%s %q is given twice", annotation, name)
 	}
 	c.seen[lower] = true
-	c.found = append(c.found, paramHeader{path: path, header: http.CanonicalHeaderKey(headerParam + name), kind: kind})
+	c.found = append(c.found, paramHeader{path: path, header: http.CanonicalHeaderKey(wire.HeaderParam + name), kind: kind})
 	return nil
 }
 
@@ -134,9 +138,9 @@ func isTokenChar(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || strings.IndexByte("!#$%&'*+-.^_`|~", c) >= 0
 }
 
-// set adds the headers for the arguments of a request. An argument that is
+// Set adds the headers for the arguments of a request. An argument that is
 // absent, null or of another type than annotated has no header.
-func (p ParamHeaders) set(h http.Header, r *Request) {
+func (p ParamHeaders) Set(h http.Header, r *Request) {
 	if len(p) == 0 {
 		return
 	}
@@ -147,7 +151,7 @@ func (p ParamHeaders) set(h http.Header, r *Request) {
 	arguments := o.Object("arguments")
 	for i := range p {
 		if value, ok := p[i].argument(arguments); ok {
-			h[p[i].header] = []string{headerValue(value)}
+			h[p[i].header] = []string{wire.HeaderValue(value)}
 		}
 	}
 }

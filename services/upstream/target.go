@@ -1,16 +1,27 @@
-// Package upstream speaks MCP to the servers behind the gateway: every
-// revision from 2024-11-05 to 2026-07-28, over Streamable HTTP and HTTP+SSE.
-// Parameters, results and errors pass through as the bytes they are.
+// Package upstream holds what calls of upstream servers are made of: targets,
+// requests, responses, events, health and JSON-RPC error numbers. Its rooms
+// speak MCP to the servers, in every revision from 2024-11-05 to 2026-07-28,
+// and know no database. pool is the one that callers use.
 package upstream
 
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"mcpgateway/models"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/secrets"
+	"mcpgateway/services/upstream/wire"
+)
+
+const (
+	// defaultCallTime bounds a call whose target names no time-out.
+	defaultCallTime = 60 * time.Second
+	// defaultConcurrent is the number of calls to one server that this process
+	// has in flight at once where the target sets none.
+	defaultConcurrent = 512
 )
 
 // Target is everything needed to reach one upstream. It is immutable: a
@@ -52,29 +63,16 @@ type Target struct {
 	Refused func(ctx context.Context, sent http.Header, c *Challenge) (http.Header, error)
 }
 
-// Credentials holds the access tokens of servers that want OAuth.
-type Credentials interface {
-	// Token returns the token for a request to the server. Its fault says
-	// what to do when there is none.
-	Token(ctx context.Context, server models.Server) (secrets.Value, error)
-	// Secrets returns the other secrets of the server's connection, as far as
-	// they can be read: the refresh token and the client secret.
-	Secrets(ctx context.Context, server models.Server) []secrets.Value
-	// Refused is told that the server refused a token, and returns the one to
-	// try once more; the zero Value when the refusal is the answer.
-	Refused(ctx context.Context, server models.Server, token secrets.Value, c *Challenge) (secrets.Value, error)
-}
-
-// timeout is the time-out of one call.
-func (t *Target) timeout() time.Duration {
+// CallTimeout is the time-out of one call.
+func (t *Target) CallTimeout() time.Duration {
 	if t.Timeout > 0 {
 		return t.Timeout
 	}
 	return defaultCallTime
 }
 
-// maxConcurrent is the number of calls in flight at once.
-func (t *Target) maxConcurrent() int {
+// ConcurrencyLimit is the number of calls in flight at once.
+func (t *Target) ConcurrencyLimit() int {
 	if t.MaxConcurrent > 0 {
 		return t.MaxConcurrent
 	}
@@ -140,9 +138,6 @@ type Request struct {
 	// called concurrently with Notify. It may be nil.
 	Stray func(method string, params []byte)
 
-	// aside marks a request of the gateway's that belongs to a call.
-	aside bool
-
 	// Serve answers a request that the upstream makes in the middle of this
 	// call with a raw result or a raw JSON-RPC error object. Its context ends
 	// with the call, and several may run at once. Without it such requests
@@ -172,9 +167,9 @@ func (r *Request) RawParams() []byte {
 	return r.Params
 }
 
-// parsed returns the params, which must not be changed; without any an empty
-// object.
-func (r *Request) parsed() (*rawjson.Object, error) {
+// ParamsObject returns the params, which must not be changed; without any an
+// empty object. It returns INVALID_PARAMETER when they are no object.
+func (r *Request) ParamsObject() (*rawjson.Object, error) {
 	if r.Parsed != nil {
 		return r.Parsed, nil
 	}
@@ -182,7 +177,11 @@ func (r *Request) parsed() (*rawjson.Object, error) {
 	if params == nil {
 		params = []byte("{}")
 	}
-	return rawjson.ParseObject(params, rawjson.Lenient)
+	o, err := rawjson.ParseObject(params, rawjson.Lenient)
+	if err != nil {
+		return nil, wire.InvalidParams(err)
+	}
+	return o, nil
 }
 
 // Response is the answer of an upstream. Exactly one of Result and Error is
@@ -192,15 +191,30 @@ type Response struct {
 	Error     []byte
 	Stateless bool   // the upstream speaks revision 2026-07-28, without sessions
 	Version   string // the protocol revision of the exchange
-
-	refused bool // Error came with HTTP 400
 }
 
-// Description is what an upstream says of itself.
-type Description struct {
-	ProtocolVersion string
-	Transport       models.Transport // the one in use, never auto
-	ServerInfo      []byte           // a raw JSON object, or nil
-	Capabilities    []byte           // a raw JSON object, or nil
-	Instructions    string
+// Memory reserves the memory of a response of more than 64 KiB, after the first
+// of these have arrived.
+type Memory interface {
+	// Reserve waits for the memory of a response and returns how long it may be,
+	// in bytes. length is negative when the length is unknown; then the response has
+	// at most most bytes. It does not wait when ctx has ended. A later Reserve
+	// replaces an earlier one.
+	Reserve(ctx context.Context, length, most int64) (int64, error)
+	// Settle frees what a response of n bytes does not need. It follows every
+	// call that reserved.
+	Settle(n int64)
+}
+
+// IsRepeatable reports whether processing the request twice is the same as once.
+func (r *Request) IsRepeatable() bool { return r.Repeatable || reads(r.Method) }
+
+// reads reports whether a method only reads, so that asking twice is the same
+// as asking once.
+func reads(method string) bool {
+	switch method {
+	case "server/discover", "ping", "resources/read", "prompts/get", "completion/complete":
+		return true
+	}
+	return strings.HasSuffix(method, "/list")
 }

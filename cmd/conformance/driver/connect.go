@@ -25,6 +25,7 @@ import (
 	"mcpgateway/services/oauthclient"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/credentials"
 )
 
 const (
@@ -99,7 +100,7 @@ func newPerson(ctx context.Context, job Job, client *http.Client, log io.Writer)
 	if err != nil {
 		return nil, nil, err
 	}
-	held, err := locks.Open(ctx, db, dsn)
+	held, err := locks.Open(ctx, db, dsn, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -149,7 +150,7 @@ func (noSecrets) Resolve(string, string) (secrets.Value, error) { return secrets
 
 // target returns the server as it is reached over its connection.
 func (p *person) target() *upstream.Target {
-	return upstream.NewConnectedTarget(p.server, noSecrets{}, upstream.SecretRows{}, p.connections)
+	return credentials.NewConnectedTarget(p.server, noSecrets{}, credentials.Rows{}, p.connections)
 }
 
 // helps reports whether it is worth repeating what failed with err: the server

@@ -16,6 +16,7 @@ import (
 	"mcpgateway/services/egress"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/pool"
 )
 
 const (
@@ -38,7 +39,7 @@ type Job struct {
 
 // driver is one visit to one server.
 type driver struct {
-	pool   *upstream.Pool
+	pool   *pool.Pool
 	target *upstream.Target
 	person *person // nil where no server wants to be authorized
 	log    io.Writer
@@ -50,7 +51,7 @@ type driver struct {
 func Run(ctx context.Context, job Job, log io.Writer) error {
 	clients := egress.NewClients(egress.NewGuard(egress.DefaultAllow(true)))
 	defer clients.Close()
-	pool := upstream.NewPool(clients.MCP(), "conformance")
+	pool := pool.New(clients.MCP(), "conformance")
 	defer pool.Close()
 	d := &driver{pool: pool, log: log, target: &upstream.Target{
 		ServerID: "conformance", Alias: "conformance", URL: job.URL, Version: 1,

@@ -13,9 +13,9 @@ import (
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/catalog"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/inventory"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/toolset"
-	"mcpgateway/services/upstream"
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
@@ -27,11 +27,11 @@ type FromCatalog struct {
 	pages   *admin.ProjectPages
 	catalog *catalog.Catalog
 	store   *projects.Store
-	reader  *upstream.Syncer
+	reader  *inventory.Syncer
 }
 
 // NewFromCatalog returns the handlers.
-func NewFromCatalog(pages *admin.ProjectPages, catalog *catalog.Catalog, store *projects.Store, reader *upstream.Syncer) *FromCatalog {
+func NewFromCatalog(pages *admin.ProjectPages, catalog *catalog.Catalog, store *projects.Store, reader *inventory.Syncer) *FromCatalog {
 	return &FromCatalog{pages: pages, catalog: catalog, store: store, reader: reader}
 }
 

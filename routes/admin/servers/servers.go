@@ -17,6 +17,7 @@ import (
 	"mcpgateway/services/activity"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/inventory"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
@@ -33,7 +34,7 @@ const latencyPeriod = time.Hour
 // Servers serves the servers of projects.
 type Servers struct {
 	pages  *admin.ProjectPages
-	reader *upstream.Syncer
+	reader *inventory.Syncer
 	calls  *activity.Calls
 	store  *projects.Store
 	stepUp *web.Guards
@@ -41,7 +42,7 @@ type Servers struct {
 
 // New returns the handlers. stepUp decides who may send stored
 // credentials to another address.
-func New(pages *admin.ProjectPages, reader *upstream.Syncer, calls *activity.Calls, store *projects.Store, stepUp *web.Guards) *Servers {
+func New(pages *admin.ProjectPages, reader *inventory.Syncer, calls *activity.Calls, store *projects.Store, stepUp *web.Guards) *Servers {
 	return &Servers{pages: pages, reader: reader, calls: calls, store: store, stepUp: stepUp}
 }
 
@@ -129,7 +130,7 @@ func (a *Servers) Sync(c *fiber.Ctx) error {
 }
 
 // syncWords says what a sync found.
-func syncWords(r upstream.SyncResult) string {
+func syncWords(r inventory.SyncResult) string {
 	text := fmt.Sprintf("%s in %d ms.", ui.Plural(r.Total, "tool", "tools"), r.Duration.Milliseconds())
 	for _, part := range []struct {
 		word  string

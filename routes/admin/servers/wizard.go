@@ -16,6 +16,7 @@ import (
 	"mcpgateway/services/catalog"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/inventory"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/toolset"
@@ -33,7 +34,7 @@ const choicesPerPage = 20
 // Wizard serves the way to new servers: pick, connect, choose tools.
 type Wizard struct {
 	pages   *admin.ProjectPages
-	reader  *upstream.Syncer
+	reader  *inventory.Syncer
 	store   *projects.Store
 	catalog *catalog.Catalog
 	seal    *secrets.KeyRing
@@ -41,7 +42,7 @@ type Wizard struct {
 
 // NewWizard returns the handlers. What pages must not show of a form on
 // its way is sealed by seal.
-func NewWizard(pages *admin.ProjectPages, reader *upstream.Syncer, store *projects.Store, catalog *catalog.Catalog, seal *secrets.KeyRing) *Wizard {
+func NewWizard(pages *admin.ProjectPages, reader *inventory.Syncer, store *projects.Store, catalog *catalog.Catalog, seal *secrets.KeyRing) *Wizard {
 	return &Wizard{pages: pages, reader: reader, store: store, catalog: catalog, seal: seal}
 }
 

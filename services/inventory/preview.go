@@ -1,0 +1,42 @@
+package inventory
+
+import (
+	"context"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/services/rawjson"
+)
+
+// Trial is what a server showed of itself before it was stored.
+type Trial struct {
+	Tools    []string // the upstream's own names, in its order
+	Warnings []string
+	Duration time.Duration
+}
+
+// Try connects to a server that need not be stored and reads its tools, in at
+// most SyncTimeout. Nothing is written, and no session stays. It returns the
+// faults of Pool.Call.
+func (s *Syncer) Try(ctx context.Context, row models.Server) (Trial, error) {
+	run, done, ok := s.begin(ctx, SyncTimeout)
+	if !ok {
+		return Trial{}, errEnding()
+	}
+	defer done()
+	// Unlike a sync, nobody else waits for the outcome.
+	run, cancel := context.WithCancel(run)
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	defer s.Pool.Drop(row.ID)
+	start := time.Now()
+	definitions, _, warnings, err := s.Pool.ListTools(run, s.Target(row))
+	trial := Trial{Warnings: warnings, Duration: time.Since(start)}
+	for _, raw := range definitions {
+		if o, err := rawjson.ParseObject(raw, rawjson.Lenient); err == nil {
+			name, _ := o.String("name")
+			trial.Tools = append(trial.Tools, name)
+		}
+	}
+	return trial, err
+}

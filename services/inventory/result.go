@@ -1,0 +1,79 @@
+package inventory
+
+import (
+	"time"
+
+	"mcpgateway/models"
+)
+
+// SyncResult is what one sync changed. The lists hold the upstream's own tool
+// names, in its order.
+type SyncResult struct {
+	Server   models.Server
+	Added    []string
+	Changed  []string
+	Removed  []string
+	Total    int
+	Duration time.Duration
+	Warnings []string
+
+	began   time.Time
+	touched bool // something changed that clients or pages see
+	shared  bool // another replica did it, and only the server is known of it
+}
+
+// change is what became of one tool.
+type change byte
+
+const (
+	unchanged change = iota
+	added
+	changed
+	removed
+)
+
+// since returns the result together with what the sync before it changed, so
+// that somebody who waited for both misses nothing.
+func (r SyncResult) since(earlier SyncResult) SyncResult {
+	before := map[string]change{}
+	for what, names := range earlier.changes() {
+		for _, name := range names {
+			before[name] = what
+		}
+	}
+	sum := map[change][]string{}
+	for _, what := range []change{added, changed, removed} {
+		for _, name := range r.changes()[what] {
+			both := what.since(before[name])
+			sum[both] = append(sum[both], name)
+			delete(before, name)
+		}
+	}
+	for _, what := range []change{added, changed, removed} {
+		for _, name := range earlier.changes()[what] {
+			if before[name] == what {
+				sum[what] = append(sum[what], name)
+			}
+		}
+	}
+	r.Added, r.Changed, r.Removed = sum[added], sum[changed], sum[removed]
+	r.touched = r.touched || earlier.touched
+	return r
+}
+
+// since returns what the change is together with the one before it.
+func (c change) since(before change) change {
+	switch {
+	case before == added && c == removed:
+		return unchanged
+	case before == added:
+		return added
+	case before == removed:
+		return changed
+	}
+	return c
+}
+
+func (r SyncResult) changes() map[change][]string {
+	return map[change][]string{added: r.Added, changed: r.Changed, removed: r.Removed}
+}

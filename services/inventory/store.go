@@ -1,0 +1,233 @@
+package inventory
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/toolset"
+	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/listing"
+	"mcpgateway/services/upstream/wire"
+)
+
+// maxToolName is the longest name of a tool that is kept, in bytes: with its
+// alias it still fits a project's list of disabled tools and a database index.
+const maxToolName = 400
+
+// How many rows one statement writes or removes.
+const (
+	rowsPerInsert = 200
+	rowsPerDelete = 500
+)
+
+// storeInventory replaces what is stored of a server by what it listed, and
+// fills in what changed. A kind that is not among the offers stays.
+func (s *Syncer) storeInventory(tx *gorm.DB, result *SyncResult, found *listed) error {
+	var err error
+	if result.touched, err = s.storeTools(tx, result, found); err != nil {
+		return err
+	}
+	for kind, listings := range found.offers {
+		touched, err := storeListings(tx, result.Server.ID, kind, listings)
+		if err != nil {
+			return err
+		}
+		result.touched = result.touched || touched
+	}
+	return nil
+}
+
+// storeListings replaces the stored listings of one kind. It reports whether
+// any of them changed.
+func storeListings(tx *gorm.DB, serverID string, kind models.ListingKind, listings []models.Listing) (bool, error) {
+	var rows []models.Listing
+	if err := tx.Find(&rows, "server_id = ? AND kind = ?", serverID, kind).Error; err != nil {
+		return false, err
+	}
+	stored := make(map[string]models.Listing, len(rows))
+	for _, row := range rows {
+		stored[row.Ident] = row
+	}
+	var upserts []models.Listing
+	for _, next := range listings {
+		if row, known := stored[next.Ident]; !known || row != next {
+			upserts = append(upserts, next)
+		}
+		delete(stored, next.Ident)
+	}
+	if len(upserts) > 0 {
+		if err := tx.Clauses(clause.OnConflict{UpdateAll: true}).CreateInBatches(upserts, rowsPerInsert).Error; err != nil {
+			return false, err
+		}
+	}
+	for gone := range slices.Chunk(slices.Collect(maps.Keys(stored)), rowsPerDelete) {
+		if err := tx.Delete(&models.Listing{}, "server_id = ? AND kind = ? AND ident IN ?", serverID, kind, gone).Error; err != nil {
+			return false, err
+		}
+	}
+	return len(upserts)+len(stored) > 0, nil
+}
+
+// storeFailure records a failed attempt and leaves the tools as they are. It
+// reports whether anything that clients or pages see changed.
+func (s *Syncer) storeFailure(tx *gorm.DB, serverID string, f *fault.Fault) (bool, error) {
+	old, err := inventoryOf(tx, serverID)
+	if err != nil {
+		return false, err
+	}
+	next := models.Inventory{ServerID: serverID}
+	if old != nil {
+		next = *old
+	}
+	next.AttemptedAt, next.ErrorCode = s.Now(), string(f.Code)
+	touched := old == nil || old.ErrorCode != next.ErrorCode || !sameButForNumbers(old.ErrorMessage, f.Message)
+	if touched {
+		next.ErrorMessage = f.Message
+	}
+	return touched, saveInventory(tx, &next)
+}
+
+// sameButForNumbers compares messages of failures. Those that quote an upstream
+// may hold the id of our request, which is another each time.
+func sameButForNumbers(a, b string) bool {
+	return a == b || withoutNumbers(a) == withoutNumbers(b)
+}
+
+func withoutNumbers(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// storeTools replaces the stored tools by the listed ones and fills in what
+// changed. It reports whether anything that clients or pages see changed.
+func (s *Syncer) storeTools(tx *gorm.DB, result *SyncResult, found *listed) (bool, error) {
+	serverID, now := result.Server.ID, s.Now()
+	var rows []models.Tool
+	if err := tx.Order("position").Find(&rows, "server_id = ?", serverID).Error; err != nil {
+		return false, err
+	}
+	stored := make(map[string]models.Tool, len(rows))
+	for _, row := range rows {
+		stored[row.Name] = row
+	}
+	upserts, err := result.compare(stored, found.tools, now)
+	if err != nil {
+		return false, err
+	}
+	if len(upserts) > 0 {
+		if err := tx.Clauses(clause.OnConflict{UpdateAll: true}).CreateInBatches(upserts, rowsPerInsert).Error; err != nil {
+			return false, err
+		}
+	}
+	for _, row := range rows {
+		if _, gone := stored[row.Name]; !gone {
+			continue
+		}
+		result.Removed = append(result.Removed, row.Name)
+		if err := tx.Delete(&models.Tool{}, "server_id = ? AND name = ?", serverID, row.Name).Error; err != nil {
+			return false, err
+		}
+	}
+	described, err := storeDescription(tx, result, found.about, now)
+	return described || len(upserts)+len(result.Removed) > 0, err
+}
+
+// compare returns the rows to write for the listed tools, and notes which were
+// added and changed. It removes those that are listed from stored.
+func (r *SyncResult) compare(stored map[string]models.Tool, tools [][]byte, now time.Time) (upserts []models.Tool, err error) {
+	for position, raw := range tools {
+		o, err := rawjson.ParseObject(raw, rawjson.Lenient)
+		if err != nil {
+			return nil, fmt.Errorf("a listed tool is not an object: %w", err)
+		}
+		name, _ := o.String("name")
+		if len(name) > maxToolName || strings.ContainsRune(name, 0) {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("tool %q was left out: its name has more than %d bytes or holds a null character", wire.Excerpt([]byte(name)), maxToolName))
+			r.Total--
+			continue
+		}
+		for _, problem := range toolset.DefinitionProblems(raw) {
+			if len(r.Warnings) < listing.MaxWarnings {
+				r.Warnings = append(r.Warnings, fmt.Sprintf("tool %q: %s", wire.Excerpt([]byte(name)), problem))
+			}
+		}
+		row, known := stored[name]
+		delete(stored, name)
+		next := models.Tool{
+			ServerID: r.Server.ID, Name: name, Position: position, Definition: string(raw), DefinitionHash: toolset.HashDefinition(raw),
+			ApprovedHash: row.ApprovedHash, PreviousDefinition: row.PreviousDefinition, FirstSeenAt: row.FirstSeenAt, ChangedAt: row.ChangedAt,
+		}
+		switch {
+		case !known:
+			next.FirstSeenAt, next.ChangedAt = now, now
+			r.Added = append(r.Added, name)
+		case row.DefinitionHash != next.DefinitionHash:
+			next.ChangedAt, next.PreviousDefinition = now, previousOf(row)
+			r.Changed = append(r.Changed, name)
+		case row.Position == position:
+			continue
+		}
+		upserts = append(upserts, next)
+	}
+	return upserts, nil
+}
+
+// previousOf returns the definition that a change of the row is compared with.
+// What an admin approved stays that, however often the definition changes
+// before the next approval.
+func previousOf(row models.Tool) string {
+	if kept := row.PreviousDefinition; kept != "" && toolset.HashDefinition([]byte(kept)) == row.ApprovedHash && row.DefinitionHash != row.ApprovedHash {
+		return kept
+	}
+	return row.Definition
+}
+
+// storeDescription stores what a server says of itself. It reports whether that
+// changed, or the warnings did.
+func storeDescription(tx *gorm.DB, result *SyncResult, d *upstream.Description, now time.Time) (bool, error) {
+	old, err := inventoryOf(tx, result.Server.ID)
+	if err != nil {
+		return false, err
+	}
+	next := models.Inventory{
+		ServerID: result.Server.ID, SyncedAt: &now, AttemptedAt: now, Warnings: result.Warnings,
+		ProtocolVersion: d.ProtocolVersion, TransportUsed: d.Transport,
+		ServerInfo: string(d.ServerInfo), Capabilities: string(d.Capabilities),
+		Instructions: strings.ReplaceAll(d.Instructions, "\x00", ""), // which PostgreSQL cannot hold
+	}
+	return !sameInventory(old, &next), saveInventory(tx, &next)
+}
+
+// sameInventory compares everything but the times.
+func sameInventory(old, next *models.Inventory) bool {
+	return old != nil && old.SyncedAt != nil && old.ErrorCode == "" &&
+		fmt.Sprint(old.Warnings) == fmt.Sprint(next.Warnings) && old.ProtocolVersion == next.ProtocolVersion && old.TransportUsed == next.TransportUsed &&
+		old.ServerInfo == next.ServerInfo && old.Capabilities == next.Capabilities && old.Instructions == next.Instructions
+}
+
+func inventoryOf(tx *gorm.DB, serverID string) (*models.Inventory, error) {
+	var row models.Inventory
+	err := tx.First(&row, "server_id = ?", serverID).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return nil, nil
+	}
+	return &row, err
+}
+
+func saveInventory(tx *gorm.DB, row *models.Inventory) error {
+	return tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(row).Error
+}

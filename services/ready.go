@@ -1,0 +1,67 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/migrations"
+	"mcpgateway/services/fault"
+)
+
+// Fresh returns when this process was last known to have heard of every change.
+func (s *Services) Fresh() time.Time { return s.feed.Fresh() }
+
+// Drain makes Ready fail, so that balancers send no new requests.
+func (s *Services) Drain() { s.draining.Store(true) }
+
+// Draining reports whether Drain was called.
+func (s *Services) Draining() bool { return s.draining.Load() }
+
+// Ready returns why requests cannot be served, or nil: the process is not
+// ending, the database answers, its schema is the one this program knows, and
+// the catalog is there. That it is ending, which is nothing wrong, is a fault.
+func (s *Services) Ready(ctx context.Context) error {
+	if s.draining.Load() {
+		return fault.New(fault.KindUnavailable, fault.CodeUnavailable, "not ready")
+	}
+	pool, err := s.DB.DB()
+	if err != nil {
+		return err
+	}
+	steps, err := migrations.Status(ctx, pool, s.DB.Name())
+	if err != nil {
+		return err
+	}
+	for _, step := range steps {
+		if !step.Applied {
+			return fmt.Errorf("migration %s is not applied", step.Name)
+		}
+	}
+	if !s.Catalog.Loaded() {
+		return errors.New("the catalog is not loaded yet")
+	}
+	return nil
+}
+
+// Close ends upstream sessions and closes the database.
+func (s *Services) Close() error {
+	s.Runner.Close()
+	s.Subscriptions.Close()
+	s.pool.Close()
+	s.Connections.Close()
+	s.endTrace()
+	s.clients.Close()
+	return errors.Join(s.locks.Close(), closeDB(s.DB))
+}
+
+func closeDB(db *gorm.DB) error {
+	pool, err := db.DB()
+	if err != nil {
+		return err
+	}
+	return pool.Close()
+}

@@ -1,0 +1,119 @@
+package credentials_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/secrets"
+	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/credentials"
+	"mcpgateway/services/upstream/upstreamtest"
+)
+
+// vouchers are credentials that answer as told, and keep what was refused.
+type vouchers struct {
+	token, next string
+	err         error
+
+	mu      sync.Mutex
+	refused []string
+}
+
+func (v *vouchers) Token(context.Context, models.Server) (secrets.Value, error) {
+	return secrets.NewValue(v.token), nil
+}
+
+func (v *vouchers) Secrets(context.Context, models.Server) []secrets.Value {
+	return []secrets.Value{secrets.NewValue("a refresh token"), secrets.NewValue("a client secret"), {}}
+}
+
+func (v *vouchers) Refused(_ context.Context, server models.Server, token secrets.Value, c *upstream.Challenge) (secrets.Value, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.refused = append(v.refused, server.ID+" "+token.Reveal()+" "+strings.Join(c.WWWAuthenticate, ",")[:6])
+	return secrets.NewValue(v.next), v.err
+}
+
+func TestARefusedTokenIsReplacedOnce(t *testing.T) {
+	broken := fault.Upstream(fault.CodeUpstreamUnavailable, "the authorization server is away")
+	for _, era := range upstreamtest.AllEras() {
+		for name, c := range map[string]struct {
+			token, next string
+			err         error
+			code        fault.Code
+			says        string
+			refused     []string
+		}{
+			"a good token":    {"sesame", "", nil, "", "", nil},
+			"a better token":  {"old", "sesame", nil, "", "", []string{"s old Bearer"}},
+			"nothing better":  {"old", "", nil, fault.CodeUpstreamUnauthorized, "refused our credentials", []string{"s old Bearer"}},
+			"no better token": {"old", "older", nil, fault.CodeUpstreamUnauthorized, "refused our credentials", []string{"s old Bearer"}},
+			"a failure":       {"old", "", broken, fault.CodeUpstreamUnavailable, "authorization server is away", []string{"s old Bearer"}},
+		} {
+			t.Run(string(era)+"/"+name, func(t *testing.T) {
+				up := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1), Token: "sesame", Eras: []upstreamtest.Era{era}})
+				resolver, _ := vault(t, nil)
+				row := models.Server{ID: "s", Alias: "jira", URL: up.Start(t), Transport: models.TransportAuto, TimeoutMS: 5000, AuthType: models.UpstreamAuthOAuth}
+				v := &vouchers{token: c.token, next: c.next, err: c.err}
+				p := newPool(t)
+				_, err := p.Call(testContext(t), credentials.NewConnectedTarget(row, resolver, bound, v), echo("x"))
+				switch {
+				case c.code != "":
+					wantFault(t, err, c.code, c.says)
+				case err != nil:
+					t.Fatal(err)
+				}
+				v.mu.Lock()
+				defer v.mu.Unlock()
+				if len(v.refused) > 0 && c.code == "" { // each request of the call may be refused by itself
+					v.refused = v.refused[:1]
+				}
+				if d := cmp.Diff(c.refused, v.refused); d != "" {
+					t.Errorf("refused (-want +got):\n%s", d)
+				}
+			})
+		}
+	}
+}
+
+func TestOnlyServersWithOAuthAskForTokens(t *testing.T) {
+	v := &vouchers{token: "sesame", err: errors.New("nobody asks")}
+	resolver, seal := vault(t, nil)
+	for _, auth := range []models.AuthType{models.UpstreamAuthNone, models.UpstreamAuthBearer} {
+		row := models.Server{ID: "s", Alias: "jira", AuthType: auth, AuthBearer: seal("given", "bearer of s")}
+		to := credentials.NewConnectedTarget(row, resolver, bound, v)
+		h, err := to.Headers(testContext(t))
+		if err != nil || to.Refused != nil || strings.Contains(h.Get("Authorization"), "sesame") {
+			t.Errorf("%s: %v, %v", auth, h, err)
+		}
+	}
+}
+
+// TestWhatAServerEchoesOfItsConnectionIsRemoved repeats the token that is sent,
+// the one before it, and secrets that are in no header.
+func TestWhatAServerEchoesOfItsConnectionIsRemoved(t *testing.T) {
+	up := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1)})
+	resolver, _ := vault(t, nil)
+	row := models.Server{ID: "s", Alias: "jira", URL: up.Start(t), TimeoutMS: 5000, AuthType: models.UpstreamAuthOAuth}
+	v := &vouchers{token: "sesame-one"}
+	p, to := newPool(t), credentials.NewConnectedTarget(row, resolver, bound, v)
+	echoes := "sesame-one, sesame-two, a refresh token, a client secret"
+	for i, want := range []string{
+		"[redacted], sesame-two, [redacted], [redacted]",
+		"[redacted], [redacted], [redacted], [redacted]",
+	} {
+		if i > 0 {
+			v.token = "sesame-two"
+		}
+		if got := textOf(t, mustCall(t, p, to, echo(echoes)).Result); got != want {
+			t.Errorf("the client received %q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package credentials_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"mcpgateway/services/egress"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/pool"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// newPool returns a pool that ends with the test.
+func newPool(t testing.TB) *pool.Pool {
+	t.Helper()
+	clients := egress.NewClients(egress.NewGuard(egress.DefaultAllow(true)))
+	p := pool.New(clients.MCP(), "1.2.3")
+	t.Cleanup(func() {
+		p.Close()
+		clients.Close()
+	})
+	return p
+}
+
+// testContext ends with the test, and after a minute at the latest.
+func testContext(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func echo(text string) *upstream.Request {
+	quoted, _ := json.Marshal(text)
+	return &upstream.Request{Method: "tools/call", Params: []byte(`{"name":"echo","arguments":{"text":` + string(quoted) + `}}`)}
+}
+
+// mustCall returns the result of a call that has to succeed.
+func mustCall(t testing.TB, p *pool.Pool, to *upstream.Target, r *upstream.Request) *upstream.Response {
+	t.Helper()
+	response, err := p.Call(testContext(t), to, r)
+	if err != nil || response.Error != nil {
+		t.Fatalf("%s: %s, %v", r.Method, response.Error, err)
+	}
+	return response
+}
+
+// textOf returns the first text block of a tool's result.
+func textOf(t testing.TB, result []byte) string {
+	t.Helper()
+	var r struct {
+		Content []struct{ Text string }
+	}
+	if err := json.Unmarshal(result, &r); err != nil || len(r.Content) == 0 {
+		t.Fatalf("%s is no tool result: %v", result, err)
+	}
+	return r.Content[0].Text
+}
+
+// wantFault checks the code of a fault, its text, and that it shows no secret.
+func wantFault(t testing.TB, err error, code fault.Code, says ...string) {
+	t.Helper()
+	if !fault.Is(err, code) {
+		t.Fatalf("got %v, want a fault %s", err, code)
+	}
+	for _, s := range says {
+		if !strings.Contains(fault.From(err).AdminMessage(), s) {
+			t.Errorf("the message %q does not say %q", fault.From(err).AdminMessage(), s)
+		}
+	}
+	if strings.Contains(err.Error(), "sesame") {
+		t.Errorf("the error shows a secret: %v", err)
+	}
+}

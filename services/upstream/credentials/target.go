@@ -1,0 +1,146 @@
+// Package credentials makes the call target of a stored server. Its secrets
+// stay sealed until the first request is about to be sent.
+package credentials
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"strings"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/secrets"
+	"mcpgateway/services/upstream"
+)
+
+// Resolver reveals a stored secret, which is sealed, a `${NAME}`
+// reference or empty.
+type Resolver interface {
+	Resolve(stored, row string) (secrets.Value, error)
+}
+
+// Rows names the rows that a server's sealed secrets are bound to.
+type Rows struct {
+	Bearer func(serverID string) string
+	Header func(serverID, name string) string
+}
+
+// Tokens holds the access tokens of servers that want OAuth.
+type Tokens interface {
+	// Token returns the token for a request to the server. Its fault says
+	// what to do when there is none.
+	Token(ctx context.Context, server models.Server) (secrets.Value, error)
+	// Secrets returns the other secrets of the server's connection, as far as
+	// they can be read: the refresh token and the client secret.
+	Secrets(ctx context.Context, server models.Server) []secrets.Value
+	// Refused is told that the server refused a token, and returns the one to
+	// try once more; the zero Value when the refusal is the answer.
+	Refused(ctx context.Context, server models.Server, token secrets.Value, c *upstream.Challenge) (secrets.Value, error)
+}
+
+// NewTarget returns the target of a server's configuration. Its secrets stay
+// sealed until the first request is about to be sent.
+func NewTarget(row models.Server, resolver Resolver, rows Rows) *upstream.Target {
+	resolver = &keptSecrets{resolver: resolver}
+	return &upstream.Target{
+		ServerID: row.ID, Alias: row.Alias, URL: row.URL, Version: row.ConfigVersion,
+		Transport: row.Transport, Timeout: time.Duration(row.TimeoutMS) * time.Millisecond, SessionMode: row.SessionMode,
+		MaxConcurrent: int(row.MaxConcurrent),
+		Headers:       func(context.Context) (http.Header, error) { return credentials(&row, resolver, rows) },
+	}
+}
+
+// NewConnectedTarget is NewTarget for servers that may want OAuth: their bearer
+// tokens come from tokens, and a request that is refused because of its token
+// is sent once more with the one that tokens has for it then.
+func NewConnectedTarget(row models.Server, resolver Resolver, rows Rows, tokens Tokens) *upstream.Target {
+	t := NewTarget(row, resolver, rows)
+	if row.AuthType != models.UpstreamAuthOAuth {
+		return t
+	}
+	resolver = &keptSecrets{resolver: resolver}
+	t.Headers = func(ctx context.Context) (http.Header, error) {
+		h, err := extraHeaders(&row, resolver, rows)
+		if err != nil {
+			return nil, err
+		}
+		token, err := tokens.Token(ctx, row)
+		if err != nil {
+			return nil, err
+		}
+		return withAuthorization(h, bearerPrefix+token.Reveal()), nil
+	}
+	t.Secrets = func(ctx context.Context) []secrets.Value { return tokens.Secrets(ctx, row) }
+	t.Refused = func(ctx context.Context, sent http.Header, c *upstream.Challenge) (http.Header, error) {
+		token, err := tokens.Refused(ctx, row, secrets.NewValue(strings.TrimPrefix(sent.Get("Authorization"), bearerPrefix)), c)
+		if err != nil || token.IsZero() {
+			return nil, err
+		}
+		again := maps.Clone(sent)
+		again["Authorization"] = []string{bearerPrefix + token.Reveal()}
+		return again, nil
+	}
+	return t
+}
+
+// credentials returns the headers that prove the gateway to the server. It
+// returns UPSTREAM_UNAUTHORIZED when a credential is configured but cannot be
+// had, so that no request goes out without it.
+func credentials(row *models.Server, resolver Resolver, rows Rows) (http.Header, error) {
+	h, err := extraHeaders(row, resolver, rows)
+	if err != nil {
+		return nil, err
+	}
+	switch row.AuthType {
+	case models.UpstreamAuthBearer:
+		v, err := resolver.Resolve(row.AuthBearer, rows.Bearer(row.ID))
+		if err != nil {
+			return nil, err
+		}
+		if v.IsZero() {
+			return nil, fault.Upstream(fault.CodeUpstreamUnauthorized, "server %s has authType bearer but no authBearer: set one", row.Alias)
+		}
+		token := v.Reveal()
+		if !strings.HasPrefix(token, bearerPrefix) {
+			token = bearerPrefix + token
+		}
+		h = withAuthorization(h, token)
+	case models.UpstreamAuthOAuth:
+		return nil, fault.Upstream(fault.CodeUpstreamUnauthorized, "server %s needs an OAuth connection and has none", row.Alias)
+	}
+	return h, nil
+}
+
+// extraHeaders returns the headers that were configured for the server, or nil.
+func extraHeaders(row *models.Server, resolver Resolver, rows Rows) (http.Header, error) {
+	if len(row.Headers) == 0 {
+		return nil, nil
+	}
+	h := make(http.Header, len(row.Headers)+1)
+	for name, stored := range row.Headers {
+		v, err := resolver.Resolve(stored, rows.Header(row.ID, name))
+		if err != nil {
+			return nil, err
+		}
+		if v.IsZero() {
+			return nil, fault.Upstream(fault.CodeUpstreamUnauthorized, "server %s has no value for the header %s: set one", row.Alias, name)
+		}
+		h[name] = []string{v.Reveal()}
+	}
+	return h, nil
+}
+
+// withAuthorization returns the headers, which may be nil, with that one alone
+// under its name, however a configured one is written.
+func withAuthorization(h http.Header, value string) http.Header {
+	if h == nil {
+		h = make(http.Header, 1)
+	}
+	maps.DeleteFunc(h, func(name string, _ []string) bool { return strings.EqualFold(name, "Authorization") })
+	h["Authorization"] = []string{value}
+	return h
+}
+
+const bearerPrefix = "Bearer "

@@ -1,0 +1,54 @@
+package upstream
+
+import (
+	"mcpgateway/models"
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/upstream/wire"
+)
+
+// Description is what an upstream says of itself.
+type Description struct {
+	ProtocolVersion string
+	Transport       models.Transport // the one in use, never auto
+	ServerInfo      []byte           // a raw JSON object, or nil
+	Capabilities    []byte           // a raw JSON object, or nil
+	Instructions    string
+}
+
+// Discover takes over the result of server/discover. It reports whether the
+// upstream serves revision 2026-07-28.
+func (d *Description) Discover(result []byte) bool {
+	o, err := rawjson.ParseObject(result, rawjson.Lenient)
+	if err != nil || !wire.HoldsRevision(o.Get("supportedVersions")) {
+		return false
+	}
+	d.Capabilities = wire.Object(o.Get("capabilities"))
+	d.Instructions, _ = o.String("instructions")
+	if d.ServerInfo = wire.Object(o.Object("_meta").Get(wire.MetaServerInfo)); d.ServerInfo == nil {
+		d.ServerInfo = wire.Object(o.Get("serverInfo"))
+	}
+	return true
+}
+
+// IsSame reports whether two descriptions are of the same server program.
+func (d *Description) IsSame(other *Description) bool {
+	return string(d.ServerInfo) == string(other.ServerInfo) && string(d.Capabilities) == string(other.Capabilities)
+}
+
+// Has reports whether the upstream declares a feature.
+func (d *Description) Has(feature string) bool {
+	if d.Capabilities == nil {
+		return false
+	}
+	o, err := rawjson.ParseObject(d.Capabilities, rawjson.Lenient)
+	return err == nil && o.Get(feature) != nil && rawjson.Kind(o.Get(feature)) != 'n'
+}
+
+// HasPart reports whether the upstream declares a part of a feature.
+func (d *Description) HasPart(feature, part string) bool {
+	if d.Capabilities == nil {
+		return false
+	}
+	o, err := rawjson.ParseObject(d.Capabilities, rawjson.Lenient)
+	return err == nil && string(o.Object(feature).Get(part)) == "true"
+}

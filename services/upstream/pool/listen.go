@@ -1,0 +1,358 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"mcpgateway/services/fault"
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/transport"
+	"mcpgateway/services/upstream/wire"
+)
+
+// The method by which an upstream of revision 2026-07-28 is made to speak on
+// its own, and how it says what it agreed to (MCP 2026-07-28,
+// "Subscriptions").
+const (
+	methodListen       = "subscriptions/listen"
+	notifyAcknowledged = "notifications/subscriptions/acknowledged"
+)
+
+// wish is what a stateless upstream is asked to tell.
+type wish struct {
+	key  string // the raw "notifications" object; empty when there is nothing to ask for
+	uris []string
+}
+
+// wish returns what the upstream is to be asked for: the changes that its
+// capabilities offer, and every subscribed resource or, with oneMore, at most
+// one beyond have.
+func (s *server) wish(about *upstream.Description, have []string, oneMore bool) wish {
+	var parts []string
+	for _, list := range []string{"tools", "prompts", "resources"} {
+		if about.HasPart(list, "listChanged") {
+			parts = append(parts, `"`+list+`ListChanged":true`)
+		}
+	}
+	w := wish{}
+	if about.HasPart("resources", "subscribe") {
+		w.uris = s.wantedURIs(have, oneMore)
+	}
+	if len(w.uris) > 0 {
+		b := []byte(`"resourceSubscriptions":[`)
+		for i, uri := range w.uris {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = rawjson.AppendString(b, uri)
+		}
+		parts = append(parts, string(append(b, ']')))
+	}
+	if len(parts) > 0 {
+		w.key = "{" + strings.Join(parts, ",") + "}"
+	}
+	return w
+}
+
+// wantedURIs returns the subscribed resources in order; with oneMore they are
+// those of have and one that it does not hold.
+func (s *server) wantedURIs(have []string, oneMore bool) []string {
+	known := make(map[string]bool, len(have))
+	for _, uri := range have {
+		known[uri] = true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var uris []string
+	more := false
+	for _, uri := range slices.Sorted(maps.Keys(s.resources)) {
+		if s.resources[uri].rejected || oneMore && more && !known[uri] {
+			continue
+		}
+		more = more || !known[uri]
+		uris = append(uris, uri)
+	}
+	return uris
+}
+
+// beyond returns the resources of the wish that have does not hold.
+func (w *wish) beyond(have *standing) []string {
+	if have == nil {
+		return w.uris
+	}
+	var news []string
+	for _, uri := range w.uris {
+		if !slices.Contains(have.wish.uris, uri) {
+			news = append(news, uri)
+		}
+	}
+	return news
+}
+
+// standing is one subscriptions/listen stream.
+type standing struct {
+	wish   wish
+	cancel context.CancelFunc
+	done   chan struct{}            // closed when nothing of it runs any more
+	end    chan transport.StreamEnd // holds one
+	acked  chan struct{}            // closed when the upstream has acknowledged it
+
+	// Set before acked is closed.
+	began   time.Time
+	granted map[string]bool // resources
+	grants  bool            // anything at all
+}
+
+// stand opens a stream for the wish.
+func (w *watcher) stand(ctx context.Context, ss *session, s *transport.Streamable, want wish) *standing {
+	ctx, cancel := context.WithCancel(ctx)
+	st := &standing{wish: want, cancel: cancel, done: make(chan struct{}), end: make(chan transport.StreamEnd, 1), acked: make(chan struct{})}
+	w.pool.tasks.Go("subscription stream", func() {
+		defer close(st.done)
+		defer cancel()
+		var end transport.StreamEnd
+		if err := w.pool.tasks.Try("subscription stream", func() error { end = w.ask(ctx, ss, s, st); return nil }); err != nil {
+			end.Err = err
+		}
+		st.end <- end
+	})
+	return st
+}
+
+// ask sends the request of a standing stream and reads the stream to its end.
+func (w *watcher) ask(ctx context.Context, ss *session, s *transport.Streamable, st *standing) transport.StreamEnd {
+	configured, err := ss.filter.Headers(ctx)
+	if err != nil {
+		return transport.StreamEnd{Err: err}
+	}
+	x := &transport.Exchange{ID: w.pool.nextListenID(), Header: wire.RequestHeader(configured, ss.header), Stateless: true, Heard: ss.heard}
+	params, err := rawjson.ParseObject([]byte(`{"notifications":`+st.wish.key+`}`), rawjson.Lenient)
+	if err != nil {
+		return transport.StreamEnd{Err: err}
+	}
+	if x.Body, _, err = wire.StatelessRequest(x.ID, methodListen, params, nil, w.pool.self); err != nil {
+		return transport.StreamEnd{Err: err}
+	}
+	x.Header[wire.HeaderMethod] = []string{methodListen}
+	// An upstream that never acknowledges is as good as silent.
+	silent := time.AfterFunc(transport.MaxConnectTime, st.cancel)
+	defer silent.Stop()
+	x.Notify = func(method string, params []byte) {
+		if method == notifyAcknowledged && silent.Stop() {
+			st.acknowledge(params)
+		}
+	}
+	return s.Listen(ctx, x, "", func() {})
+}
+
+// acknowledge takes over what the upstream agreed to.
+func (st *standing) acknowledge(params []byte) {
+	st.began, st.granted = time.Now(), map[string]bool{}
+	if o, err := rawjson.ParseObject(params, rawjson.Lenient); err == nil {
+		agreed := o.Object("notifications")
+		uris, err := rawjson.Elements(agreed.Get("resourceSubscriptions"), rawjson.Lenient)
+		for _, raw := range uris {
+			if uri, ok := rawjson.String(raw); ok && err == nil {
+				st.granted[uri] = true
+			}
+		}
+		st.grants = len(st.granted) > 0
+		for _, name := range []string{"toolsListChanged", "promptsListChanged", "resourcesListChanged"} {
+			st.grants = st.grants || string(agreed.Get(name)) == "true"
+		}
+	}
+	close(st.acked)
+}
+
+// stop ends the stream and waits until nothing of it runs. A nil stream is
+// none.
+func (st *standing) stop() {
+	if st != nil {
+		st.cancel()
+		<-st.done
+	}
+}
+
+// uris returns the resources that were asked for.
+func (st *standing) uris() []string {
+	if st == nil {
+		return nil
+	}
+	return st.wish.uris
+}
+
+// acknowledged and ended are the channels of a stream that may be none.
+func (st *standing) acknowledged() <-chan struct{} {
+	if st == nil {
+		return nil
+	}
+	return st.acked
+}
+
+func (st *standing) ended() <-chan transport.StreamEnd {
+	if st == nil {
+		return nil
+	}
+	return st.end
+}
+
+// statelessWatch is the watch of an upstream without sessions. One stream stands;
+// when something else is to be heard, the next is opened before it is ended.
+type statelessWatch struct {
+	*watcher
+	session *session
+	about   *upstream.Description // the newest
+
+	current, next *standing
+	oneMore       bool // a resource was refused, but not which
+	pause         <-chan time.Time
+}
+
+// attendStateless hears an upstream without sessions until its stream ends.
+func (w *watcher) attendStateless(ctx context.Context, ss *session, s *transport.Streamable) time.Duration {
+	ctx, cancel := context.WithCancel(ctx)
+	sw := &statelessWatch{watcher: w, session: ss, about: ss.about}
+	defer func() {
+		cancel()
+		sw.current.stop()
+		sw.next.stop()
+	}()
+	w.server.forgiveResources()
+	for {
+		if sw.next == nil && sw.pause == nil {
+			want := w.server.wish(sw.about, sw.current.uris(), sw.oneMore)
+			switch {
+			case want.key == "":
+				w.quiet = ""
+				return transport.Forever
+			case sw.current == nil || want.key != sw.current.wish.key:
+				sw.next = w.stand(ctx, ss, s, want)
+			}
+		}
+		acked := sw.next.acknowledged()
+		select {
+		case <-ctx.Done():
+			return 0
+		case <-w.wake:
+			present, over := w.server.present(w.target)
+			switch {
+			case over || present != nil && !present.stateless:
+				return 0
+			case present != nil:
+				w.session, sw.about = present, present.about
+			}
+		case <-sw.pause:
+			sw.pause = nil
+		case <-acked:
+			sw.change()
+		case end := <-sw.next.ended():
+			if wait, over := sw.failed(end); over {
+				return wait
+			}
+		case end := <-sw.current.ended():
+			if !sw.current.grants {
+				w.quiet = sw.current.wish.key
+				return transport.Forever
+			}
+			return w.Again(false, time.Since(sw.current.began), end.Retry)
+		}
+	}
+}
+
+// change makes the stream that was acknowledged the current one.
+func (sw *statelessWatch) change() {
+	if sw.current == nil {
+		sw.open()
+	}
+	sw.current.stop()
+	sw.current, sw.next = sw.next, nil
+	sw.server.granted(sw.current.wish.uris, sw.current.granted, sw.session.place)
+}
+
+// failed judges a stream that ended before it was acknowledged. With over the
+// watch is to wait that long.
+func (sw *statelessWatch) failed(end transport.StreamEnd) (wait time.Duration, over bool) {
+	select {
+	case <-sw.next.acked: // it was acknowledged and ended at once
+		sw.change()
+		sw.current.end <- end
+		return 0, false
+	default:
+	}
+	failed := sw.next
+	failed.stop()
+	sw.next = nil
+	news, code := failed.wish.beyond(sw.current), wire.ErrorCode(end.Reply.RPCError)
+	switch {
+	case code == upstream.CodeMethodNotFound || end.Reply.RPCError == nil && end.IsRefused():
+		sw.server.refuseAll(news, noSubscriptions(sw.session.place))
+		if sw.current == nil {
+			sw.quiet = failed.wish.key
+			return transport.Forever, true
+		}
+	case upstream.IsModernCode(code):
+		sw.server.discard(sw.watcher.session, eraOver)
+		return sw.BackOff(), true
+	case end.Reply.RPCError != nil && len(news) == 1:
+		sw.server.refuseAll(news, &upstream.AnswerError{Raw: end.Reply.RPCError})
+		return 0, false
+	case end.Reply.RPCError != nil && len(news) > 1:
+		sw.oneMore = true
+		return 0, false
+	default:
+		sw.server.refuseAll(news, failure(sw.session.place, end.Err))
+	}
+	wait = sw.BackOff()
+	if sw.current == nil {
+		return wait, true
+	}
+	sw.pause = time.After(wait)
+	return 0, false
+}
+
+// failure returns what somebody is told who waits for a stream that failed.
+func failure(p transport.Place, err error) error {
+	var f *fault.Fault
+	if errors.As(err, &f) {
+		return f
+	}
+	return p.Unavailable("did not say that it watches the resource")
+}
+
+// granted notes which of the wanted resources the upstream agreed to watch.
+func (s *server) granted(wanted []string, granted map[string]bool, p transport.Place) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, uri := range wanted {
+		switch r := s.resources[uri]; {
+		case r == nil:
+		case granted[uri]:
+			r.accept()
+		default:
+			s.refuse(uri, p.Invalid("did not agree to say when %s changes", wire.Excerpt([]byte(uri))))
+		}
+	}
+}
+
+func (s *server) refuseAll(uris []string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, uri := range uris {
+		s.refuse(uri, err)
+	}
+}
+
+// forgiveResources lets the upstream be asked once more for what it did not
+// agree to any more.
+func (s *server) forgiveResources() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.resources {
+		r.rejected = false
+	}
+}

@@ -1,0 +1,203 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/transport"
+	"mcpgateway/services/upstream/wire"
+)
+
+// era is the way in which the server at a URL was found to speak. The zero
+// value says that it is not known.
+type era struct {
+	url  string
+	kind eraKind
+}
+
+type eraKind uint8
+
+const (
+	eraUnknown    eraKind = iota
+	eraStateless          // 2026-07-28
+	eraStreamable         // Streamable HTTP with a handshake
+	eraLegacySSE          // HTTP+SSE
+)
+
+// connector finds out how an upstream speaks and starts a session with it.
+type connector struct {
+	transport.Poster
+	pool   *Pool
+	target *upstream.Target
+	key    sessionKey
+	known  eraKind
+	heard  func(method string, params []byte)
+	// callers are those of the session that the connector starts.
+	callers *transport.Attribution
+}
+
+func newConnector(p *Pool, t *upstream.Target, key sessionKey, known era, heard func(string, []byte)) (*connector, error) {
+	address := t.URL
+	if t.Address != nil {
+		var err error
+		if address, err = t.Address(); err != nil {
+			return nil, err
+		}
+	}
+	c := &connector{Poster: transport.Poster{HTTP: p.http, Tasks: p.tasks, Place: placeOf(t), Refused: t.Refused, Filter: transport.NewFilter(t, address), Instance: p.instance}, pool: p, target: t, key: key, heard: heard, callers: p.newAttribution(t, key)}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, c.Place.Unavailable("has an unusable URL: it must begin with http:// or https:// and name a host")
+	}
+	u.Fragment = ""
+	c.URL = u
+	if known.url == t.URL {
+		c.known = known.kind
+	}
+	return c, nil
+}
+
+// connect returns a session and the era it was found in. What is known is
+// tried first; an upstream that turned to another era is probed anew.
+func (c *connector) connect(ctx context.Context) (*session, eraKind, error) {
+	ss, kind, err := c.tryKnown(ctx)
+	if ss == nil && err == nil {
+		ss, kind, err = c.probe(ctx)
+	}
+	if err != nil {
+		return nil, eraUnknown, transport.EndedOr(ctx, err)
+	}
+	return ss, kind, nil
+}
+
+// tryKnown connects as in the known era. No session and no error mean that
+// the upstream has to be probed.
+func (c *connector) tryKnown(ctx context.Context) (*session, eraKind, error) {
+	var ss *session
+	var err error
+	switch {
+	case c.known == eraStreamable && c.target.Transport != models.TransportSSE:
+		ss, err = c.initialize(ctx)
+	case c.known == eraLegacySSE && c.target.Transport != models.TransportStreamableHTTP:
+		ss, err = c.openLegacy(ctx)
+	}
+	var away *transport.Refusal
+	if errors.As(err, &away) && away.IsUnknownHere() || fault.Is(err, fault.CodeUpstreamInvalidResponse) {
+		return nil, eraUnknown, nil
+	}
+	return ss, c.known, err
+}
+
+// probe finds out the era: a stateless request first, then the handshake, then
+// HTTP+SSE (MCP 2026-07-28 and 2025-11-25, "Backwards compatibility").
+func (c *connector) probe(ctx context.Context) (*session, eraKind, error) {
+	if c.target.Transport == models.TransportSSE {
+		ss, err := c.openLegacy(ctx)
+		return ss, eraLegacySSE, err
+	}
+	ss, err := c.discover(ctx)
+	if ss != nil || err != nil {
+		return ss, eraStateless, err
+	}
+	ss, err = c.initialize(ctx)
+	var away *transport.Refusal
+	if err == nil || c.target.Transport == models.TransportStreamableHTTP || !errors.As(err, &away) || !away.IsUnknownHere() {
+		return ss, eraStreamable, err
+	}
+	ss, legacyErr := c.openLegacy(ctx)
+	if legacyErr == nil {
+		return ss, eraLegacySSE, nil
+	}
+	if errors.As(legacyErr, &away) || fault.Is(legacyErr, fault.CodeUpstreamInvalidResponse) {
+		return nil, eraUnknown, err // it is no HTTP+SSE server, so the handshake's answer says more
+	}
+	return nil, eraUnknown, legacyErr
+}
+
+// fixedHeader is what the protocol fixes in every POST.
+func (c *connector) fixedHeader() http.Header {
+	h := http.Header{
+		"Accept":          {wire.AcceptAnswers},
+		"Accept-Encoding": {"identity"},
+		"Content-Type":    {wire.TypeJSON},
+		"User-Agent":      {c.pool.userAgent},
+	}
+	if c.Instance != "" {
+		h[upstream.HeaderHops] = []string{c.Instance}
+	}
+	return h
+}
+
+// exchange returns a request of our own. The header is that of this request.
+func (c *connector) exchange(ctx context.Context, fixed http.Header, method string, params []byte) (*transport.Exchange, error) {
+	configured, err := c.Filter.Headers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id := c.pool.nextID()
+	return &transport.Exchange{ID: id, Header: wire.RequestHeader(configured, fixed), Body: wire.AppendRequest(nil, id, method, params)}, nil
+}
+
+// discover asks as revision 2026-07-28 does. No session and no error mean that
+// the upstream does not speak it.
+func (c *connector) discover(ctx context.Context) (*session, error) {
+	fixed := c.fixedHeader()
+	fixed[wire.HeaderVersion] = []string{wire.Revision20260728}
+	x, err := c.exchange(ctx, fixed, "server/discover", nil)
+	if err != nil {
+		return nil, err
+	}
+	params, err := rawjson.ParseObject([]byte("{}"), rawjson.Lenient)
+	if err != nil {
+		return nil, err
+	}
+	if x.Body, _, err = wire.StatelessRequest(x.ID, "server/discover", params, []byte(syncCapabilities), c.pool.self); err != nil {
+		return nil, err
+	}
+	x.Stateless = true
+	x.Header[wire.HeaderMethod] = []string{"server/discover"}
+	s := &transport.Streamable{Poster: c.Poster}
+	limit := min(maxDiscoverTime, c.target.CallTimeout()/3)
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = min(limit, time.Until(deadline)/3)
+	}
+	probeCtx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	r, err := s.Call(probeCtx, x)
+	if err != nil {
+		var away *transport.Refusal
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case probeCtx.Err() != nil, errors.As(err, &away), fault.Is(err, fault.CodeUpstreamInvalidResponse):
+			return nil, nil // older upstreams refuse it in many ways
+		}
+		return nil, err
+	}
+	about := &upstream.Description{ProtocolVersion: wire.Revision20260728, Transport: models.TransportStreamableHTTP}
+	if r.RPCError != nil {
+		code := wire.ErrorCode(r.RPCError)
+		if !upstream.IsModernCode(code) || code == upstream.CodeUnsupportedProtocolVersion && !wire.IsOffered(r.RPCError) {
+			return nil, nil
+		}
+	} else if !about.Discover(r.Result) {
+		return nil, nil
+	}
+	ss := c.session(s, fixed)
+	ss.key, ss.stateless, ss.about, ss.opened = sessionKey{}, true, about, time.Now()
+	return ss, nil
+}
+
+// session returns a session over the transport, which is yet to begin.
+func (c *connector) session(t transport.Transport, fixed http.Header) *session {
+	ss := &session{key: c.key, target: c.target, place: c.Place, filter: c.Filter, transport: t, header: fixed, heard: c.heard, callers: c.callers, level: newSessionLevel()}
+	ss.inUse, ss.retire = context.WithCancel(context.Background())
+	return ss
+}

@@ -1,0 +1,197 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/transport"
+	"mcpgateway/services/upstream/wire"
+)
+
+// sessionKey tells the sessions with one server apart. A session belongs to
+// one client where the target says so, and to one set of capabilities always,
+// because they are declared once for the whole session.
+type sessionKey struct {
+	client       string
+	capabilities string
+	// alone marks a session for a single call of a client that has no
+	// session of its own.
+	alone bool
+	// own marks the session that the gateway uses for itself. No call of a
+	// client goes through it.
+	own bool
+}
+
+// audience returns whose calls go through the session.
+func (k sessionKey) audience() transport.Audience {
+	return transport.Audience{Asked: k.capabilities != "", Mixed: k.capabilities != "" && k.client == "" && !k.alone && !k.own, Own: k.own}
+}
+
+// session is an established way to an upstream. For revision 2026-07-28 it
+// holds nothing at the upstream.
+type session struct {
+	key       sessionKey
+	target    *upstream.Target
+	filter    *transport.Filter
+	place     transport.Place
+	stateless bool
+	transport transport.Transport
+	header    http.Header // what the protocol fixes in every request
+	about     *upstream.Description
+	opened    time.Time
+	// heard takes what the upstream says, which may concern others than the
+	// call on whose stream it came.
+	heard   func(method string, params []byte)
+	callers *transport.Attribution
+	level   sessionLevel
+	// inUse ends when the session is taken out of use.
+	inUse  context.Context
+	retire context.CancelFunc
+
+	// Guarded by the server's mutex.
+	inflight   int
+	lastUsed   time.Time
+	retired    bool // ends when its last call has
+	ended      bool
+	held       bool            // its client's own stream is open
+	subscribed map[string]bool // the resources that the upstream watches for it
+}
+
+// newAttribution returns what finds the clients of a session's notifications.
+func (p *Pool) newAttribution(t *upstream.Target, key sessionKey) *transport.Attribution {
+	return transport.NewAttribution(key.client != "" || key.alone, key.own,
+		func(params []byte) bool { return p.completed(t.ServerID, params) }, func() { p.unattributed.Add(1) })
+}
+
+// call sends one request. The error is the context's, a refusal or a fault.
+// aside marks a request of the gateway's that belongs to a call.
+func (ss *session) call(ctx context.Context, p *Pool, t *upstream.Target, r *upstream.Request, aside bool) (transport.Reply, error) {
+	configured, err := ss.filter.HeadersOf(ctx, t)
+	if err != nil {
+		return transport.Reply{}, err
+	}
+	x := &transport.Exchange{
+		ID: p.nextID(), Header: wire.RequestHeader(configured, ss.header),
+		Stateless: ss.stateless, Notify: r.Notify, Heard: ss.heard, Serve: r.Serve, Aside: aside, Logs: r.LogLevel != "", Memory: r.Memory,
+	}
+	if ss.key.own {
+		x.Serve = transport.AnswerWithoutClient
+	}
+	if ss.stateless {
+		var name string
+		params, err := r.ParamsObject()
+		if err != nil {
+			return transport.Reply{}, err
+		}
+		if x.Body, name, err = wire.StatelessRequest(x.ID, r.Method, params, r.Client.Capabilities, p.self); err != nil {
+			return transport.Reply{}, err
+		}
+		x.Header[wire.HeaderMethod] = []string{wire.HeaderValue(r.Method)}
+		if name != "" {
+			x.Header[wire.HeaderName] = []string{wire.HeaderValue(name)}
+		}
+		r.ParamHeaders.Set(x.Header, r)
+	} else {
+		params, err := wire.HandshakeParams(r.RawParams())
+		if err != nil {
+			return transport.Reply{}, err
+		}
+		if r.Notify != nil {
+			x.ProgressToken = wire.ProgressToken(params)
+		}
+		x.Body = wire.AppendRequest(make([]byte, 0, len(params)+len(r.Method)+64), x.ID, r.Method, params)
+	}
+	wire.SetTrace(x.Header, r.Client.TraceParent, r.Client.TraceState)
+	if r.Client.Hops != "" {
+		x.Header[upstream.HeaderHops] = []string{strings.Join(append(upstream.Hops(r.Client.Hops), upstream.Hops(p.instance)...), ", ")}
+	}
+	answer, err := ss.transport.Call(ctx, x)
+	x.Settle(answer)
+	if err != nil && ctx.Err() != nil && !ss.stateless {
+		ss.cancel(ctx, p, x)
+	}
+	return answer, err
+}
+
+// response returns an answer as callers get it.
+func (ss *session) response(answer transport.Reply) *upstream.Response {
+	return &upstream.Response{Result: answer.Result, Error: answer.RPCError, Stateless: ss.stateless, Version: ss.about.ProtocolVersion}
+}
+
+// requestHeader returns the header of one request. The error is that of
+// Target.Headers.
+func (ss *session) requestHeader(ctx context.Context) (http.Header, error) {
+	configured, err := ss.filter.Headers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return wire.RequestHeader(configured, ss.header), nil
+}
+
+// cancel tells the upstream that nobody waits for the answer any more. With a
+// handshake a closed connection does not say so (MCP 2025-03-26,
+// "Cancellation").
+func (ss *session) cancel(ctx context.Context, p *Pool, x *transport.Exchange) {
+	why := "the caller cancelled the request"
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		why = "the request timed out"
+	}
+	params := strconv.AppendInt([]byte(`{"requestId":`), x.ID, 10)
+	params = rawjson.AppendString(append(params, `,"reason":`...), why)
+	body := wire.AppendNotification(nil, "notifications/cancelled", append(params, '}'))
+	header := maps.Clone(x.Header)
+	p.start(func(life context.Context) {
+		ctx, cancel := context.WithTimeout(life, transport.MaxReplyTime)
+		defer cancel()
+		_ = ss.transport.Notify(ctx, header, body)
+	})
+}
+
+// end tells the upstream that the session is over, best effort.
+func (ss *session) end(ctx context.Context) {
+	configured, err := ss.filter.Headers(ctx)
+	if err != nil { // the upstream would refuse it without credentials
+		configured = nil
+	}
+	ss.transport.Close(ctx, wire.RequestHeader(configured, ss.header))
+}
+
+// verdict says what an outcome tells about the session it came from.
+type verdict uint8
+
+const (
+	sessionGood verdict = iota
+	sessionOver         // the upstream does not know it any more; start another
+	eraOver             // the upstream does not speak like this any more; probe again
+)
+
+// classify returns the state of the session after a call. unprocessed reports
+// whether the upstream provably did not process the request, so that any
+// request may be repeated. It is false for sessionGood.
+func (ss *session) classify(answer transport.Reply, err error) (v verdict, unprocessed bool) {
+	if err == nil && answer.RPCError != nil {
+		code := wire.ErrorCode(answer.RPCError)
+		if code == upstream.CodeUnsupportedProtocolVersion || upstream.IsModernCode(code) && !ss.stateless {
+			return eraOver, answer.Refused && upstream.IsRevisionCode(code)
+		}
+	}
+	if err == nil {
+		return sessionGood, false
+	}
+	var away *transport.Refusal
+	if !errors.As(err, &away) || !away.IsUnknownHere() {
+		return sessionGood, false
+	}
+	held := ss.transport.HoldsSession()
+	if held {
+		return sessionOver, away.ProvesUnprocessed(held)
+	}
+	return eraOver, away.ProvesUnprocessed(held)
+}

@@ -1,0 +1,56 @@
+package pool
+
+import (
+	"sync"
+
+	"mcpgateway/services/upstream/transport"
+)
+
+// HoldStreams opens the GET streams of a client's own upstream sessions, present
+// and future ones, and holds them until release: while the client's
+// own stream is open, what an upstream sends between calls reaches it. It does
+// nothing on shared sessions.
+func (p *Pool) HoldStreams(sessionID string) (release func()) {
+	p.addHold(sessionID, 1)
+	return sync.OnceFunc(func() { p.addHold(sessionID, -1) })
+}
+
+func (p *Pool) addHold(sessionID string, n int) {
+	p.mu.Lock()
+	if p.holds[sessionID] += n; p.holds[sessionID] == 0 {
+		delete(p.holds, sessionID)
+	}
+	p.mu.Unlock()
+	for _, v := range p.servers.Range {
+		v.(*server).followHold(sessionID)
+	}
+}
+
+func (p *Pool) isHeld(sessionID string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.holds[sessionID] > 0
+}
+
+func (s *server) followHold(client string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, ss := range s.sessions {
+		if key.client == client {
+			s.hold(ss)
+		}
+	}
+}
+
+// hold starts or ends the hold on a session's GET stream. The caller holds the
+// mutex.
+func (s *server) hold(ss *session) {
+	held := ss.key.client != "" && s.pool.isHeld(ss.key.client)
+	if held == ss.held {
+		return
+	}
+	ss.held = held
+	if t, ok := ss.transport.(*transport.Streamable); ok && t.Asks != nil {
+		t.Asks.Hold(held)
+	}
+}

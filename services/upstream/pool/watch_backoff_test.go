@@ -1,0 +1,183 @@
+package pool_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/pool"
+)
+
+func TestUpstreamWithoutAStreamIsNotAskedAgain(t *testing.T) {
+	for name, status := range map[string]int{"405": 405, "404": 404, "400": 400, "406": 406, "501": 501, "not a stream": 200, "nothing": 204} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &counting{seen: map[string]int{}}
+				up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Method == http.MethodGet {
+						c.count("GET")
+						w.Header().Set("Content-Type", "text/html")
+						w.WriteHeader(status)
+						return
+					}
+					c.ServeHTTP(w, r)
+				})
+				p := pool.New(&http.Client{Transport: inProcess{up}}, "1")
+				defer p.Close()
+				to := target("http://quiet.example/mcp")
+				startWatch(t, p, to)
+				for range 100 {
+					time.Sleep(10 * time.Minute)
+					if _, err := p.Call(t.Context(), to, &upstream.Request{Method: "x/y"}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				// The session of clients is in use; that of the watch isn't and ends.
+				if seen := c.now(); seen["GET"] != 1 || seen["initialize"] != 2 || seen["DELETE"] != 1 {
+					t.Errorf("in 1,000 minutes: %v", seen)
+				}
+				time.Sleep(time.Hour)
+				if seen := c.now(); seen["DELETE"] != 2 {
+					t.Errorf("the session was not ended: %v", seen)
+				}
+				if _, err := p.Describe(t.Context(), to); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				if seen := c.now(); seen["GET"] != 2 || seen["initialize"] != 3 {
+					t.Errorf("a new session is asked once: %v", seen)
+				}
+			})
+		})
+	}
+}
+
+func TestStatelessUpstreamWithoutAStreamIsNotAskedAgain(t *testing.T) {
+	for name, tc := range map[string]struct {
+		capabilities, answer string
+		status, asked        int
+	}{
+		"unknown method":      {`{"tools":{"listChanged":true}}`, `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"no"}}`, 404, 1},
+		"unknown with 200":    {`{"tools":{"listChanged":true}}`, `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"no"}}`, 200, 1},
+		"not allowed":         {`{"tools":{"listChanged":true}}`, `no`, 405, 1},
+		"nothing to announce": {`{"tools":{},"resources":{"listChanged":false}}`, ``, 200, 0},
+		"agrees to nothing": {`{"tools":{"listChanged":true}}`, "event: message\ndata: " +
+			`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{}}}` + "\n\nevent: message\ndata: " +
+			`{"jsonrpc":"2.0","id":$ID,"result":{"resultType":"complete"}}` + "\n\n", 200, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := &counting{seen: map[string]int{}}
+				up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					m := received(r)
+					c.count(m.Method)
+					switch m.Method {
+					case "server/discover":
+						writeJSON(w, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":`+tc.capabilities+`}}`)
+					case "subscriptions/listen":
+						w.Header().Set("Content-Type", "application/json")
+						if strings.HasPrefix(tc.answer, "event") {
+							w.Header().Set("Content-Type", "text/event-stream")
+						}
+						w.WriteHeader(tc.status)
+						_, _ = io.WriteString(w, strings.ReplaceAll(tc.answer, "$ID", string(m.ID)))
+					default:
+						writeJSON(w, `{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":{"resultType":"complete","tools":[]}}`)
+					}
+				})
+				p := pool.New(&http.Client{Transport: inProcess{up}}, "1")
+				defer p.Close()
+				to := target("http://quiet.example/mcp")
+				startWatch(t, p, to)
+				for range 100 { // each of which renews the upstream's description
+					time.Sleep(10 * time.Minute)
+					if _, _, _, err := p.ListTools(t.Context(), to); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if seen := c.now(); seen["subscriptions/listen"] != tc.asked {
+					t.Errorf("in 1,000 minutes: %v", seen)
+				}
+			})
+		})
+	}
+}
+
+func TestWatchBacksOff(t *testing.T) {
+	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request){
+		"it fails": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
+		"it refuses our credentials": func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusUnauthorized)
+		},
+		"it ends at once": func(w http.ResponseWriter, _ *http.Request) { writeEvents(w, "") },
+		"it talks nonsense": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			writeEvents(w, "data: x\n\n")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				var mu sync.Mutex
+				var asked []time.Duration
+				c := &counting{seen: map[string]int{}}
+				up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Method != http.MethodGet {
+						c.ServeHTTP(w, r)
+						return
+					}
+					mu.Lock()
+					asked = append(asked, time.Since(start))
+					mu.Unlock()
+					answer(w, r)
+				})
+				p := pool.New(&http.Client{Transport: inProcess{up}}, "1")
+				defer p.Close()
+				startWatch(t, p, target("http://busy.example/mcp"))
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				mu.Lock()
+				defer mu.Unlock()
+				for i, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60, 60} {
+					if d := asked[i+1] - asked[i]; d < want*time.Second*8/10 || d > want*time.Second*12/10 {
+						t.Errorf("attempt %d came after %s, want about %d s", i+2, d, want)
+					}
+				}
+				if n := len(asked); n < 50 || n > 80 {
+					t.Errorf("asked %d times in an hour", n)
+				}
+				if seen := c.now(); seen["initialize"] != 1 {
+					t.Errorf("a stream that fails cost the session: %v", seen)
+				}
+			})
+		})
+	}
+}
+
+func TestWatchOfAnUpstreamThatIsDownBacksOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		asked := 0
+		up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			asked++
+			w.WriteHeader(http.StatusBadGateway)
+		})
+		p := pool.New(&http.Client{Transport: inProcess{up}}, "1")
+		defer p.Close()
+		startWatch(t, p, target("http://down.example/mcp"))
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		if asked < 100 || asked > 160 { // two requests per attempt: the probe and the handshake
+			t.Errorf("%d requests in an hour", asked)
+		}
+	})
+}

@@ -1,0 +1,158 @@
+package pool
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/admission"
+	"mcpgateway/services/upstream/transport"
+)
+
+// watcher hears what one upstream says on its own.
+type watcher struct {
+	pool   *Pool
+	server *server
+	target *upstream.Target
+	wake   chan struct{} // holds one when the server's sessions or resources changed
+
+	mu     sync.Mutex
+	events func(upstream.Event) // nil when the watch is over
+
+	// What follows belongs to the goroutine that runs the watch.
+	session             *session // the latest that was attended to
+	transport.GetStream          // of that session; its pace is that of every stream
+	everOpen            bool
+	quiet               string // the wish that a stateless upstream has no stream for
+}
+
+func (w *watcher) tell(e upstream.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.events != nil {
+		w.events(e)
+	}
+}
+
+func (w *watcher) run(ctx context.Context) {
+	for {
+		if wait := w.attend(ctx); !w.rest(ctx, wait) {
+			return
+		}
+	}
+}
+
+// attend hears the gateway's own session, which it begins when there is none,
+// for as long as that goes on. It returns how long to wait before the next
+// attempt.
+func (w *watcher) attend(ctx context.Context) time.Duration {
+	ss, err := w.server.acquire(ctx, w.target, own())
+	if err != nil {
+		return w.BackOff()
+	}
+	defer w.server.release(ss)
+	if ss != w.session {
+		w.session, w.Opened, w.LastID = ss, false, ""
+		if !ss.stateless {
+			w.server.subscribeAgain()
+		}
+	}
+	switch t := ss.transport.(type) {
+	case *transport.LegacySSE:
+		return w.attendShared(ctx, ss, t)
+	case *transport.Streamable:
+		if ss.stateless {
+			return w.attendStateless(ctx, ss, t)
+		}
+		return w.attendSession(ctx, ss, t)
+	}
+	return transport.Forever
+}
+
+// rest waits, for less time when there is a new session to attend to. It
+// reports whether the watch goes on.
+func (w *watcher) rest(ctx context.Context, wait time.Duration) bool {
+	var timer <-chan time.Time
+	if wait != transport.Forever {
+		t := time.NewTimer(wait)
+		defer t.Stop()
+		timer = t.C
+	}
+	for {
+		present, over := w.server.present(w.target)
+		switch {
+		case over || ctx.Err() != nil:
+			return false
+		case present != nil && w.isNews(present, wait == transport.Forever):
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-timer:
+			return true
+		case <-w.wake:
+		}
+	}
+}
+
+// isNews reports whether a session is worth attending to while the watch
+// rests. That of a stateless upstream is often renewed without being another.
+func (w *watcher) isNews(present *session, quiet bool) bool {
+	if !quiet || w.session == nil || !w.session.stateless || !present.stateless {
+		return present != w.session
+	}
+	wish := w.server.wish(present.about, nil, false)
+	return wish.key != "" && (wish.key != w.quiet || !present.about.IsSame(w.session.about))
+}
+
+// open notes that a stream is open. Behind a gap, what may have been missed
+// is told again.
+func (w *watcher) open() {
+	w.Opened = true
+	w.server.breaker.Exited(nil, admission.OutcomeAnswered, nil)
+	w.tell(upstream.Event{})
+	if w.everOpen {
+		for _, uri := range w.server.subscribedURIs() {
+			w.tell(upstream.Event{Method: upstream.ResourceUpdated, Params: append(rawjson.AppendString([]byte(`{"uri":`), uri), '}')})
+		}
+	}
+	w.everOpen = true
+}
+
+// attendShared waits for the end of an HTTP+SSE session, whose only stream is
+// read by its transport.
+func (w *watcher) attendShared(ctx context.Context, ss *session, l *transport.LegacySSE) time.Duration {
+	began := time.Now()
+	w.open()
+	select {
+	case <-l.Done:
+		w.server.discard(ss, sessionOver)
+	case <-ss.inUse.Done():
+	case <-ctx.Done():
+	}
+	return w.Again(false, time.Since(began), 0)
+}
+
+// attendSession reads the GET stream of a session.
+func (w *watcher) attendSession(ctx context.Context, ss *session, s *transport.Streamable) time.Duration {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(ss.inUse, cancel)()
+	header, err := ss.requestHeader(ctx)
+	if err != nil {
+		return w.BackOff()
+	}
+	x := &transport.Exchange{Header: header, Heard: ss.heard, Notify: ss.callers.Deliver, Serve: transport.AnswerWithoutClient}
+	wait, over := w.Read(ctx, s, x, func(resumed bool) {
+		if !resumed {
+			w.open()
+		}
+	})
+	if over {
+		w.server.discard(ss, sessionOver)
+	}
+	return wait
+}

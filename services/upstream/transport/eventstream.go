@@ -1,0 +1,79 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"time"
+
+	"mcpgateway/services/upstream/wire"
+)
+
+// errNoStream says that an upstream answered something else than a stream.
+var errNoStream = errors.New("the upstream has no stream")
+
+// StreamEnd says how a stream went on which an upstream speaks on its own.
+type StreamEnd struct {
+	opened bool          // the upstream began to answer with a stream
+	spoke  bool          // an event came
+	lastID string        // of the last event with an id
+	Retry  time.Duration // what the upstream asked for, or 0
+	Reply  Reply         // to the request that opened it, if that came
+	Err    error         // why it ended without one
+}
+
+// IsRefused reports whether the upstream does not offer what was asked for,
+// as opposed to having failed.
+func (e *StreamEnd) IsRefused() bool {
+	switch {
+	case e.opened:
+		return false
+	case errors.Is(e.Err, errNoStream) || e.Reply.RPCError != nil:
+		return true
+	}
+	var away *Refusal
+	if !errors.As(e.Err, &away) {
+		return false
+	}
+	return away.IsUnknownHere() || away.status == http.StatusNotAcceptable || away.status == http.StatusNotImplemented
+}
+
+// Listen opens a stream by the request x, or by GET when x has no body, behind
+// the event lastID if there is one, and reads it to its end. opened is called
+// when the upstream began to answer with a stream.
+func (s *Streamable) Listen(ctx context.Context, x *Exchange, lastID string, opened func()) (end StreamEnd) {
+	method, header := http.MethodPost, x.Header
+	if x.Body == nil {
+		method, header = http.MethodGet, maps.Clone(x.Header)
+		delete(header, "Content-Type")
+		header["Accept"] = []string{wire.TypeEvents}
+		if lastID != "" {
+			header[wire.HeaderLastID] = []string{lastID}
+		}
+	}
+	resp, err := s.do(s.request(ctx, method, header, x.Body))
+	if err != nil {
+		return StreamEnd{Err: err}
+	}
+	defer resp.Body.Close()
+	switch {
+	case resp.StatusCode < 200 || resp.StatusCode > 299:
+		end.Reply, end.Err = s.turnedAway(resp, x.ID, x.Stateless)
+		return end
+	case mediaType(resp) != wire.TypeEvents && x.Body == nil:
+		return StreamEnd{Err: errNoStream}
+	case mediaType(resp) != wire.TypeEvents:
+		end.Reply, _, end.Err = s.answer(ctx, x, resp)
+		return end
+	}
+	if err := s.checkEncoding(resp); err != nil {
+		return StreamEnd{Err: err}
+	}
+	end.opened = true
+	opened()
+	events := wire.NewEventReader(resp.Body, maxEventBytes)
+	end.Reply, end.Err = s.read(ctx, x, events, make(chan struct{}, maxReplies))
+	end.spoke, end.lastID, end.Retry = events.Count > 0, events.LastID, events.Retry
+	return end
+}

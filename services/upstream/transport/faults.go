@@ -1,0 +1,266 @@
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"mcpgateway/services/egress"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/upstream"
+	"mcpgateway/services/upstream/wire"
+)
+
+// Place names an upstream in faults: its alias in messages, and the host of its
+// URL in details, never more of the URL, because a path or query may hold a
+// secret.
+type Place struct{ Alias, Host string }
+
+// String returns the name of the upstream for messages.
+func (p Place) String() string {
+	if p.Alias == "" {
+		return "the upstream"
+	}
+	return "upstream " + strconv.Quote(p.Alias)
+}
+
+// Fault returns a fault of the upstream, whose message begins with its name.
+func (p Place) Fault(code fault.Code, format string, args ...any) *fault.Fault {
+	f := fault.Upstream(code, "%s "+format, append([]any{p}, args...)...)
+	f.Detail = "at " + p.Host
+	return f
+}
+
+// Unavailable returns an UPSTREAM_UNAVAILABLE fault.
+func (p Place) Unavailable(format string, args ...any) *fault.Fault {
+	return p.Fault(fault.CodeUpstreamUnavailable, format, args...)
+}
+
+// Invalid returns an UPSTREAM_INVALID_RESPONSE fault.
+func (p Place) Invalid(format string, args ...any) *fault.Fault {
+	return p.Fault(fault.CodeUpstreamInvalidResponse, format, args...)
+}
+
+// TimedOut returns an UPSTREAM_TIMEOUT fault.
+func (p Place) TimedOut(after time.Duration) *fault.Fault {
+	if after >= time.Second {
+		after = after.Round(100 * time.Millisecond)
+	} else {
+		after = after.Round(time.Millisecond)
+	}
+	return p.Fault(fault.CodeUpstreamTimeout, "did not answer within %s", after)
+}
+
+func (p Place) unauthorized(resp *http.Response) *fault.Fault {
+	advice := "check the credentials configured for it"
+	if resp.StatusCode == http.StatusForbidden {
+		advice = "check that its credentials carry the rights it asks for"
+	}
+	return p.Fault(fault.CodeUpstreamUnauthorized, "refused our credentials (HTTP %d): %s", resp.StatusCode, advice).
+		Because(challengeOf(resp))
+}
+
+func challengeOf(resp *http.Response) *upstream.Challenge {
+	return &upstream.Challenge{Status: resp.StatusCode, WWWAuthenticate: resp.Header.Values("WWW-Authenticate")}
+}
+
+// broken is the fault for a failed HTTP exchange. The URL that net/http puts
+// into its errors is left out, because its query may hold a secret.
+func (p *Poster) broken(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	var op *net.OpError
+	lost := &lostConnection{err: err, text: p.Filter.Text(err.Error()), Unsent: egress.IsUnsent(err) || errors.As(err, &op) && op.Op == "dial"}
+	var timeout net.Error
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return p.Place.Fault(fault.CodeUpstreamTimeout, "could not be reached in time").Because(lost)
+	}
+	why, detail := reason(err)
+	f := p.Place.Unavailable("cannot be reached: %s", why)
+	if detail != "" {
+		f.Detail += ": " + p.Filter.Text(detail)
+	}
+	return f.Because(lost)
+}
+
+// lostConnection is the cause of the fault for an exchange that failed on the
+// way, so that no answer came.
+type lostConnection struct {
+	err    error
+	text   string // of err, without credentials; empty when err holds none
+	Unsent bool   // no byte of the request was written
+}
+
+// Error returns the text of the broken connection.
+func (l *lostConnection) Error() string {
+	if l.text != "" {
+		return l.text
+	}
+	return l.err.Error()
+}
+
+func (l *lostConnection) Unwrap() error { return l.err }
+
+// reason returns briefly why a connection failed. detail is what only
+// administrators may read, because it may name addresses, or empty.
+func reason(err error) (why, detail string) {
+	var (
+		name        *net.DNSError
+		op          *net.OpError
+		errno       syscall.Errno
+		certificate *tls.CertificateVerificationError
+		blocked     *egress.Blocked
+	)
+	switch {
+	case errors.Is(err, context.Canceled):
+		// The request was not cancelled, but another one was that net/http had
+		// given the same connection.
+		return "its connection was closed", ""
+	case errors.As(err, &name) && name.IsNotFound:
+		return "its host name does not exist", ""
+	case errors.As(err, &name):
+		return "its host name could not be looked up", ""
+	case errors.As(err, &errno):
+		return errno.Error(), ""
+	case errors.As(err, &certificate):
+		return "its certificate is not trusted", wire.Excerpt([]byte(certificate.Error()))
+	case errors.As(err, &blocked):
+		return "its address is not allowed", wire.Excerpt([]byte(blocked.Error()))
+	case errors.As(err, &op) && op.Err != nil:
+		return "the connection failed", wire.Excerpt([]byte(op.Err.Error()))
+	}
+	if text := err.Error(); text != "EOF" && text != "unexpected EOF" {
+		return "the connection failed", wire.Excerpt([]byte(text))
+	}
+	return "it closed the connection", ""
+}
+
+// Refusal is an HTTP answer that is not 2xx. Some of them turn a request away
+// before it is processed, so it may be repeated in another way; when that is
+// not done, the fault is what the caller gets.
+type Refusal struct {
+	status int
+	fault  *fault.Fault
+	said   string // the text of the body or of its JSON-RPC error
+	// final is set when the body is a JSON-RPC error for this very request with
+	// a number that no check of a session uses.
+	final bool
+	code  int64 // of the JSON-RPC error, or 0
+}
+
+// ProvesUnprocessed reports whether the upstream turned the request away before
+// it processed it. With session, the request named a session.
+func (r *Refusal) ProvesUnprocessed(session bool) bool {
+	switch {
+	case r.final:
+		return false
+	case r.status == http.StatusMethodNotAllowed: // no POST at all
+		return true
+	case r.status == http.StatusNotFound: // MCP 2025-03-26 to 2025-11-25, "Session Management"
+		return session
+	case r.status == http.StatusBadRequest: // of servers that do not keep to that
+		return upstream.IsRevisionCode(r.code) || deniesSession(r.said)
+	}
+	return false
+}
+
+// deniesSession reports whether the text of HTTP 400 is one with which the
+// official SDKs refuse an unknown session or another protocol revision. They
+// check both before they read the request.
+func deniesSession(text string) bool {
+	text = strings.ToLower(text)
+	if strings.Contains(text, "unsupported protocol version") || strings.Contains(text, "server not initialized") {
+		return true
+	}
+	if !strings.Contains(text, "session") {
+		return false
+	}
+	for _, denial := range [...]string{"no valid", "not found", "no transport found", "invalid or missing", "header is required"} {
+		if strings.Contains(text, denial) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsUnknownHere reports whether the upstream does not know what was addressed:
+// the session, or the whole way of speaking (MCP 2025-11-25, "Backwards
+// compatibility").
+func (r *Refusal) IsUnknownHere() bool {
+	switch r.status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusGone:
+		return true
+	}
+	return false
+}
+
+// Error returns the text of the fault.
+func (r *Refusal) Error() string { return r.fault.Error() }
+
+// Unwrap returns the fault.
+func (r *Refusal) Unwrap() error { return r.fault }
+
+// refused returns the error for a non-2xx HTTP answer: UPSTREAM_UNAUTHORIZED,
+// or a refusal.
+func (p Place) refused(resp *http.Response, body []byte) error {
+	status, text, said := resp.StatusCode, "", ""
+	if len(body) > 0 && mediaType(resp) != "text/html" {
+		text = wire.Excerpt(body)
+		said = ": " + text
+	}
+	var f *fault.Fault
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return p.unauthorized(resp)
+	case status == http.StatusTooManyRequests || status >= 500:
+		f = p.Unavailable("answered HTTP %d", status)
+		if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 && s <= 86_400 {
+			f.RetryAfter = time.Duration(s) * time.Second
+		}
+	case status >= 300 && status < 400:
+		f = p.Unavailable("answered with a redirect (HTTP %d), which is not followed", status)
+		if to, err := resp.Location(); err == nil && to.Host != "" {
+			f = p.Unavailable("redirects to another address (HTTP %d), which is not followed: configure the new URL if you trust it", status)
+			f.Detail += ", to " + wire.Excerpt([]byte(to.Host))
+		}
+	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusGone:
+		f = p.Unavailable("has no MCP endpoint at the configured URL (HTTP %d%s)", status, said)
+	default:
+		f = p.Invalid("refused the request (HTTP %d%s)", status, said)
+	}
+	return &Refusal{status: status, fault: f, said: text}
+}
+
+// message returns a message that the upstream sent. Only answers may be larger
+// than an event.
+func (p Place) message(data []byte) (wire.Message, error) {
+	m, err := wire.ParseMessage(data)
+	switch {
+	case err != nil:
+		return wire.Message{}, p.Invalid("sent something that is not JSON-RPC: %s", wire.Excerpt(data)).Because(err)
+	case m.Method != "" && len(data) > maxEventBytes:
+		return wire.Message{}, p.Invalid("sent a message of more than %d MiB that is not an answer", maxEventBytes>>20)
+	}
+	return m, nil
+}
+
+// refusal returns the error for a non-2xx HTTP response with the body.
+func (p *Poster) refusal(resp *http.Response, body []byte) error {
+	if resp.StatusCode != http.StatusLoopDetected {
+		return p.Place.refused(resp, body)
+	}
+	f := p.Place.Invalid("leads in a circle, or through more than %d gateways", upstream.MaxHops)
+	if p.Instance != "" && resp.Header.Get(upstream.HeaderHops) == p.Instance {
+		f = p.Place.Invalid("points back to this gateway")
+	}
+	return &Refusal{status: resp.StatusCode, fault: f}
+}

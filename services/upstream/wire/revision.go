@@ -1,0 +1,53 @@
+package wire
+
+import "mcpgateway/services/rawjson"
+
+// The protocol revisions that change how the gateway speaks.
+const (
+	Revision20241105 = "2024-11-05" // the oldest understood
+	Revision20250618 = "2025-06-18" // the first with a version header
+	Revision20251125 = "2025-11-25" // the newest with a handshake
+	Revision20260728 = "2026-07-28" // the first without sessions
+)
+
+// IsRevision reports whether v has the form of a protocol revision, a date.
+func IsRevision(v string) bool {
+	if len(v) != len(Revision20241105) {
+		return false
+	}
+	for i := range len(v) {
+		if dash := i == 4 || i == 7; dash != (v[i] == '-') || !dash && (v[i] < '0' || v[i] > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// IsOffered reports whether a -32022 error offers revision 2026-07-28 after
+// all.
+func IsOffered(rpcError []byte) bool {
+	o, err := rawjson.ParseObject(rpcError, rawjson.Lenient)
+	return err == nil && HoldsRevision(o.Object("data").Get("supported"))
+}
+
+// HoldsRevision reports whether the raw array holds revision 2026-07-28.
+func HoldsRevision(versions []byte) bool {
+	elements, err := rawjson.Elements(versions, rawjson.Lenient)
+	if err != nil {
+		return false
+	}
+	for _, e := range elements {
+		if v, ok := rawjson.String(e); ok && v == Revision20260728 {
+			return true
+		}
+	}
+	return false
+}
+
+// Object returns raw when it is a JSON object, otherwise nil.
+func Object(raw []byte) []byte {
+	if rawjson.Kind(raw) != '{' {
+		return nil
+	}
+	return raw
+}
