@@ -135,7 +135,7 @@ func TestWhatIsNotCompressed(t *testing.T) {
 			web.NoCompression(c)
 			return text(2000)(c)
 		},
-		"/parts": func(c *fiber.Ctx) error { return web.SendParts(c, bytes.Repeat([]byte("x"), 2000)) },
+		"/parts": func(c *fiber.Ctx) error { return web.SendPartsThen(c, nil, bytes.Repeat([]byte("x"), 2000)) },
 		"/stream": func(c *fiber.Ctx) error {
 			s := web.NewStream(c, web.StreamOptions{})
 			s.Send("", []byte(strings.Repeat("x", 2000)))

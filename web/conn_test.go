@@ -139,7 +139,7 @@ func TestStreamsAheadEndTheirConnection(t *testing.T) {
 func TestPartsAreOneAnswer(t *testing.T) {
 	app, _ := newApp(t)
 	long := strings.Repeat("y", 100_000)
-	app.Get("/parts", func(c *fiber.Ctx) error { return web.SendParts(c, []byte("x"), nil, []byte(long), []byte("z")) })
+	app.Get("/parts", func(c *fiber.Ctx) error { return web.SendPartsThen(c, nil, []byte("x"), nil, []byte(long), []byte("z")) })
 	conn := dialTCP(t, serve(t, app))
 	if _, err := io.WriteString(conn, strings.Repeat("GET /parts HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 2)); err != nil {
 		t.Fatal(err)
