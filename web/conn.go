@@ -19,7 +19,7 @@ type conn struct {
 
 	ahead []byte // read with the first byte of a request and not requested yet
 
-	ip string // of the other end, once somebody asked
+	ip string // of the other end, once PeerIP was called
 
 	// Of writing: how many bytes were written since the allowance began, and
 	// how long those writes took together.
@@ -50,6 +50,19 @@ func (c *conn) Read(p []byte) (int, error) {
 		return n, nil
 	}
 	return c.Conn.Read(p)
+}
+
+// PeerIP returns the IP address of the other end, and 0.0.0.0 for connections of
+// other networks than TCP. It is called by the goroutine that reads.
+func (c *conn) PeerIP() string {
+	if c.ip == "" {
+		ip := net.IPv4zero
+		if tcp, ok := c.RemoteAddr().(*net.TCPAddr); ok {
+			ip = tcp.IP
+		}
+		c.ip = ip.String()
+	}
+	return c.ip
 }
 
 // SetDeadline implements net.Conn.

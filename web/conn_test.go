@@ -2,13 +2,10 @@ package web_test
 
 import (
 	"bufio"
-	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -39,23 +36,6 @@ func aheadApp(t *testing.T) *fiber.App {
 		return nil
 	})
 	return app
-}
-
-func dialTCP(t *testing.T, address string) net.Conn {
-	t.Helper()
-	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
-	return conn
-}
-
-func posting(path, body string) string {
-	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
 }
 
 // next reads the next answer of a connection and returns its body.
@@ -139,7 +119,9 @@ func TestStreamsAheadEndTheirConnection(t *testing.T) {
 func TestPartsAreOneAnswer(t *testing.T) {
 	app, _ := newApp(t)
 	long := strings.Repeat("y", 100_000)
-	app.Get("/parts", func(c *fiber.Ctx) error { return web.SendPartsThen(c, nil, []byte("x"), nil, []byte(long), []byte("z")) })
+	app.Get("/parts", func(c *fiber.Ctx) error {
+		return web.SendPartsThen(c, nil, []byte("x"), nil, []byte(long), []byte("z"))
+	})
 	conn := dialTCP(t, serve(t, app))
 	if _, err := io.WriteString(conn, strings.Repeat("GET /parts HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 2)); err != nil {
 		t.Fatal(err)

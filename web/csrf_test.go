@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofiber/fiber/v2"
+
 	"mcpgateway/web"
 	"mcpgateway/web/webtest"
 )
@@ -117,5 +119,23 @@ func TestMasksDifferAndAreAccepted(t *testing.T) {
 			body := url.Values{web.CSRFField: {tc.given}}.Encode()
 			webtest.Check(t, webtest.Case{Status: tc.status}, webtest.Send(t, app, webtest.Case{Method: "POST", Path: "/admin", Header: header, Body: body}))
 		})
+	}
+}
+
+func TestEveryOriginIsJudged(t *testing.T) {
+	n := names(t, "https://gateway.example", nil, nil, false)
+	guards := newGuards(t, "https://gateway.example")
+	app, _ := newApp(t)
+	app.Get("/mcp", n.CheckOrigin)
+	app.Post("/page", append(guards.Visitor(), func(c *fiber.Ctx) error { return c.SendString("done") })...)
+	addr := serve(t, app)
+	const own, evil = "Origin: https://gateway.example\r\n", "Origin: https://evil.example\r\n"
+	for origins, want := range map[string]string{own: " 200 ", own + own: " 200 ", own + evil: " 403 ", evil + own: " 403 ", own + "Origin: null\r\n": " 403 "} {
+		for _, request := range []string{"GET /mcp", "POST /page"} {
+			answer := exchange(t, addr, request+" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"+origins+"\r\n")
+			if !strings.HasPrefix(answer, "HTTP/1.1"+want) {
+				t.Errorf("%s with %q: %.60s", request, origins, answer)
+			}
+		}
 	}
 }

@@ -96,13 +96,6 @@ func (l *AddressLimit) makeRoom(now time.Time) {
 	}
 }
 
-// parseAddress returns the address of a client. What is no address is the zero
-// one, so that all of these count as one client.
-func parseAddress(address string) netip.Addr {
-	addr, _ := netip.ParseAddr(address)
-	return addr.Unmap().WithZone("")
-}
-
 // networkOf returns what counts as one client: of IPv6 the /64, which is what
 // one customer gets.
 func networkOf(addr netip.Addr) netip.Prefix {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,24 +12,6 @@ import (
 	"mcpgateway/web"
 	"mcpgateway/web/webtest"
 )
-
-// ticker is a time that moves only when the test says so.
-type ticker struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *ticker) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *ticker) Advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
 
 // limited returns a server with a limited route, behind a proxy that says who
 // asks, and the status that an address gets there.

@@ -194,6 +194,9 @@ func (g *Guards) Identify(c *fiber.Ctx) error {
 		}
 		if p != nil {
 			c.Locals(personKey, p)
+			if !isAPI(c) {
+				AllowErrorPage(c)
+			}
 			actor.Kind, actor.ID, actor.Name = "user", p.ID, p.Email
 		}
 	}

@@ -1,7 +1,5 @@
 package web
 
-import "bytes"
-
 // EndWithParts queues a message, whose data are the parts, and the last messages
 // after it, and ends the stream as EndWith does. Long parts are not copied; they
 // must not change afterwards.
@@ -71,47 +69,5 @@ func (s *Stream) wrote() {
 func call(f func()) {
 	if f != nil {
 		f()
-	}
-}
-
-// eventFrames returns the frames of one event, whose data are the parts. Parts
-// that are too long for one write are separate frames.
-func eventFrames(event string, parts [][]byte) (frames [][]byte) {
-	size := len(event) + len("event: \ndata: \n\n")
-	for _, part := range parts {
-		if len(part) < streamWriteSize {
-			size += len(part)
-		}
-	}
-	frame := make([]byte, 0, size)
-	if event != "" {
-		frame = append(append(append(frame, "event: "...), event...), '\n')
-	}
-	frame = append(frame, "data: "...)
-	for _, part := range parts {
-		if len(part) < streamWriteSize {
-			start := len(frame)
-			frame = append(frame, part...)
-			withoutLineEnds(frame[start:])
-			continue
-		}
-		if bytes.ContainsAny(part, "\r\n") {
-			part = bytes.Clone(part)
-			withoutLineEnds(part)
-		}
-		frames, frame = append(frames, frame, part), nil
-	}
-	return append(frames, append(frame, "\n\n"...))
-}
-
-// withoutLineEnds replaces line breaks, which would end the data, by spaces: in
-// JSON they are found between tokens only.
-func withoutLineEnds(data []byte) {
-	for _, lineEnd := range []byte("\r\n") {
-		rest := data
-		for i := bytes.IndexByte(rest, lineEnd); i >= 0; i = bytes.IndexByte(rest, lineEnd) {
-			rest[i] = ' '
-			rest = rest[i+1:]
-		}
 	}
 }
