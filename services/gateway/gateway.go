@@ -214,8 +214,13 @@ func (g *Gateway) Handle(ctx context.Context, project *toolset.Snapshot, client 
 	case "completion/complete":
 		return g.complete(ctx, project, client, p, trace)
 	default:
-		return nil, fault.New(fault.KindUnknownMethod, fault.CodeNotFound, "the method %q is not served here", clip(method))
+		return nil, UnknownMethod(method)
 	}
+}
+
+// UnknownMethod returns the fault for a method that is not served.
+func UnknownMethod(method string) error {
+	return fault.New(fault.KindUnknownMethod, fault.CodeNotFound, "the method %q is not served here", clip(method))
 }
 
 func clip(s string) string {
@@ -224,4 +229,9 @@ func clip(s string) string {
 		return string(r[:max]) + "…"
 	}
 	return s
+}
+
+// Projects finds the present snapshot of a project.
+type Projects interface {
+	ProjectByID(id string) *toolset.Snapshot
 }

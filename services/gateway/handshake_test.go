@@ -166,3 +166,23 @@ func TestInstructionsOfAllTogetherAreBounded(t *testing.T) {
 		}
 	}
 }
+
+func TestSubscribeIsAdvertisedWhereItIsOffered(t *testing.T) {
+	for capabilities, want := range map[string]string{
+		`{"resources":{"subscribe":true}}`:  `"resources":{"listChanged":true,"subscribe":true}`,
+		`{"resources":{"subscribe":false}}`: `"resources":{"listChanged":true}`,
+		`{"resources":{}}`:                  `"resources":{"listChanged":true}`,
+	} {
+		src := source("tool")
+		src.Inventories["u"].Capabilities = capabilities
+		g := newGateway(t, &caller{})
+		for _, tc := range []struct{ version, method, params string }{
+			{v2511, "initialize", `{"protocolVersion":"2025-11-25"}`}, {v2026, "server/discover", `{}`},
+		} {
+			got, err := g.Handle(t.Context(), build(src), client(tc.version), tc.method, []byte(tc.params), nil)
+			if err != nil || !strings.Contains(string(got), want) {
+				t.Errorf("%s: %s, %v", capabilities, got, err)
+			}
+		}
+	}
+}

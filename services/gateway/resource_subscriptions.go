@@ -30,44 +30,6 @@ const (
 	memoryTimeout = 30 * time.Second
 )
 
-// SessionMemory remembers for every process which resources sessions are
-// subscribed to; sessions.Resources says how.
-type SessionMemory interface {
-	Add(ctx context.Context, session, projectID, uri string) error
-	Remove(ctx context.Context, session, uri string) error
-	End(ctx context.Context, session string) error
-	Of(ctx context.Context, session string) (projectID string, uris []string, err error)
-}
-
-// ResourceSubscriber makes upstream servers tell when a resource changes,
-// until release is called, and holds the streams of a client's own upstream
-// sessions. release does not block.
-type ResourceSubscriber interface {
-	Subscribe(ctx context.Context, target *upstream.Target, uri string) (release func(), err error)
-	HoldStreams(sessionID string) (release func())
-}
-
-// holder is a session or a stream that is subscribed to resources.
-type holder struct {
-	session   string // its id; empty for a stream
-	resources map[string]held
-	changing  chan struct{} // held by whoever changes what the session is subscribed to
-	asking    int           // upstreams that have not answered yet
-	requests  int           // of the session, under way
-	streams   map[*subscription]bool
-	expiry    *time.Timer // of a session without a stream; may be nil
-	over      bool
-}
-
-type held struct {
-	serverID string
-	release  func()
-}
-
-func newHolder(session string) *holder {
-	return &holder{session: session, changing: make(chan struct{}, 1), resources: map[string]held{}, streams: map[*subscription]bool{}}
-}
-
 // Handle answers resources/subscribe and resources/unsubscribe of a client
 // with a session (MCP 2024-11-05 to 2025-11-25, "Subscriptions"); its updates
 // reach the streams given to Attach, in whichever process. params is the raw
@@ -79,18 +41,14 @@ func newHolder(session string) *holder {
 func (s *Subscriptions) Handle(ctx context.Context, project *toolset.Snapshot, client *Client, method string, params []byte, trace *Trace) ([]byte, error) {
 	subscribe := method == "resources/subscribe"
 	if client.Stateless() || !subscribe && method != "resources/unsubscribe" || !project.Capabilities.Subscribe {
-		return nil, fault.New(fault.KindUnknownMethod, fault.CodeNotFound, "the method %q is not served here", clip(method))
+		return nil, UnknownMethod(method)
 	}
 	if client.SessionID == "" {
 		return nil, fault.Invalid("a subscription belongs to a session: initialize first, and send its Mcp-Session-Id")
 	}
-	p, err := rawjson.ParseObject(params, rawjson.Strict)
+	uri, err := uriOf(params)
 	if err != nil {
-		return nil, fault.Invalid("params must be an object with the uri of a resource")
-	}
-	uri, ok := p.String("uri")
-	if !ok || len(uri) > maxURIBytes {
-		return nil, fault.Invalid("uri must be the address of a resource, as a string of at most %d bytes", maxURIBytes)
+		return nil, err
 	}
 	h, err := s.enter(client.SessionID)
 	if err != nil {
@@ -126,6 +84,19 @@ func (s *Subscriptions) Handle(ctx context.Context, project *toolset.Snapshot, c
 		return nil, err
 	}
 	return []byte("{}"), nil
+}
+
+// uriOf returns the uri of raw params, or INVALID_PARAMETER.
+func uriOf(params []byte) (string, error) {
+	p, err := rawjson.ParseObject(params, rawjson.Strict)
+	if err != nil {
+		return "", fault.Invalid("params must be an object with the uri of a resource")
+	}
+	uri, ok := p.String("uri")
+	if !ok || len(uri) > maxURIBytes {
+		return "", fault.Invalid("uri must be the address of a resource, as a string of at most %d bytes", maxURIBytes)
+	}
+	return uri, nil
 }
 
 // resourceOwner returns the server that answers for a URI.
@@ -322,149 +293,19 @@ func covers(subscribed, uri string) bool {
 	return ok && (rest == "" || strings.HasSuffix(subscribed, "/") || strings.ContainsRune("/?#", rune(rest[0])))
 }
 
-// enter returns the holder of a session for a request, which is to leave it.
-func (s *Subscriptions) enter(sessionID string) (*holder, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	h := s.sessions[sessionID]
-	if h == nil {
-		if len(s.sessions) >= maxSubscribedSessions {
-			return nil, fault.New(fault.KindRateLimited, fault.CodeRateLimited, "too many sessions are subscribed to resources: try again later")
-		}
-		h = newHolder(sessionID)
-		s.sessions[sessionID] = h
-	}
-	h.requests++
-	return h, nil
+// ResourceSubscriber makes upstream servers tell when a resource changes,
+// until release is called, and holds the streams of a client's own upstream
+// sessions. release does not block.
+type ResourceSubscriber interface {
+	Subscribe(ctx context.Context, target *upstream.Target, uri string) (release func(), err error)
+	HoldStreams(sessionID string) (release func())
 }
 
-// leave takes a request or a stream out of a session. One that holds nothing
-// is forgotten, and one without a stream expires.
-func (s *Subscriptions) leave(h *holder, takeOut func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	takeOut()
-	switch {
-	case h.over || h.inUse():
-	case len(h.resources) == 0:
-		s.forget(h)
-	case h.expiry == nil:
-		h.expiry = time.AfterFunc(SessionGrace, s.tasks.Func("end of session subscriptions", func() { s.expire(h) }))
-	default:
-		h.expiry.Reset(SessionGrace)
-	}
-}
-
-func (h *holder) inUse() bool { return len(h.streams) > 0 || h.requests > 0 }
-
-func (s *Subscriptions) expire(h *holder) {
-	s.mu.Lock()
-	used := h.inUse()
-	s.mu.Unlock()
-	if !used {
-		s.end(h)
-	}
-}
-
-// subscribe makes a holder one of those who hear of a resource.
-func (s *Subscriptions) subscribe(ctx context.Context, h *holder, server *toolset.Server, uri string) error {
-	s.mu.Lock()
-	_, known := h.resources[uri]
-	full := len(h.resources)+h.asking >= MaxResourcesPerClient
-	if !known && !full {
-		h.asking++
-	}
-	s.mu.Unlock()
-	if known {
-		return nil
-	}
-	if full {
-		return fault.New(fault.KindRateLimited, fault.CodeRateLimited, "a client can be subscribed to %d resources: unsubscribe from another one first", MaxResourcesPerClient)
-	}
-	release, err := s.resources.Subscribe(ctx, server.Target, uri)
-	s.mu.Lock()
-	h.asking--
-	_, known = h.resources[uri]
-	over := h.over
-	if err == nil && !known && !over {
-		s.add(h, uri, held{serverID: server.Config.ID, release: release})
-		release = nil
-	}
-	s.mu.Unlock()
-	switch {
-	case err != nil:
-		return err
-	case release != nil:
-		release()
-	}
-	if over {
-		return fault.New(fault.KindNotFound, fault.CodeNotFound, "the session has ended")
-	}
-	return nil
-}
-
-func (s *Subscriptions) add(h *holder, uri string, what held) {
-	h.resources[uri] = what
-	byURI := s.holders[what.serverID]
-	if byURI == nil {
-		byURI = map[string]map[*holder]bool{}
-		s.holders[what.serverID] = byURI
-	}
-	if byURI[uri] == nil {
-		byURI[uri] = map[*holder]bool{}
-	}
-	byURI[uri][h] = true
-}
-
-// remove takes a resource from a holder and returns how to release it, or nil.
-func (s *Subscriptions) remove(h *holder, uri string) func() {
-	what, ok := h.resources[uri]
-	if !ok {
-		return nil
-	}
-	delete(h.resources, uri)
-	byURI := s.holders[what.serverID]
-	delete(byURI[uri], h)
-	if len(byURI[uri]) == 0 {
-		delete(byURI, uri)
-	}
-	if len(byURI) == 0 {
-		delete(s.holders, what.serverID)
-	}
-	return what.release
-}
-
-// unsubscribe ends one subscription of a holder, if there is one.
-func (s *Subscriptions) unsubscribe(h *holder, uri string) {
-	s.mu.Lock()
-	release := s.remove(h, uri)
-	s.mu.Unlock()
-	if release != nil {
-		release()
-	}
-}
-
-// forget takes a holder out of use.
-func (s *Subscriptions) forget(h *holder) {
-	h.over = true
-	if h.expiry != nil {
-		h.expiry.Stop()
-	}
-	if s.sessions[h.session] == h {
-		delete(s.sessions, h.session)
-	}
-}
-
-// end ends every subscription of a holder.
-func (s *Subscriptions) end(h *holder) {
-	s.mu.Lock()
-	var releases []func()
-	for uri := range h.resources {
-		releases = append(releases, s.remove(h, uri))
-	}
-	s.forget(h)
-	s.mu.Unlock()
-	for _, release := range releases {
-		release()
-	}
+// SessionMemory remembers for every process which resources sessions are
+// subscribed to; sessions.Resources says how.
+type SessionMemory interface {
+	Add(ctx context.Context, session, projectID, uri string) error
+	Remove(ctx context.Context, session, uri string) error
+	End(ctx context.Context, session string) error
+	Of(ctx context.Context, session string) (projectID string, uris []string, err error)
 }

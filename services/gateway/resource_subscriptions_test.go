@@ -173,7 +173,7 @@ func newSubscriptions(t *testing.T) (*gateway.Subscriptions, *subscriber) {
 	return s, up
 }
 
-func session(id string) *gateway.Client { return &gateway.Client{Version: v2511, SessionID: id} }
+func session(id string) *gateway.Client { return &gateway.Client{Version: "2025-11-25", SessionID: id} }
 
 func subscribe(s *gateway.Subscriptions, session *gateway.Client, uri string) error {
 	_, err := s.Handle(context.Background(), watchable(), session, "resources/subscribe", fmt.Appendf(nil, `{"uri":%q}`, uri), nil)
@@ -295,10 +295,10 @@ func TestSubscriptionsThatAreRefused(t *testing.T) {
 		kind    fault.Kind
 		project *toolset.Snapshot
 	}{
-		"stateless":      {client: client(v2026), method: "resources/subscribe", params: `{"uri":"test://a"}`, code: fault.CodeNotFound, kind: fault.KindUnknownMethod},
+		"stateless":      {client: &gateway.Client{Version: "2026-07-28"}, method: "resources/subscribe", params: `{"uri":"test://a"}`, code: fault.CodeNotFound, kind: fault.KindUnknownMethod},
 		"another method": {client: session("s"), method: "resources/read", params: `{"uri":"test://a"}`, code: fault.CodeNotFound, kind: fault.KindUnknownMethod},
 		"not offered":    {client: session("s"), method: "resources/subscribe", params: `{"uri":"test://a"}`, code: fault.CodeNotFound, kind: fault.KindUnknownMethod, project: build(source())},
-		"no session":     {client: client(v2511), method: "resources/subscribe", params: `{"uri":"test://a"}`, code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
+		"no session":     {client: &gateway.Client{Version: "2025-11-25"}, method: "resources/subscribe", params: `{"uri":"test://a"}`, code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
 		"no params":      {client: session("s"), method: "resources/subscribe", code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
 		"no uri":         {client: session("s"), method: "resources/subscribe", params: `{"uri":7}`, code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
 		"a uri too long": {client: session("s"), method: "resources/subscribe", params: `{"uri":"file:///` + strings.Repeat("x", 8<<10-7) + `"}`, code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
@@ -473,26 +473,6 @@ func TestSubscriptionThatCannotBeRememberedIsRefused(t *testing.T) {
 	defer s.Close()
 	if err := subscribe(s, session("s"), "test://a"); !fault.Is(err, fault.CodeInternal) || !up.holds() {
 		t.Errorf("got %v, held %v", err, up.held)
-	}
-}
-
-func TestSubscribeIsAdvertisedWhereItIsOffered(t *testing.T) {
-	for capabilities, want := range map[string]string{
-		`{"resources":{"subscribe":true}}`:  `"resources":{"listChanged":true,"subscribe":true}`,
-		`{"resources":{"subscribe":false}}`: `"resources":{"listChanged":true}`,
-		`{"resources":{}}`:                  `"resources":{"listChanged":true}`,
-	} {
-		src := source("tool")
-		src.Inventories["u"].Capabilities = capabilities
-		g := newGateway(t, &caller{})
-		for _, tc := range []struct{ version, method, params string }{
-			{v2511, "initialize", `{"protocolVersion":"2025-11-25"}`}, {v2026, "server/discover", `{}`},
-		} {
-			got, err := g.Handle(t.Context(), build(src), client(tc.version), tc.method, []byte(tc.params), nil)
-			if err != nil || !strings.Contains(string(got), want) {
-				t.Errorf("%s: %s, %v", capabilities, got, err)
-			}
-		}
 	}
 }
 

@@ -47,11 +47,6 @@ type Subscriptions struct {
 	holders  map[string]map[string]map[*holder]bool // by server id and URI
 }
 
-// Projects finds the present snapshot of a project.
-type Projects interface {
-	ProjectByID(id string) *toolset.Snapshot
-}
-
 type subscription struct{ deliver func(Notification) }
 
 // NewSubscriptions returns subscriptions without subscribers. What upstreams
