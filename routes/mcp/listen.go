@@ -54,10 +54,8 @@ func (s *subscribed) any() bool {
 // sends those until either side ends it. A wish for nothing that can come
 // ends at once.
 func (e *Endpoint) listen(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message) error {
-	if accept := c.Get(fiber.HeaderAccept); accept != "" && !strings.Contains(accept, "*/*") {
-		if named, _ := web.AcceptsEventStream(accept); !named {
-			return invalidRequest(m.id, "subscriptions/listen is answered with a stream: send Accept: text/event-stream").answer(c)
-		}
+	if !acceptsStream(c.Get(fiber.HeaderAccept)) {
+		return invalidRequest(m.id, "subscriptions/listen is answered with a stream: send Accept: text/event-stream").answer(c)
 	}
 	wanted, err := wantedSubscriptions(m.params)
 	if err != nil {
@@ -69,7 +67,7 @@ func (e *Endpoint) listen(c *fiber.Ctx, project *toolset.Snapshot, client *gatew
 	}
 	ctx, cancel := context.WithTimeout(c.UserContext(), listenTimeout)
 	defer cancel()
-	unsubscribe, release, unwatch := func() {}, func() {}, func() {}
+	unsubscribe, unwatch := func() {}, func() {}
 	var stream *web.Stream
 	stream = web.NewStream(c, web.StreamOptions{
 		KeepAlive: e.KeepAlive,
@@ -77,7 +75,6 @@ func (e *Endpoint) listen(c *fiber.Ctx, project *toolset.Snapshot, client *gatew
 		Stop:      func() { stream.EndWith(messageEvent, appendResult(nil, m.id, listenResult(m.id))) },
 		Closed: func() {
 			unsubscribe()
-			release()
 			unwatch()
 			free()
 		},
@@ -92,23 +89,51 @@ func (e *Endpoint) listen(c *fiber.Ctx, project *toolset.Snapshot, client *gatew
 			stream.Send(messageEvent, appendNotification(nil, n.Method, withSubscription(n.Params, m.id)))
 		}
 	}
-	if len(wanted.ResourceSubscriptions) > 0 {
-		agreed, stop := e.Subscriptions.SubscribeResources(ctx, project, wanted.ResourceSubscriptions, deliver)
-		release, wanted.ResourceSubscriptions = stop, append([]string{}, agreed...)
-	}
-	unsubscribe = e.Subscriptions.Subscribe(project.Project.ID, deliver)
-	agreed, err := json.Marshal(wanted)
-	if err != nil {
+	unsubscribe = e.subscribeTo(ctx, project, wanted, deliver)
+	if err := acknowledge(stream, wanted, m.id); err != nil {
 		stream.Discard()
-		return fault.Internal(err)
+		return err
 	}
-	params := append(append([]byte(`{"notifications":`), agreed...), '}')
-	stream.Send(messageEvent, appendNotification(nil, "notifications/subscriptions/acknowledged", withSubscription(params, m.id)))
 	acknowledged.Store(true)
 	if !wanted.any() {
 		stream.EndWith(messageEvent, appendResult(nil, m.id, listenResult(m.id)))
 	}
 	return stream.Answer(c)
+}
+
+// subscribeTo calls deliver with the wanted notifications until cancel is called.
+// It leaves those resources in wanted that their upstreams agreed to watch.
+func (e *Endpoint) subscribeTo(ctx context.Context, project *toolset.Snapshot, wanted *subscribed, deliver func(gateway.Notification)) (cancel func()) {
+	release := func() {}
+	if len(wanted.ResourceSubscriptions) > 0 {
+		agreed, stop := e.Subscriptions.SubscribeResources(ctx, project, wanted.ResourceSubscriptions, deliver)
+		release, wanted.ResourceSubscriptions = stop, append([]string{}, agreed...)
+	}
+	unsubscribe := e.Subscriptions.Subscribe(project.Project.ID, deliver)
+	return func() {
+		unsubscribe()
+		release()
+	}
+}
+
+// acceptsStream reports whether an Accept header allows an event stream.
+func acceptsStream(accept string) bool {
+	if accept == "" || strings.Contains(accept, "*/*") {
+		return true
+	}
+	named, _ := web.AcceptsEventStream(accept)
+	return named
+}
+
+// acknowledge tells the client which notifications will come.
+func acknowledge(stream *web.Stream, agreed *subscribed, id []byte) error {
+	raw, err := json.Marshal(agreed)
+	if err != nil {
+		return fault.Internal(err)
+	}
+	params := append(append([]byte(`{"notifications":`), raw...), '}')
+	stream.Send(messageEvent, appendNotification(nil, "notifications/subscriptions/acknowledged", withSubscription(params, id)))
+	return nil
 }
 
 // wantedSubscriptions returns the wishes of subscriptions/listen. It returns

@@ -20,6 +20,20 @@ import (
 // sessionPurpose keeps session ids apart from every other sealed token.
 const sessionPurpose = "mcp session"
 
+// Bounds of what session ids cost (contract, "Limits").
+const (
+	// maxCapabilities bounds the declared capabilities that a session id
+	// carries, in bytes.
+	maxCapabilities = 4 << 10
+	// maxOpenedSessions bounds the sessions whose ids need not be opened again,
+	// each of which has sessionsPerSet places to be in.
+	maxOpenedSessions = 16_384
+	sessionsPerSet    = 4
+	// maxOpenedID bounds the ids of those sessions, in bytes, and with them what
+	// they hold: longer ones are opened every time.
+	maxOpenedID = 1 << 10
+)
+
 // Session is what a session id says. The id itself carries it, sealed, so
 // that every process of the gateway accepts it, also after a restart.
 type Session struct {

@@ -117,7 +117,12 @@ func (e *Endpoint) bridge(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 	if err := e.allow(project, client, messages); err != nil {
 		return err
 	}
-	free, err := e.slots.take(streamOwner(c, principal))
+	return e.streamCall(c, project, client, m)
+}
+
+// streamCall answers a call with a stream of its progress and result.
+func (e *Endpoint) streamCall(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message) error {
+	free, err := e.slots.take(streamOwner(c, client.Principal))
 	if err != nil {
 		return err
 	}
