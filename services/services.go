@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/crypto/argon2"
 	"gorm.io/gorm"
 
 	"mcpgateway/migrations"
@@ -171,7 +172,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.ProjectAuth = access.NewProjectAuth(s.keyIndex, s.tokenIndex, feed.Fresh, c.MaxStaleness, now)
 	s.OAuth = oauthserver.New(oauthserver.Options{DB: db, Issuer: c.PublicURL, Audit: s.Audit, Feed: feed, Sealer: c.Keys, Documents: s.clients.MCP().Transport, Now: now})
 	s.CallLimits = access.NewCallLimits(now)
-	s.People = access.NewPeople(db, s.Audit, feed, c.Keys, access.NewPasswords(), now)
+	s.People = access.NewPeople(db, s.Audit, feed, c.Keys, access.NewPasswords(argon2.IDKey), now)
 	s.KeptForms = access.NewKeptForms(db, s.People, c.Keys, now)
 	if sso := c.SingleSignOn; sso.Configured() {
 		provider := oidc.NewProvider(oidc.Options{

@@ -26,7 +26,7 @@ type heldHashes struct {
 
 func holdHashes() *heldHashes {
 	h := &heldHashes{release: make(chan struct{})}
-	h.Passwords = access.NewPasswordsBy(func(password, _ []byte, _, _ uint32, _ uint8, length uint32) []byte {
+	h.Passwords = access.NewPasswords(func(password, _ []byte, _, _ uint32, _ uint8, length uint32) []byte {
 		h.begun.Store(string(password), true)
 		h.most.Store(max(h.most.Load(), h.running.Add(1)))
 		<-h.release

@@ -25,9 +25,12 @@ type KeyIndex struct {
 	current atomic.Pointer[map[string]map[keyHash]*indexedKey] // by project id
 }
 
+// principalPrefix begins the principal ids of keys.
+const principalPrefix = "key:"
+
 type indexedKey struct {
 	id        string
-	principal string    // as Principal.ID returns it
+	principal string    // as access.Principal.ID returns it
 	expiresAt time.Time // zero never expires
 	used      atomic.Int64
 	saved     int64 // guarded by KeyIndex.rebuild
@@ -72,7 +75,7 @@ func (x *KeyIndex) reload(ctx context.Context, projectID string) error {
 			continue
 		}
 		hash := keyHash(row.Hash)
-		k := &indexedKey{id: row.ID, principal: keyPrincipal + row.ID}
+		k := &indexedKey{id: row.ID, principal: principalPrefix + row.ID}
 		if row.ExpiresAt != nil {
 			k.expiresAt = *row.ExpiresAt
 		}
@@ -89,19 +92,20 @@ func (x *KeyIndex) reload(ctx context.Context, projectID string) error {
 	return nil
 }
 
-// find returns the usable key with the text in the project, or nil.
-func (x *KeyIndex) find(projectID, text string) *indexedKey {
+// Find returns the principal id of the usable key with the text in the project;
+// ok is false when there is none.
+func (x *KeyIndex) Find(projectID, text string) (principal string, ok bool) {
 	hash, ok := parseKey(text)
 	if !ok {
-		return nil
+		return "", false
 	}
 	k := (*x.current.Load())[projectID][hash]
 	now := x.now()
 	if k == nil || !k.expiresAt.IsZero() && !now.Before(k.expiresAt) {
-		return nil
+		return "", false
 	}
 	k.used.Store(now.Unix())
-	return k
+	return k.principal, true
 }
 
 // SaveUse writes the moments of last use that are newer than the stored ones.

@@ -2,7 +2,6 @@ package access_test
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,11 +16,6 @@ import (
 	"mcpgateway/services/notify"
 	"mcpgateway/services/secrets"
 )
-
-func sha(text string) []byte {
-	sum := sha256.Sum256([]byte(text))
-	return sum[:]
-}
 
 func TestCreatedKeyIsStoredAsHashOnly(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {

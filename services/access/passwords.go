@@ -33,20 +33,19 @@ const (
 	maxHashLength  = 64 // bytes
 )
 
-// derivation computes a hash; argon2.IDKey is one.
-type derivation func(password, salt []byte, time, memory uint32, threads uint8, length uint32) []byte
+// Derivation computes a hash, as argon2.IDKey does.
+type Derivation func(password, salt []byte, time, memory uint32, threads uint8, length uint32) []byte
 
 // Passwords computes and checks password hashes, at most MaxSignInHashes and
 // MaxSignedInHashes at the same time.
 type Passwords struct {
 	signIn, signedIn *hashSlots
-	derive           derivation
+	derive           Derivation
 }
 
-// NewPasswords returns the hashing of passwords by argon2id (RFC 9106).
-func NewPasswords() *Passwords { return newPasswords(argon2.IDKey) }
-
-func newPasswords(derive derivation) *Passwords {
+// NewPasswords returns the hashing of passwords by derive, which is argon2.IDKey
+// (RFC 9106) where hashes are stored.
+func NewPasswords(derive Derivation) *Passwords {
 	return &Passwords{signIn: newHashSlots(MaxSignInHashes), signedIn: newHashSlots(MaxSignedInHashes), derive: derive}
 }
 

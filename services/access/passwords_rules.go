@@ -28,7 +28,7 @@ func passwordProblem(password secrets.Value, email string) string {
 		return fmt.Sprintf("use at least %d characters", MinPassword)
 	case length > MaxPassword:
 		return fmt.Sprintf("use at most %d characters", MaxPassword)
-	case folded == foldEmail(email):
+	case folded == strings.ToLower(strings.TrimSpace(email)):
 		return "use something else than the e-mail address"
 	case distinct(text) < minDistinct, isCommonPassword(folded):
 		return "this password is among the first that are guessed: use another"

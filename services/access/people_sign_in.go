@@ -139,13 +139,8 @@ func (p *People) proved(ctx context.Context, password secrets.Value, field strin
 		return SignedIn{}, fault.From(err)
 	}
 	limit := stepUpLimit(session.ID)
-	if first, limited := p.countLogins(ctx, limit); limited != nil {
-		if first {
-			if err := p.recordFailure(ctx, &user, tooManyAttempts); err != nil {
-				return SignedIn{}, err
-			}
-		}
-		return SignedIn{}, limited
+	if err := p.countStepUp(ctx, &user, limit); err != nil {
+		return SignedIn{}, err
 	}
 	ok, _, err := p.passwords.Matches(ctx, SignedInQueue(session.ID), user.PasswordHash, password)
 	if err != nil {
@@ -185,6 +180,18 @@ func (p *People) proved(ctx context.Context, password secrets.Value, field strin
 		return SignedIn{}, fault.From(err)
 	}
 	return in, nil
+}
+
+// countStepUp counts a confirmation of the password and returns RATE_LIMITED
+// beyond the limit, which it records once.
+func (p *People) countStepUp(ctx context.Context, user *models.User, limit loginLimit) error {
+	first, limited := p.countLogins(ctx, limit)
+	if limited != nil && first {
+		if err := p.recordFailure(ctx, user, tooManyAttempts); err != nil {
+			return err
+		}
+	}
+	return limited
 }
 
 func nothing() error { return nil }

@@ -39,7 +39,7 @@ func joinPeople(t *testing.T, dsn string, c *clock) *peopleWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	passwords := access.NewPasswordsBy(func(password, salt []byte, _, _ uint32, _ uint8, length uint32) []byte {
+	passwords := access.NewPasswords(func(password, salt []byte, _, _ uint32, _ uint8, length uint32) []byte {
 		w.hashes.Add(1)
 		sum := sha256.Sum256(append(salt, password...))
 		return sum[:length]

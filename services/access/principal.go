@@ -30,9 +30,9 @@ const (
 	person // by a client with an access token
 )
 
-// What the ids of callers begin with, and that of those who need no proof.
+// What the ids of people begin with, and that of those who need no proof. Keys
+// have the ids that keys.Index returns.
 const (
-	keyPrincipal    = "key:"
 	personPrincipal = "user:"
 	anyPrincipal    = "anonymous"
 )

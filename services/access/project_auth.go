@@ -64,11 +64,11 @@ func (a *ProjectAuth) Authenticate(ctx context.Context, project *models.Project,
 	if project.AuthMode == models.AuthOAuth {
 		return a.byToken(ctx, project, strings.Clone(token)) // which may be kept longer than the request
 	}
-	k := a.keys.find(project.ID, token)
-	if k == nil {
+	id, ok := a.keys.Find(project.ID, token)
+	if !ok {
 		return Principal{}, fault.Unauthorized()
 	}
-	return Principal{kind: keyHolder, projectID: project.ID, id: k.principal}, nil
+	return Principal{kind: keyHolder, projectID: project.ID, id: id}, nil
 }
 
 // byToken proves the client of a person.
