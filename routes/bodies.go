@@ -9,6 +9,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/toolset"
 	"mcpgateway/web"
+	"mcpgateway/web/guard"
 )
 
 // maxSmallBody is the maximum length of a request body without credentials and
@@ -26,7 +27,7 @@ var (
 // without access control, and with credentials for other projects and the
 // administration; maxSmallBody for everything else. Credentials are verified
 // later, by the guards of the routes.
-func bodyLimit(projects projectFinder, guards *web.Guards) web.BodyLimit {
+func bodyLimit(projects projectFinder, guards *guard.Guards) web.BodyLimit {
 	return func(path []byte, h *fasthttp.RequestHeader) int {
 		authorized := len(h.Peek(fiber.HeaderAuthorization)) > 0
 		switch {

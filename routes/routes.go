@@ -23,13 +23,16 @@ import (
 	"mcpgateway/views/layout"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
+	"mcpgateway/web/compress"
+	"mcpgateway/web/guard"
+	"mcpgateway/web/ratelimit"
 )
 
 type route struct {
 	method  string
 	path    string
 	handler fiber.Handler
-	guard   guard
+	guard   audience
 }
 
 const (
@@ -55,7 +58,7 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 		ErrorPage: errorPage(adminpages.NewPages(assets, adminpages.Banners(s.Waiting)), guards), Requests: s.Metrics, Draining: s.Draining, Spans: spansOf(s.Tracer),
 		BodyLimit: bodyLimit(s.Directory, guards), BodyMemory: c.RequestMemory,
 	})
-	compressor := web.NewCompressor()
+	compressor := compress.New()
 	for _, r := range table(s, names, guards, assets) {
 		chain, declared := before[r.guard]
 		if !declared {
@@ -79,7 +82,7 @@ const identifyLimit = time.Second
 
 // errorPage returns the pages of failed requests. Users who are signed in keep
 // the navigation, also where no guard has seen the request.
-func errorPage(frames *adminpages.Pages, guards *web.Guards) web.ErrorPage {
+func errorPage(frames *adminpages.Pages, guards *guard.Guards) web.ErrorPage {
 	return func(c *fiber.Ctx, status int, message, requestID string) templ.Component {
 		if web.EventOf(c).Route == "" && guards.SessionCookie(c) != "" {
 			ctx, cancel := context.WithTimeout(c.UserContext(), identifyLimit)
@@ -92,10 +95,10 @@ func errorPage(frames *adminpages.Pages, guards *web.Guards) web.ErrorPage {
 	}
 }
 
-func table(s *services.Services, names *web.Names, guards *web.Guards, assets layout.Assets) []route {
+func table(s *services.Services, names *web.Names, guards *guard.Guards, assets layout.Assets) []route {
 	endpoint := mcp.NewEndpoint(mcp.Options{
 		Projects: s.Directory, Auth: s.ProjectAuth, Gateway: s.Gateway, Sessions: mcp.NewSessions(s.Config.Keys, s.EndedSessions, time.Now), Levels: s.LogLevels,
-		Names: names, Failures: web.NewFailureLimit(time.Now), WrongKeys: web.NewAddressLimit(wrongKeysPerSecond, wrongKeysBurst, time.Now), Limits: s.CallLimits, Subscriptions: s.Subscriptions, Results: s.Results, MaxStreams: s.Config.MaxStreams, PublicURL: s.Config.PublicURL.String(),
+		Names: names, Failures: ratelimit.NewFailureLimit(time.Now), WrongKeys: ratelimit.NewAddressLimit(wrongKeysPerSecond, wrongKeysBurst, time.Now), Limits: s.CallLimits, Subscriptions: s.Subscriptions, Results: s.Results, MaxStreams: s.Config.MaxStreams, PublicURL: s.Config.PublicURL.String(),
 		Instance: s.Instance,
 	})
 	health := api.NewHealth(s.Ready)
@@ -110,7 +113,7 @@ func table(s *services.Services, names *web.Names, guards *web.Guards, assets la
 	people := api.NewPeople(s.People)
 	metadata := oauth.NewMetadata(s.Config.PublicURL, s.Directory)
 	authorize := oauth.NewAuthorize(s.OAuth, s.Directory, assets, loginPath)
-	token, register, grants := oauth.NewToken(s.OAuth, web.NewFailureLimit(time.Now)), oauth.NewRegister(s.OAuth), oauth.NewGrants(s.OAuth, assets, time.Now)
+	token, register, grants := oauth.NewToken(s.OAuth, ratelimit.NewFailureLimit(time.Now)), oauth.NewRegister(s.OAuth), oauth.NewGrants(s.OAuth, assets, time.Now)
 	syncer := adminpages.Health{Syncer: s.Syncer, ConnectionWaits: s.Waiting}
 	frames := adminpages.NewPages(assets, adminpages.Banners(s.Waiting))
 	activity := adminpages.NewActivity(adminpages.ActivityOptions{

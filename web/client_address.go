@@ -2,11 +2,13 @@ package web
 
 import (
 	"github.com/gofiber/fiber/v2"
+
+	"mcpgateway/web/forwarded"
 )
 
 // ClientIP returns the address of the client that made a request. Rate limits,
 // the audit log, sessions and the request log all use it. Without trusted
-// proxies it is the address of the peer. See proxies.client for the others.
+// proxies it is the address of the peer. See forwarded.Proxies.Client for the others.
 func ClientIP(c *fiber.Ctx) string {
 	e := EventOf(c)
 	if e.clientIP == "" {
@@ -15,25 +17,25 @@ func ClientIP(c *fiber.Ctx) string {
 	return e.clientIP
 }
 
-func clientIP(c *fiber.Ctx, trusted proxies) string {
+func clientIP(c *fiber.Ctx, trusted forwarded.Proxies) string {
 	text := peerIP(c)
-	peer := parseAddress(text)
-	if !trusted.trust(peer) {
+	peer := forwarded.ParseAddress(text)
+	if !trusted.Trust(peer) {
 		return text
 	}
-	return trusted.client(peer, &c.Request().Header).String()
+	return trusted.Client(peer, &c.Request().Header).String()
 }
 
-// isLocal reports whether a program on this machine made the request without a
+// IsLocal reports whether a program on this machine made the request without a
 // proxy.
-func isLocal(c *fiber.Ctx) bool {
-	return parseAddress(peerIP(c)).IsLoopback() && !ThroughProxy(c)
+func IsLocal(c *fiber.Ctx) bool {
+	return forwarded.ParseAddress(peerIP(c)).IsLoopback() && !ThroughProxy(c)
 }
 
 // ThroughProxy reports whether a request came through a proxy, as far as it
 // shows: its peer is a trusted one, or it has a header that proxies add.
 func ThroughProxy(c *fiber.Ctx) bool {
-	if EventOf(c).proxies.trust(parseAddress(peerIP(c))) {
+	if EventOf(c).proxies.Trust(forwarded.ParseAddress(peerIP(c))) {
 		return true
 	}
 	for _, name := range []string{fiber.HeaderXForwardedFor, fiber.HeaderForwarded, fiber.HeaderXForwardedHost, fiber.HeaderXForwardedProto, "X-Real-Ip", fiber.HeaderVia} {

@@ -4,14 +4,16 @@ import (
 	"strings"
 	"testing"
 
+	"mcpgateway/web/webtest"
+
 	"github.com/gofiber/fiber/v2"
 )
 
 func TestNoRequestHidesInAnother(t *testing.T) {
-	app, _ := newApp(t)
+	app, _ := webtest.NewApp(t)
 	app.Post("/x", func(c *fiber.Ctx) error { return c.SendString("read " + string(c.BodyRaw())) })
 	app.Get("/hidden", func(c *fiber.Ctx) error { return c.SendString("hidden was answered") })
-	addr := serve(t, app)
+	addr := webtest.Serve(t, app)
 	const hidden = "GET /hidden HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 	const post = "POST /x HTTP/1.1\r\nHost: localhost\r\n"
 	for name, request := range map[string]string{
@@ -24,7 +26,7 @@ func TestNoRequestHidesInAnother(t *testing.T) {
 		"HTTP/1.0":      "POST /x HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden,
 		"folded header": post + "X: 1\r\n Content-Length: 0\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n" + hidden,
 	} {
-		answer := exchange(t, addr, request)
+		answer := webtest.Exchange(t, addr, request)
 		if !strings.HasPrefix(answer, "HTTP/1.1 400 ") || strings.Count(answer, "HTTP/1.1 ") != 1 || strings.Contains(answer, "hidden") {
 			t.Errorf("%s: answered %q", name, answer)
 		}
@@ -33,7 +35,7 @@ func TestNoRequestHidesInAnother(t *testing.T) {
 		"a length": post + "Content-Length: 2\r\n\r\nhi" + hidden,
 		"chunks":   post + "Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n" + hidden,
 	} {
-		answer := exchange(t, addr, request)
+		answer := webtest.Exchange(t, addr, request)
 		if !strings.Contains(answer, "read hi") || !strings.Contains(answer, "hidden was answered") {
 			t.Errorf("%s alone: answered %q", name, answer)
 		}

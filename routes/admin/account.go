@@ -12,6 +12,7 @@ import (
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/web"
+	"mcpgateway/web/guard"
 )
 
 // accountPath is the page of a person's own account.
@@ -30,13 +31,13 @@ type AccountKeeper interface {
 type Account struct {
 	pages  *Pages
 	people AccountKeeper
-	guards *web.Guards
+	guards *guard.Guards
 	now    func() time.Time
 }
 
 // NewAccount returns the handlers. Mount them behind a guard that admits
 // everybody who is signed in.
-func NewAccount(pages *Pages, people AccountKeeper, guards *web.Guards, now func() time.Time) *Account {
+func NewAccount(pages *Pages, people AccountKeeper, guards *guard.Guards, now func() time.Time) *Account {
 	return &Account{pages: pages, people: people, guards: guards, now: now}
 }
 
@@ -62,7 +63,7 @@ func (a *Account) ChangePassword(c *fiber.Ctx) error {
 
 // EndSession serves POST /admin/account/sessions/:id/end.
 func (a *Account) EndSession(c *fiber.Ctx) error {
-	if err := a.people.EndSession(c.UserContext(), web.PersonOf(c).ID, c.Params("id")); err != nil {
+	if err := a.people.EndSession(c.UserContext(), guard.PersonOf(c).ID, c.Params("id")); err != nil {
 		return err
 	}
 	return Done(c, accountPath, "That browser is signed out.")
@@ -70,7 +71,7 @@ func (a *Account) EndSession(c *fiber.Ctx) error {
 
 // SignOutEverywhere serves POST /admin/account/sign-out-everywhere.
 func (a *Account) SignOutEverywhere(c *fiber.Ctx) error {
-	if err := a.people.SignOutEverywhere(c.UserContext(), web.PersonOf(c).ID); err != nil {
+	if err := a.people.SignOutEverywhere(c.UserContext(), guard.PersonOf(c).ID); err != nil {
 		return err
 	}
 	a.guards.ClearSession(c)
@@ -78,7 +79,7 @@ func (a *Account) SignOutEverywhere(c *fiber.Ctx) error {
 }
 
 func (a *Account) page(c *fiber.Ctx, errors map[string]string) error {
-	signedIn := web.PersonOf(c)
+	signedIn := guard.PersonOf(c)
 	person, err := a.people.Get(c.UserContext(), signedIn.ID)
 	if err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 	"mcpgateway/views/layout"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
+	"mcpgateway/web/guard"
 )
 
 // activityRows is how many calls one page lists.
@@ -44,7 +45,7 @@ type ActivityPeople interface {
 // KeepAlive must be set.
 type ActivityOptions struct {
 	Pages     *Pages
-	Guards    *web.Guards
+	Guards    *guard.Guards
 	Directory ProjectDirectory
 	Health    HealthSource
 	Calls     *activity.Calls

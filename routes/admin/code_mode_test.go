@@ -16,7 +16,7 @@ import (
 	"mcpgateway/services/codemode"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/upstream/upstreamtest"
-	"mcpgateway/web"
+	"mcpgateway/web/guard"
 )
 
 // administrator is who is signed in.
@@ -47,7 +47,7 @@ func newCodePagesOn(t *testing.T, dsn string) *codePages {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &codePages{App: app, cookie: in.Cookie.Reveal(), csrf: web.MaskToken(in.Session.CSRF)}
+	return &codePages{App: app, cookie: in.Cookie.Reveal(), csrf: guard.MaskToken(in.Session.CSRF)}
 }
 
 // send sends a form, or asks for a page without one, and returns the answer's

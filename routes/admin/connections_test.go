@@ -12,7 +12,7 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/oauthclient"
 	"mcpgateway/views/layout"
-	"mcpgateway/web"
+	"mcpgateway/web/guard"
 	"mcpgateway/web/webtest"
 )
 
@@ -47,7 +47,7 @@ func TestConnectionsStartFromTheAdministrationOnly(t *testing.T) {
 	app := fiber.New()
 	csrf := "csrf"
 	app.Get("/admin/connections/:id/start", func(c *fiber.Ctx) error {
-		c.Locals("person", &web.Person{SessionID: "anns-session", CSRF: csrf})
+		c.Locals("person", &guard.Person{SessionID: "anns-session", CSRF: csrf})
 		return h.Start(c)
 	})
 	start := func(path string, header map[string]string) webtest.Answer {
@@ -124,7 +124,7 @@ func TestConnectionsAreBegunAndEnded(t *testing.T) {
 			}})
 			know := func(ctx *fiber.Ctx) error {
 				if c.signedIn {
-					ctx.Locals("person", &web.Person{SessionID: "anns-session"})
+					ctx.Locals("person", &guard.Person{SessionID: "anns-session"})
 				}
 				return ctx.Next()
 			}

@@ -12,6 +12,8 @@ import (
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/web"
+	"mcpgateway/web/compress"
+	"mcpgateway/web/guard"
 )
 
 // Paths between which people are sent when they sign in and out.
@@ -33,14 +35,14 @@ type Entrance interface {
 type Login struct {
 	pages  *Pages
 	people Entrance
-	guards *web.Guards
+	guards *guard.Guards
 	resume *Resume
 	sso    string // what the identity provider is called; empty without one
 }
 
 // NewLogin returns the handlers. sso is what the identity provider is called,
 // or empty when there is none.
-func NewLogin(pages *Pages, people Entrance, guards *web.Guards, resume *Resume, sso string) *Login {
+func NewLogin(pages *Pages, people Entrance, guards *guard.Guards, resume *Resume, sso string) *Login {
 	return &Login{pages: pages, people: people, guards: guards, resume: resume, sso: sso}
 }
 
@@ -48,7 +50,7 @@ func NewLogin(pages *Pages, people Entrance, guards *web.Guards, resume *Resume,
 // form that waits.
 func (l *Login) Show(c *fiber.Ctx) error {
 	from := queriedOrigin(c)
-	switch signedIn := web.PersonOf(c) != nil; {
+	switch signedIn := guard.PersonOf(c) != nil; {
 	case signedIn && from.form != "":
 		return c.Redirect(from.at(stepUpPath), fiber.StatusSeeOther)
 	case signedIn:
@@ -90,7 +92,7 @@ func (l *Login) SignOut(c *fiber.Ctx) error {
 func (l *Login) form(c *fiber.Ctx, from origin, p admin.LoginProps) error {
 	p.Next, p.Form = from.next, from.form
 	if p.Form != "" {
-		web.NoCompression(c) // it is a token
+		compress.Never(c) // it is a token
 	}
 	p.Frame = l.pages.Frame(c, "Sign in", layout.SectionNone)
 	if l.sso != "" {

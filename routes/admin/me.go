@@ -13,6 +13,7 @@ import (
 	"mcpgateway/views/layout"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
+	"mcpgateway/web/guard"
 )
 
 // mePath is the page of the projects that a user may use.
@@ -38,7 +39,7 @@ func NewMe(pages *Pages, projects UsableProjects, public *url.URL) *Me {
 
 // Show serves GET /me.
 func (a *Me) Show(c *fiber.Ctx) error {
-	person := web.PersonOf(c)
+	person := guard.PersonOf(c)
 	if person == nil {
 		return fault.Unauthorized()
 	}

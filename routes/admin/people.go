@@ -12,6 +12,7 @@ import (
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/web"
+	"mcpgateway/web/guard"
 )
 
 // peoplePath is the page of everybody with an account.
@@ -194,7 +195,7 @@ func (a *People) row(c *fiber.Ctx, p access.Person) admin.PersonRow {
 	}
 	return admin.PersonRow{
 		ID: p.ID, Email: p.Email, Name: p.Name, Role: string(p.Role), SignsIn: strings.Join(ways, " and "), Disabled: p.DisabledAt != nil,
-		Self: web.PersonOf(c) != nil && web.PersonOf(c).ID == p.ID, CreatedAt: p.CreatedAt, LastLoginAt: p.LastLoginAt,
+		Self: guard.PersonOf(c) != nil && guard.PersonOf(c).ID == p.ID, CreatedAt: p.CreatedAt, LastLoginAt: p.LastLoginAt,
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/web"
+	"mcpgateway/web/guard"
 )
 
 // projectsPerPage is how many projects one page lists.
@@ -52,7 +53,7 @@ func NewProjects(pages *Pages, directory ProjectDirectory, health HealthSource, 
 // List serves GET /admin. Users who may not read the administration are sent
 // to their own page.
 func (p *Projects) List(c *fiber.Ctx) error {
-	if person := web.PersonOf(c); person != nil && !access.Administers(models.Role(person.Role)) {
+	if person := guard.PersonOf(c); person != nil && !access.Administers(models.Role(person.Role)) {
 		return c.Redirect(mePath, fiber.StatusSeeOther)
 	}
 	query, after := strings.TrimSpace(c.Query("query")), c.Query("after")

@@ -10,7 +10,7 @@ import (
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
 	"mcpgateway/views/layout"
-	"mcpgateway/web"
+	"mcpgateway/web/guard"
 )
 
 // resumePath stands for a kept form where only a path to come back to fits. No
@@ -27,12 +27,12 @@ type KeptForms interface {
 // Resume continues where a user was before they signed in or confirmed who they
 // are.
 type Resume struct {
-	guards *web.Guards
+	guards *guard.Guards
 	forms  KeptForms
 }
 
 // NewResume returns it.
-func NewResume(guards *web.Guards, forms KeptForms) *Resume {
+func NewResume(guards *guard.Guards, forms KeptForms) *Resume {
 	return &Resume{guards: guards, forms: forms}
 }
 
@@ -41,12 +41,12 @@ type origin struct{ next, form string }
 
 // queriedOrigin returns the origin in the address of a request.
 func queriedOrigin(c *fiber.Ctx) origin {
-	return origin{web.LocalPath(c.Query("next"), homePath), c.Query("form")}
+	return origin{guard.LocalPath(c.Query("next"), homePath), c.Query("form")}
 }
 
 // postedOrigin returns the origin in a posted form.
 func postedOrigin(c *fiber.Ctx) origin {
-	return origin{web.LocalPath(posted(c, "next"), homePath), posted(c, "form")}
+	return origin{guard.LocalPath(posted(c, "next"), homePath), posted(c, "form")}
 }
 
 // at returns a path that leads on to the origin.
@@ -69,10 +69,10 @@ func (o origin) path() string {
 func originOf(path string) origin {
 	if rest, ok := strings.CutPrefix(path, resumePath+"?"); ok {
 		if q, err := url.ParseQuery(rest); err == nil {
-			return origin{web.LocalPath(q.Get("next"), homePath), q.Get("form")}
+			return origin{guard.LocalPath(q.Get("next"), homePath), q.Get("form")}
 		}
 	}
-	return origin{next: web.LocalPath(path, homePath)}
+	return origin{next: guard.LocalPath(path, homePath)}
 }
 
 // Continue responds to a request with which a user signed in or confirmed who
@@ -91,13 +91,13 @@ func (r *Resume) Continue(c *fiber.Ctx, in access.SignedIn, from origin) error {
 	if err != nil {
 		return err
 	}
-	return r.guards.Replay(c, web.Form(form), in.Cookie.Reveal(), in.Session.CSRF)
+	return r.guards.Replay(c, guard.Form(form), in.Cookie.Reveal(), in.Session.CSRF)
 }
 
 // Undo serves POST /admin/undo: it carries out the form that takes the last
 // action back.
 func (r *Resume) Undo(c *fiber.Ctx) error {
-	p := web.PersonOf(c)
+	p := guard.PersonOf(c)
 	if p == nil {
 		return fault.Unauthorized()
 	}
@@ -108,12 +108,12 @@ func (r *Resume) Undo(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return r.guards.Replay(c, web.Form(form), r.guards.SessionCookie(c), p.CSRF)
+	return r.guards.Replay(c, guard.Form(form), r.guards.SessionCookie(c), p.CSRF)
 }
 
 // act returns what the form of an origin is about to do, in words.
 func (r *Resume) act(c *fiber.Ctx, from origin) string {
-	p := web.PersonOf(c)
+	p := guard.PersonOf(c)
 	if p == nil || from.form == "" {
 		return ""
 	}

@@ -11,6 +11,7 @@ import (
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/web"
+	"mcpgateway/web/guard"
 )
 
 // FirstAdministrator creates the first administrator; access.People says how.
@@ -31,11 +32,11 @@ type Setup struct {
 	pages  *Pages
 	people FirstAdministrator
 	demo   DemoProject
-	guards *web.Guards
+	guards *guard.Guards
 }
 
 // NewSetup returns the handlers. demo is nil where there is none to load.
-func NewSetup(pages *Pages, people FirstAdministrator, demo DemoProject, guards *web.Guards) *Setup {
+func NewSetup(pages *Pages, people FirstAdministrator, demo DemoProject, guards *guard.Guards) *Setup {
 	return &Setup{pages: pages, people: people, demo: demo, guards: guards}
 }
 

@@ -6,7 +6,8 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mcpgateway/web"
+	"mcpgateway/web/compress"
+	"mcpgateway/web/guard"
 )
 
 // A secret that is shown once travels to its page in a cookie that only that
@@ -29,7 +30,7 @@ type shownOnce struct {
 
 // putShown sends a secret along with a redirect to the page at path.
 func putShown(c *fiber.Ctx, seal Sealer, now time.Time, path, secret, note string) error {
-	p := web.PersonOf(c)
+	p := guard.PersonOf(c)
 	if p == nil {
 		return nil // the page then shows no secret
 	}
@@ -44,7 +45,7 @@ func putShown(c *fiber.Ctx, seal Sealer, now time.Time, path, secret, note strin
 // takeShown returns the secret that was sent to this page, once. The page is not
 // compressed.
 func takeShown(c *fiber.Ctx, seal Sealer, now time.Time) (shown shownOnce, ok bool) {
-	value, p := c.Cookies(shownCookie), web.PersonOf(c)
+	value, p := c.Cookies(shownCookie), guard.PersonOf(c)
 	if value == "" || p == nil || c.Method() != fiber.MethodGet {
 		return shownOnce{}, false
 	}
@@ -56,7 +57,7 @@ func takeShown(c *fiber.Ctx, seal Sealer, now time.Time) (shown shownOnce, ok bo
 	if shown.SessionID != p.SessionID || shown.Path != c.Path() || !now.Before(shown.Until) {
 		return shownOnce{}, false
 	}
-	web.NoCompression(c)
+	compress.Never(c)
 	return shown, true
 }
 

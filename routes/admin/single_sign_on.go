@@ -11,6 +11,7 @@ import (
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/web"
+	"mcpgateway/web/guard"
 )
 
 // IdentityProvider proves who people are; access.SingleSignOn says how.
@@ -23,14 +24,14 @@ type IdentityProvider interface {
 type SingleSignOn struct {
 	pages    *Pages
 	provider IdentityProvider
-	guards   *web.Guards
+	guards   *guard.Guards
 	resume   *Resume
 	name     string
 }
 
 // NewSingleSignOn returns the handlers. provider is nil when there is none;
 // name is what it is called.
-func NewSingleSignOn(pages *Pages, provider IdentityProvider, guards *web.Guards, resume *Resume, name string) *SingleSignOn {
+func NewSingleSignOn(pages *Pages, provider IdentityProvider, guards *guard.Guards, resume *Resume, name string) *SingleSignOn {
 	return &SingleSignOn{pages: pages, provider: provider, guards: guards, resume: resume, name: name}
 }
 

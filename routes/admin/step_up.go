@@ -11,6 +11,7 @@ import (
 	"mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/web"
+	"mcpgateway/web/guard"
 )
 
 // stepUpPath is where people prove again who they are.
@@ -26,7 +27,7 @@ type Prover interface {
 type StepUp struct {
 	pages  *Pages
 	people Prover
-	guards *web.Guards
+	guards *guard.Guards
 	resume *Resume
 	need   NeedStepUp
 	sso    string
@@ -34,14 +35,14 @@ type StepUp struct {
 
 // NewStepUp returns the handlers. sso is what the identity provider is called,
 // or empty when there is none.
-func NewStepUp(pages *Pages, people Prover, guards *web.Guards, resume *Resume, need NeedStepUp, sso string) *StepUp {
+func NewStepUp(pages *Pages, people Prover, guards *guard.Guards, resume *Resume, need NeedStepUp, sso string) *StepUp {
 	return &StepUp{pages: pages, people: people, guards: guards, resume: resume, need: need, sso: sso}
 }
 
 // Show serves GET /login/again. With ?dialog=1, for the script that asks in
 // place, it returns 204 while nothing has to be confirmed.
 func (s *StepUp) Show(c *fiber.Ctx) error {
-	p := web.PersonOf(c)
+	p := guard.PersonOf(c)
 	if c.Query("dialog") != "" && p != nil && s.need(p.ConfirmedUntil) == nil {
 		return c.SendStatus(fiber.StatusNoContent)
 	}
@@ -68,7 +69,7 @@ func (s *StepUp) Prove(c *fiber.Ctx) error {
 }
 
 func (s *StepUp) form(c *fiber.Ctx, from origin, errors map[string]string) error {
-	signedIn := web.PersonOf(c)
+	signedIn := guard.PersonOf(c)
 	if signedIn == nil {
 		return fault.Unauthorized()
 	}

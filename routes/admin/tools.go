@@ -19,6 +19,7 @@ import (
 	"mcpgateway/views/layout"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
+	"mcpgateway/web/guard"
 )
 
 // toolsPerPage is how many tools one page lists, and so how many are switched
@@ -202,7 +203,7 @@ func (a *Tools) Switch(c *fiber.Ctx) error {
 // back returns the page that a form of the list came from.
 func (a *Tools) back(c *fiber.Ctx) string {
 	list := toolsPath(c.Params("projectSlug"))
-	to := web.LocalPath(posted(c, "back"), list)
+	to := guard.LocalPath(posted(c, "back"), list)
 	if to != list && !strings.HasPrefix(to, list+"?") && !strings.HasPrefix(to, list+"/") {
 		return list
 	}

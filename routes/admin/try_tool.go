@@ -21,6 +21,8 @@ import (
 	"mcpgateway/views/layout"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
+	"mcpgateway/web/conn"
+	"mcpgateway/web/guard"
 )
 
 // Bounds of what the Playground takes.
@@ -84,7 +86,7 @@ func (a *Tools) Try(c *fiber.Ctx) error {
 	}
 	ctx, cancel := context.WithCancel(c.UserContext())
 	defer cancel()
-	defer web.WatchDisconnect(c, cancel)()
+	defer conn.WatchDisconnect(c, cancel)()
 	form.Result = start.call(ctx, nil)
 	return a.page(c, project, tool, form)
 }
@@ -129,8 +131,8 @@ func quotedNames(names []string) string {
 func (a *Tools) form(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, asJSON bool) admin.TryProps {
 	at := toolPath(project.Project.Slug, tool.FullName)
 	p := admin.TryProps{URL: at + "/try", AsJSON: asJSON}
-	if person := web.PersonOf(c); person != nil {
-		p.CSRF = web.MaskToken(person.CSRF)
+	if person := guard.PersonOf(c); person != nil {
+		p.CSRF = guard.MaskToken(person.CSRF)
 	}
 	fields, ok := argumentFields(schemaOf(tool, "inputSchema"))
 	switch {
@@ -185,7 +187,7 @@ type try struct {
 // newTry returns the call of a tool by the administrator who is signed in.
 func (a *Tools) newTry(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, arguments []byte) *try {
 	client := &gateway.Client{
-		Principal: access.Administrator(web.PersonOf(c).ID, project.Project.ID), Version: gateway.VersionLatestHandshake, RequestID: web.EventOf(c).RequestID,
+		Principal: access.Administrator(guard.PersonOf(c).ID, project.Project.ID), Version: gateway.VersionLatestHandshake, RequestID: web.EventOf(c).RequestID,
 	}
 	params := append([]byte(`{"name":`), rawjson.Quote(tool.Name)...)
 	params = append(append(append(params, `,"arguments":`...), arguments...), `,"_meta":{"progressToken":"playground"}}`...)

@@ -11,6 +11,7 @@ import (
 	"mcpgateway/services/projects"
 	"mcpgateway/services/secrets"
 	"mcpgateway/web"
+	"mcpgateway/web/compress"
 )
 
 // Keys serves the API keys of projects.
@@ -117,7 +118,7 @@ func (k *Keys) Revoke(c *fiber.Ctx) error {
 func answerNewKey(c *fiber.Ctx, row models.Key, text secrets.Value) error {
 	record := keyOf(row)
 	record.Key = text.Reveal()
-	web.NoCompression(c)
+	compress.Never(c)
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	return c.Status(fiber.StatusCreated).JSON(record)
 }

@@ -16,6 +16,7 @@ import (
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/toolset"
 	"mcpgateway/web"
+	"mcpgateway/web/ratelimit"
 	"mcpgateway/web/webtest"
 )
 
@@ -58,7 +59,7 @@ func TestAuthFailClosed(t *testing.T) {
 			names := web.NewNames(s.Config.PublicURL, nil, nil, true)
 			endpoint := mcp.NewEndpoint(mcp.Options{
 				Projects: s.Directory, Auth: tc.verdict, Gateway: untouchable{t}, Sessions: mcp.NewSessions(s.Config.Keys, s.EndedSessions, time.Now),
-				Names: names, Failures: web.NewFailureLimit(time.Now), Limits: s.CallLimits, Subscriptions: s.Subscriptions, MaxStreams: 10,
+				Names: names, Failures: ratelimit.NewFailureLimit(time.Now), Limits: s.CallLimits, Subscriptions: s.Subscriptions, MaxStreams: 10,
 			})
 			app := web.New(web.Options{Names: names, Log: slog.New(slog.DiscardHandler)})
 			app.All("/v1/mcp/:projectSlug/request", endpoint.Request)

@@ -12,7 +12,8 @@ import (
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
-	"mcpgateway/web"
+	"mcpgateway/web/conn"
+	"mcpgateway/web/sse"
 )
 
 // metaSubscriptionID is where the notifications of a subscription carry the
@@ -68,8 +69,8 @@ func (e *Endpoint) listen(c *fiber.Ctx, project *toolset.Snapshot, client *gatew
 	ctx, cancel := context.WithTimeout(c.UserContext(), listenTimeout)
 	defer cancel()
 	unsubscribe, unwatch := func() {}, func() {}
-	var stream *web.Stream
-	stream = web.NewStream(c, web.StreamOptions{
+	var stream *sse.Stream
+	stream = sse.NewStream(c, sse.StreamOptions{
 		KeepAlive: e.KeepAlive,
 		Alive:     e.stillAdmitted(c, project, client.Principal),
 		Stop:      func() { stream.EndWith(messageEvent, appendResult(nil, m.id, listenResult(m.id))) },
@@ -79,7 +80,7 @@ func (e *Endpoint) listen(c *fiber.Ctx, project *toolset.Snapshot, client *gatew
 			free()
 		},
 	})
-	unwatch = web.WatchDisconnect(c, func() {
+	unwatch = conn.WatchDisconnect(c, func() {
 		cancel()
 		stream.Break()
 	})
@@ -121,12 +122,12 @@ func acceptsStream(accept string) bool {
 	if accept == "" || strings.Contains(accept, "*/*") {
 		return true
 	}
-	named, _ := web.AcceptsEventStream(accept)
+	named, _ := sse.AcceptsEventStream(accept)
 	return named
 }
 
 // acknowledge tells the client which notifications will come.
-func acknowledge(stream *web.Stream, agreed *subscribed, id []byte) error {
+func acknowledge(stream *sse.Stream, agreed *subscribed, id []byte) error {
 	raw, err := json.Marshal(agreed)
 	if err != nil {
 		return fault.Internal(err)

@@ -20,6 +20,9 @@ import (
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
 	"mcpgateway/web"
+	"mcpgateway/web/conn"
+	"mcpgateway/web/ratelimit"
+	"mcpgateway/web/sse"
 )
 
 // Projects finds the snapshot of a project.
@@ -66,8 +69,8 @@ type Options struct {
 	Sessions      *Sessions
 	Levels        LogLevels
 	Names         *web.Names
-	Failures      *web.FailureLimit // of wrong keys, whose 401 then has Retry-After
-	WrongKeys     *web.AddressLimit // of wrong keys, beyond which an address gets 429
+	Failures      *ratelimit.FailureLimit // of wrong keys, whose 401 then has Retry-After
+	WrongKeys     *ratelimit.AddressLimit // of wrong keys, beyond which an address gets 429
 	Limits        Limiter
 	Subscriptions Subscriptions
 	Results       *membudget.Budget // memory of large results; nil is unlimited
@@ -212,7 +215,7 @@ func (e *Endpoint) post(c *fiber.Ctx, project *toolset.Snapshot, principal acces
 	case m.method == "subscriptions/listen" && client.Stateless():
 		return e.listen(c, project, client, m)
 	}
-	named, only := web.AcceptsEventStream(c.Get(fiber.HeaderAccept))
+	named, only := sse.AcceptsEventStream(c.Get(fiber.HeaderAccept))
 	if named && streams(m.method) && c.Request().Header.IsHTTP11() {
 		return e.answerLazily(c, project, client, m, only)
 	}
@@ -239,7 +242,7 @@ func (e *Endpoint) answerJSON(c *fiber.Ctx, project *toolset.Snapshot, client *g
 		// To go away is how a stateless client cancels (MCP 2026-07-28, "Cancellation").
 		cancellable, cancel := context.WithCancel(ctx)
 		defer cancel()
-		defer web.WatchDisconnect(c, cancel)()
+		defer conn.WatchDisconnect(c, cancel)()
 		ctx = cancellable
 	case client.SessionID != "":
 		cancellable, cancel := context.WithCancel(ctx)

@@ -12,6 +12,8 @@ import (
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
 	"mcpgateway/web"
+	"mcpgateway/web/conn"
+	"mcpgateway/web/sse"
 )
 
 // Query parameters of the endpoint.
@@ -65,7 +67,7 @@ func (e *Endpoint) SSE(c *fiber.Ctx) error {
 			}
 			return e.bridge(c, project, principal, body)
 		}
-		if named, _ := web.AcceptsEventStream(c.Get(fiber.HeaderAccept)); !named {
+		if named, _ := sse.AcceptsEventStream(c.Get(fiber.HeaderAccept)); !named {
 			return fault.New(fault.KindNotAcceptable, fault.CodeNotAcceptable, "name a call with ?name= and ?arguments= or with ?request=, or send Accept: text/event-stream")
 		}
 		return e.openPosted(c, project, principal)
@@ -132,7 +134,7 @@ func (e *Endpoint) streamCall(c *fiber.Ctx, project *toolset.Snapshot, client *g
 	unwatch := func() {}
 	lease := e.Results.NewLease()
 	client.Memory = lease
-	stream := web.NewStream(c, web.StreamOptions{KeepAlive: e.KeepAlive, Closed: func() {
+	stream := sse.NewStream(c, sse.StreamOptions{KeepAlive: e.KeepAlive, Closed: func() {
 		unwatch()
 		free()
 		cancel()
@@ -143,7 +145,7 @@ func (e *Endpoint) streamCall(c *fiber.Ctx, project *toolset.Snapshot, client *g
 			stream.Offer("", progressMethod, progress)
 		}
 	}
-	unwatch = web.WatchDisconnect(c, func() {
+	unwatch = conn.WatchDisconnect(c, func() {
 		cancel()
 		stream.Break()
 	})
