@@ -11,6 +11,7 @@ import (
 	adminpages "mcpgateway/routes/admin"
 	"mcpgateway/services"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/keys"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/web"
@@ -55,7 +56,7 @@ const (
 // each kind.
 func newGuards(s *services.Services) (*guard.Guards, map[audience][]fiber.Handler) {
 	g := guard.New(guard.Options{
-		Sessions: sessions{s.People}, Token: access.NewAdminToken(s.Config.AdminToken), Failures: ratelimit.NewFailureLimit(time.Now), PublicURL: s.Config.PublicURL,
+		Sessions: sessions{s.People}, Token: keys.NewAdminToken(s.Config.AdminToken), Failures: ratelimit.NewFailureLimit(time.Now), PublicURL: s.Config.PublicURL,
 		NeedStepUp: s.People.NeedStepUp, Act: act, Denied: s.Denials.Record, LoginPath: loginPath, StepUpPath: stepUpPath,
 		Forms: forms{s.KeptForms}, KeepsForm: keepsForm,
 	})

@@ -19,7 +19,9 @@ import (
 	"mcpgateway/migrations"
 	"mcpgateway/models"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/keys"
 	"mcpgateway/services/access/oidc"
+	"mcpgateway/services/access/passwords"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/background"
 	"mcpgateway/services/catalog"
@@ -56,7 +58,7 @@ type Services struct {
 	Audit       *activity.Audit
 	Denials     *activity.Denials
 	Projects    *projects.Store
-	Keys        *access.Keys
+	Keys        *keys.Store
 	ProjectAuth *access.ProjectAuth
 	CallLimits  *access.CallLimits
 	People      *access.People
@@ -99,7 +101,7 @@ type Services struct {
 
 	tokenIndex *oauthserver.TokenIndex
 	locks      *locks.Locks
-	keyIndex   *access.KeyIndex
+	keyIndex   *keys.Index
 	clients    *egress.Clients
 	search     *toolsearch.Searcher
 	pool       *upstream.Pool
@@ -166,13 +168,13 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 		t.Address = func() (string, error) { return projects.Address(row, resolver.Resolve) }
 		return t
 	}
-	s.keyIndex = access.NewKeyIndex(db, now)
+	s.keyIndex = keys.NewIndex(db, now)
 	s.tokenIndex = oauthserver.NewTokenIndex(db, now)
-	s.Keys = access.NewKeys(db, s.Audit, feed, now)
+	s.Keys = keys.New(db, s.Audit, feed, now)
 	s.ProjectAuth = access.NewProjectAuth(s.keyIndex, s.tokenIndex, feed.Fresh, c.MaxStaleness, now)
 	s.OAuth = oauthserver.New(oauthserver.Options{DB: db, Issuer: c.PublicURL, Audit: s.Audit, Feed: feed, Sealer: c.Keys, Documents: s.clients.MCP().Transport, Now: now})
 	s.CallLimits = access.NewCallLimits(now)
-	s.People = access.NewPeople(db, s.Audit, feed, c.Keys, access.NewPasswords(argon2.IDKey), now)
+	s.People = access.NewPeople(db, s.Audit, feed, c.Keys, passwords.New(argon2.IDKey), now)
 	s.KeptForms = access.NewKeptForms(db, s.People, c.Keys, now)
 	if sso := c.SingleSignOn; sso.Configured() {
 		provider := oidc.NewProvider(oidc.Options{

@@ -80,6 +80,11 @@ func importLaws() []importLaw {
 			forbids: ours(not(in("services/fault"))),
 		},
 		{
+			says:    "API keys and passwords are checked without knowing who may do what",
+			binds:   shipped(in("services/access/keys", "services/access/passwords")),
+			forbids: ours(in("services/access")),
+		},
+		{
 			says:    "models import nothing of ours",
 			binds:   shipped(in("models")),
 			forbids: ours(not(in("models"))),
@@ -269,6 +274,9 @@ func TestTheImportLawFindsBreaches(t *testing.T) {
 		{"services/access", "mcpgateway/services/page", 0},
 		{"services/access", "mcpgateway/models", 0},
 		{"services/access", gorm, 0},
+		{"services/access", "mcpgateway/services/access/keys", 0},
+		{"services/access/keys", "mcpgateway/services/access", 1},
+		{"services/access/passwords", "mcpgateway/services/access", 1},
 		{"services", "mcpgateway/services/access", 0},
 		{"services", fiber, 1},
 		{"services/gateway", "mcpgateway/services/upstream/upstreamtest", 1},

@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/passwords"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
@@ -26,7 +27,7 @@ func (p *People) SignIn(ctx context.Context, email string, password secrets.Valu
 	if err != nil {
 		return SignedIn{}, err
 	}
-	queue := NetworkQueue(from.IP)
+	queue := passwords.NetworkQueue(from.IP)
 	ok, outdated, err := p.passwords.Matches(ctx, queue, user.PasswordHash, password)
 	if err != nil {
 		return SignedIn{}, fault.From(err)
@@ -142,7 +143,7 @@ func (p *People) proved(ctx context.Context, password secrets.Value, field strin
 	if err := p.countStepUp(ctx, &user, limit); err != nil {
 		return SignedIn{}, err
 	}
-	ok, _, err := p.passwords.Matches(ctx, SignedInQueue(session.ID), user.PasswordHash, password)
+	ok, _, err := p.passwords.Matches(ctx, passwords.SignedInQueue(session.ID), user.PasswordHash, password)
 	if err != nil {
 		return SignedIn{}, fault.From(err)
 	}

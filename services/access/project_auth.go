@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/keys"
 	"mcpgateway/services/fault"
 )
 
@@ -26,7 +27,7 @@ type TokenHolder struct {
 // ProjectAuth admits the clients of project endpoints by the project's
 // authMode (specification, "Project authentication").
 type ProjectAuth struct {
-	keys     *KeyIndex
+	keys     *keys.Index
 	tokens   Tokens
 	fresh    func() time.Time
 	maxStale time.Duration
@@ -37,7 +38,7 @@ type ProjectAuth struct {
 // the tokens. fresh tells when this process last knew that it had heard of
 // every change; longer than maxStale after that, projects with access control
 // are closed.
-func NewProjectAuth(keys *KeyIndex, tokens Tokens, fresh func() time.Time, maxStale time.Duration, now func() time.Time) *ProjectAuth {
+func NewProjectAuth(keys *keys.Index, tokens Tokens, fresh func() time.Time, maxStale time.Duration, now func() time.Time) *ProjectAuth {
 	return &ProjectAuth{keys: keys, tokens: tokens, fresh: fresh, maxStale: maxStale, now: now}
 }
 

@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/passwords"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 )
@@ -101,7 +102,7 @@ func (p *People) Setup(ctx context.Context, form SetupForm, from Browser) (Signe
 	if err := p.checkSetupToken(p.db.WithContext(ctx), form.Token); err != nil {
 		return SignedIn{}, fault.From(err)
 	}
-	user, err := p.newAdmin(ctx, form, NetworkQueue(from.IP))
+	user, err := p.newAdmin(ctx, form, passwords.NetworkQueue(from.IP))
 	if err != nil {
 		return SignedIn{}, err
 	}
@@ -135,9 +136,9 @@ func (p *People) Setup(ctx context.Context, form SetupForm, from Browser) (Signe
 
 // newAdmin returns the checked row of the first administrator, who must have a
 // password.
-func (p *People) newAdmin(ctx context.Context, form SetupForm, queue HashQueue) (models.User, error) {
+func (p *People) newAdmin(ctx context.Context, form SetupForm, queue passwords.Queue) (models.User, error) {
 	if form.Password.IsZero() {
-		return models.User{}, fault.Validation(map[string]string{"password": passwordProblem(form.Password, form.Email)})
+		return models.User{}, fault.Validation(map[string]string{"password": passwords.Problem(form.Password, form.Email)})
 	}
 	user, err := p.newUser(ctx, NewPerson{Email: form.Email, Name: form.Name, Role: models.RoleAdmin, Password: form.Password}, queue)
 	if err != nil {

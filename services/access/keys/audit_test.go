@@ -1,4 +1,4 @@
-package access_test
+package keys_test
 
 import (
 	"errors"
@@ -10,35 +10,36 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
-	"mcpgateway/services/access"
+	"mcpgateway/services/access/accesstest"
+	"mcpgateway/services/access/keys"
 	"mcpgateway/services/activity"
 )
 
 func TestKeyChangesAreAudited(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	accesstest.Each(t, func(t *testing.T, w *accesstest.World) {
 		ctx := activity.WithActor(t.Context(), activity.Actor{Kind: activity.ActorToken, Name: "administration token", RequestID: "r"})
-		row, first, err := w.keys.Create(ctx, "p", "ci", 0)
+		row, first, err := w.Keys.Create(ctx, "p", "ci", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		next, second, err := w.keys.Rotate(ctx, "p", row.ID, time.Hour)
+		next, second, err := w.Keys.Rotate(ctx, "p", row.ID, time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
-		unnamed, third, err := w.keys.Create(ctx, "p", "", 0)
+		unnamed, third, err := w.Keys.Create(ctx, "p", "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range 2 { // the second ends nothing, so there is no row of it
-			if err := w.keys.Revoke(ctx, "p", unnamed.ID); err != nil {
+			if err := w.Keys.Revoke(ctx, "p", unnamed.ID); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, _, err := w.keys.Rotate(ctx, "p", unnamed.ID, 0); err == nil {
+		if _, _, err := w.Keys.Rotate(ctx, "p", unnamed.ID, 0); err == nil {
 			t.Fatal("an ended key was rotated")
 		}
 		var rows []models.AuditEntry
-		if err := w.db.Order("seq").Find(&rows).Error; err != nil {
+		if err := w.DB.Order("seq").Find(&rows).Error; err != nil {
 			t.Fatal(err)
 		}
 		type line struct{ Action, Object, ID, Project, Actor, Request, Successor, Grace string }
@@ -70,27 +71,27 @@ var errDeaf = errors.New("the log is full")
 func (deaf) Record(*gorm.DB, activity.Entry) error { return errDeaf }
 
 func TestWithoutItsAuditRowNothingChanges(t *testing.T) {
-	w := onSQLite(t)
-	id, key := w.create(t, 0)
-	keys := access.NewKeys(w.db, deaf{}, w.feed, w.Now)
-	if err := keys.Revoke(t.Context(), "p", id); !errors.Is(err, errDeaf) {
+	w := accesstest.OnSQLite(t)
+	id, key := w.Create(t, 0)
+	store := keys.New(w.DB, deaf{}, w.Feed, w.Now)
+	if err := store.Revoke(t.Context(), "p", id); !errors.Is(err, errDeaf) {
 		t.Errorf("got %v", err)
 	}
-	if _, text, err := keys.Create(t.Context(), "p", "", 0); !errors.Is(err, errDeaf) || !text.IsZero() {
+	if _, text, err := store.Create(t.Context(), "p", "", 0); !errors.Is(err, errDeaf) || !text.IsZero() {
 		t.Errorf("got %v", err)
 	}
-	rows, err := w.keys.List(t.Context(), "p")
-	if err != nil || len(rows) != 1 || !w.admits(t, key) {
+	rows, err := w.Keys.List(t.Context(), "p")
+	if err != nil || len(rows) != 1 || !w.Admits(t, key) {
 		t.Errorf("%d keys, %v", len(rows), err)
 	}
 }
 
 func TestTheSuccessorOfAKeyInItsGraceLivesInFull(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	accesstest.Each(t, func(t *testing.T, w *accesstest.World) {
 		for _, lifetime := range []time.Duration{0, 24 * time.Hour} {
-			id, _ := w.create(t, lifetime)
+			id, _ := w.Create(t, lifetime)
 			for round := range 3 { // the same key, again and again within its grace
-				next, _, err := w.keys.Rotate(t.Context(), "p", id, time.Hour)
+				next, _, err := w.Keys.Rotate(t.Context(), "p", id, time.Hour)
 				if err != nil {
 					t.Fatal(err)
 				}

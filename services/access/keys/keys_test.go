@@ -1,4 +1,4 @@
-package access_test
+package keys_test
 
 import (
 	"context"
@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"mcpgateway/models"
-	"mcpgateway/services/access"
+	"mcpgateway/services/access/accesstest"
+	"mcpgateway/services/access/keys"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
@@ -18,8 +19,8 @@ import (
 )
 
 func TestCreatedKeyIsStoredAsHashOnly(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		row, text, err := w.keys.Create(t.Context(), "p", "  laptop\u00e9 ", time.Hour)
+	accesstest.Each(t, func(t *testing.T, w *accesstest.World) {
+		row, text, err := w.Keys.Create(t.Context(), "p", "  laptop\u00e9 ", time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,27 +28,27 @@ func TestCreatedKeyIsStoredAsHashOnly(t *testing.T) {
 		if row.Name != "laptopé" || row.Prefix != key[:8] || !row.CreatedAt.Equal(w.Now()) || !row.ExpiresAt.Equal(w.Now().Add(time.Hour)) {
 			t.Errorf("created %+v", row)
 		}
-		if string(row.Hash) != string(sha(key)) {
+		if string(row.Hash) != string(accesstest.SHA256(key)) {
 			t.Error("the hash is not the SHA-256 of the whole key")
 		}
 		if shown := fmt.Sprintf("%+v %v %#v", row, text, text); strings.Contains(shown, key) {
 			t.Errorf("the key prints: %s", shown)
 		}
-		stored, err := w.keys.Get(t.Context(), row.ID)
+		stored, err := w.Keys.Get(t.Context(), row.ID)
 		if err != nil || stored.Prefix != key[:8] || !stored.ExpiresAt.Equal(*row.ExpiresAt) || stored.RevokedAt != nil || stored.LastUsedAt != nil {
 			t.Errorf("stored %+v, %v", stored, err)
 		}
-		if !w.admits(t, key) || w.admitsTo(t, "q", key) {
+		if !w.Admits(t, key) || w.AdmitsTo(t, "q", key) {
 			t.Error("the key does not open its own project alone")
 		}
 	})
 }
 
 func TestKeysAreListedNewestFirst(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	accesstest.Each(t, func(t *testing.T, w *accesstest.World) {
 		var ids []string
 		for i := range 3 {
-			id, _ := w.create(t, 0)
+			id, _ := w.Create(t, 0)
 			ids = append([]string{id}, ids...)
 			if i > 0 { // the last two are of one moment
 				w.Advance(0)
@@ -55,7 +56,7 @@ func TestKeysAreListedNewestFirst(t *testing.T) {
 			}
 			w.Advance(time.Second)
 		}
-		rows, err := w.keys.List(t.Context(), "p")
+		rows, err := w.Keys.List(t.Context(), "p")
 		if err != nil || len(rows) != 3 {
 			t.Fatalf("%d keys, %v", len(rows), err)
 		}
@@ -64,14 +65,14 @@ func TestKeysAreListedNewestFirst(t *testing.T) {
 				t.Errorf("key %d is %s, want %s", i, row.ID, ids[i])
 			}
 		}
-		if rows, err := w.keys.List(t.Context(), "q"); err != nil || len(rows) != 0 {
+		if rows, err := w.Keys.List(t.Context(), "q"); err != nil || len(rows) != 0 {
 			t.Errorf("the other project has %d keys, %v", len(rows), err)
 		}
 	})
 }
 
 func TestKeyAttributesAreBounded(t *testing.T) {
-	w := onSQLite(t)
+	w := accesstest.OnSQLite(t)
 	for _, tc := range []struct {
 		name, given string
 		lifetime    time.Duration
@@ -89,116 +90,116 @@ func TestKeyAttributesAreBounded(t *testing.T) {
 		{"a negative lifetime", "x", -1, "expires"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, text, err := w.keys.Create(t.Context(), "p", tc.given, tc.lifetime)
+			_, text, err := w.Keys.Create(t.Context(), "p", tc.given, tc.lifetime)
 			if tc.field == "" {
-				if err != nil || !w.admits(t, text.Reveal()) {
+				if err != nil || !w.Admits(t, text.Reveal()) {
 					t.Errorf("refused: %v", err)
 				}
 				return
 			}
-			f := want(t, err, fault.CodeValidationFailed)
+			f := accesstest.Want(t, err, fault.CodeValidationFailed)
 			if f.Fields[tc.field] == "" || len(f.Fields) != 1 || !text.IsZero() {
 				t.Errorf("fields %v", f.Fields)
 			}
 		})
 	}
-	_, _, err := w.keys.Create(t.Context(), "nowhere", "x", 0)
-	want(t, err, fault.CodeNotFound)
+	_, _, err := w.Keys.Create(t.Context(), "nowhere", "x", 0)
+	accesstest.Want(t, err, fault.CodeNotFound)
 }
 
 func TestKeyEndsWithItsLifetime(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	accesstest.Each(t, func(t *testing.T, w *accesstest.World) {
 		const lifetime = time.Hour
 		born := w.Now()
-		_, key := w.create(t, lifetime)
-		_, forever := w.create(t, 0)
+		_, key := w.Create(t, lifetime)
+		_, forever := w.Create(t, 0)
 		for _, tc := range []struct {
 			age   time.Duration
 			valid bool
 		}{{0, true}, {lifetime - time.Millisecond, true}, {lifetime, false}, {lifetime + time.Millisecond, false}} {
 			w.Set(born.Add(tc.age))
-			if got := w.admits(t, key); got != tc.valid {
+			if got := w.Admits(t, key); got != tc.valid {
 				t.Errorf("after %s: valid is %v", tc.age, got)
 			}
 		}
 		w.Advance(100 * 365 * 24 * time.Hour)
-		if !w.admits(t, forever) {
+		if !w.Admits(t, forever) {
 			t.Error("a key without an end ended")
 		}
 	})
 }
 
 func TestKeyRotate(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	accesstest.Each(t, func(t *testing.T, w *accesstest.World) {
 		t.Run("without grace the old key ends at once", func(t *testing.T) {
-			id, old := w.create(t, 0)
-			next, key := w.rotate(t, id, 0)
-			if w.admits(t, old) || !w.admits(t, key) || next == id || key == old {
+			id, old := w.Create(t, 0)
+			next, key := w.Rotate(t, id, 0)
+			if w.Admits(t, old) || !w.Admits(t, key) || next == id || key == old {
 				t.Error("the old key works on, or the new one does not")
 			}
-			row, err := w.keys.Get(t.Context(), id)
+			row, err := w.Keys.Get(t.Context(), id)
 			if err != nil || row.RevokedAt == nil || !row.RevokedAt.Equal(w.Now()) {
 				t.Errorf("the old key is stored as %+v, %v", row, err)
 			}
 		})
-		for _, grace := range []time.Duration{time.Millisecond, time.Hour, access.MaxKeyGrace} {
+		for _, grace := range []time.Duration{time.Millisecond, time.Hour, keys.MaxGrace} {
 			t.Run("both work during a grace of "+grace.String(), func(t *testing.T) {
-				id, old := w.create(t, 0)
+				id, old := w.Create(t, 0)
 				start := w.Now()
-				_, key := w.rotate(t, id, grace)
+				_, key := w.Rotate(t, id, grace)
 				for _, tc := range []struct {
 					after time.Duration
 					valid bool
 				}{{0, true}, {grace - time.Millisecond, true}, {grace, false}, {grace + time.Millisecond, false}} {
 					w.Set(start.Add(tc.after))
-					if got := w.admits(t, old); got != tc.valid {
+					if got := w.Admits(t, old); got != tc.valid {
 						t.Errorf("the old key %s after the rotation: valid is %v", tc.after, got)
 					}
-					if !w.admits(t, key) {
+					if !w.Admits(t, key) {
 						t.Errorf("the new key is refused %s after the rotation", tc.after)
 					}
 				}
 			})
 		}
 		t.Run("a grace does not outlast the key's own end", func(t *testing.T) {
-			id, old := w.create(t, time.Minute)
-			w.rotate(t, id, time.Hour)
+			id, old := w.Create(t, time.Minute)
+			w.Rotate(t, id, time.Hour)
 			w.Advance(time.Minute)
-			if w.admits(t, old) {
+			if w.Admits(t, old) {
 				t.Error("the old key outlived itself")
 			}
 		})
 		t.Run("the successor lives as long as the old key was given", func(t *testing.T) {
-			row, _, err := w.keys.Create(t.Context(), "p", "named", time.Hour)
+			row, _, err := w.Keys.Create(t.Context(), "p", "named", time.Hour)
 			if err != nil {
 				t.Fatal(err)
 			}
 			w.Advance(59 * time.Minute)
-			next, _, err := w.keys.Rotate(t.Context(), "p", row.ID, 0)
+			next, _, err := w.Keys.Rotate(t.Context(), "p", row.ID, 0)
 			if err != nil || next.Name != "named" || !next.ExpiresAt.Equal(w.Now().Add(time.Hour)) {
 				t.Errorf("the successor is %+v, %v", next, err)
 			}
 		})
 		t.Run("bounds of the grace", func(t *testing.T) {
-			id, old := w.create(t, 0)
-			for _, grace := range []time.Duration{-1, access.MaxKeyGrace + 1} {
-				_, _, err := w.keys.Rotate(t.Context(), "p", id, grace)
-				if f := want(t, err, fault.CodeValidationFailed); f.Fields["grace"] == "" {
+			id, old := w.Create(t, 0)
+			for _, grace := range []time.Duration{-1, keys.MaxGrace + 1} {
+				_, _, err := w.Keys.Rotate(t.Context(), "p", id, grace)
+				if f := accesstest.Want(t, err, fault.CodeValidationFailed); f.Fields["grace"] == "" {
 					t.Errorf("fields %v", f.Fields)
 				}
 			}
-			if !w.admits(t, old) {
+			if !w.Admits(t, old) {
 				t.Error("a refused rotation ended the key")
 			}
 		})
 		t.Run("what cannot be rotated", func(t *testing.T) {
-			ended, _ := w.create(t, time.Minute)
+			ended, _ := w.Create(t, time.Minute)
 			w.Advance(time.Minute)
-			revoked, _ := w.create(t, 0)
-			if err := w.keys.Revoke(t.Context(), "p", revoked); err != nil {
+			revoked, _ := w.Create(t, 0)
+			if err := w.Keys.Revoke(t.Context(), "p", revoked); err != nil {
 				t.Fatal(err)
 			}
-			foreign, _ := w.create(t, 0)
+			foreign, _ := w.Create(t, 0)
 			for _, tc := range []struct {
 				project, id string
 				code        fault.Code
@@ -206,8 +207,8 @@ func TestKeyRotate(t *testing.T) {
 				{"p", ended, fault.CodeConflict}, {"p", revoked, fault.CodeConflict},
 				{"p", "unknown", fault.CodeNotFound}, {"q", foreign, fault.CodeNotFound}, {"nowhere", foreign, fault.CodeNotFound},
 			} {
-				_, text, err := w.keys.Rotate(t.Context(), tc.project, tc.id, time.Hour)
-				want(t, err, tc.code)
+				_, text, err := w.Keys.Rotate(t.Context(), tc.project, tc.id, time.Hour)
+				accesstest.Want(t, err, tc.code)
 				if !text.IsZero() {
 					t.Error("a refused rotation gave a key")
 				}
@@ -217,24 +218,24 @@ func TestKeyRotate(t *testing.T) {
 }
 
 func TestKeyHasOneSuccessorOnly(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	accesstest.Each(t, func(t *testing.T, w *accesstest.World) {
 		for range 5 { // the first rounds also open the connections
-			id, old := w.create(t, 0)
+			id, old := w.Create(t, 0)
 			var rotating sync.WaitGroup
 			keys, errs := make([]secrets.Value, 8), make([]error, 8)
 			for i := range keys {
-				rotating.Go(func() { _, keys[i], errs[i] = w.keys.Rotate(context.Background(), "p", id, 0) })
+				rotating.Go(func() { _, keys[i], errs[i] = w.Keys.Rotate(context.Background(), "p", id, 0) })
 			}
 			rotating.Wait()
 			admitted := 0
 			for i, err := range errs {
-				if err == nil && w.admits(t, keys[i].Reveal()) {
+				if err == nil && w.Admits(t, keys[i].Reveal()) {
 					admitted++
 					continue
 				}
-				want(t, err, fault.CodeConflict)
+				accesstest.Want(t, err, fault.CodeConflict)
 			}
-			if admitted != 1 || w.admits(t, old) {
+			if admitted != 1 || w.Admits(t, old) {
 				t.Errorf("%d of the racing rotations gave a key, want 1", admitted)
 			}
 		}
@@ -242,91 +243,91 @@ func TestKeyHasOneSuccessorOnly(t *testing.T) {
 }
 
 func TestRevokedKeyIsRefusedAtOnce(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		id, key := w.create(t, 0)
-		_, other := w.create(t, 0)
-		if !w.admits(t, key) {
+	accesstest.Each(t, func(t *testing.T, w *accesstest.World) {
+		id, key := w.Create(t, 0)
+		_, other := w.Create(t, 0)
+		if !w.Admits(t, key) {
 			t.Fatal("the key is refused")
 		}
-		want(t, w.keys.Revoke(t.Context(), "q", id), fault.CodeNotFound)
-		want(t, w.keys.Revoke(t.Context(), "p", "unknown"), fault.CodeNotFound)
-		if !w.admits(t, key) {
+		accesstest.Want(t, w.Keys.Revoke(t.Context(), "q", id), fault.CodeNotFound)
+		accesstest.Want(t, w.Keys.Revoke(t.Context(), "p", "unknown"), fault.CodeNotFound)
+		if !w.Admits(t, key) {
 			t.Fatal("a refused revocation ended the key")
 		}
-		if err := w.keys.Revoke(t.Context(), "p", id); err != nil || w.admits(t, key) || !w.admits(t, other) {
+		if err := w.Keys.Revoke(t.Context(), "p", id); err != nil || w.Admits(t, key) || !w.Admits(t, other) {
 			t.Fatalf("after the revocation: %v", err)
 		}
 		when := w.Now()
 		w.Advance(time.Hour)
-		if err := w.keys.Revoke(t.Context(), "p", id); err != nil {
+		if err := w.Keys.Revoke(t.Context(), "p", id); err != nil {
 			t.Errorf("a second revocation: %v", err)
 		}
-		if row, err := w.keys.Get(t.Context(), id); err != nil || !row.RevokedAt.Equal(when) {
+		if row, err := w.Keys.Get(t.Context(), id); err != nil || !row.RevokedAt.Equal(when) {
 			t.Errorf("revoked at %v, want %v; %v", row.RevokedAt, when, err)
 		}
-		_, err := w.keys.Get(t.Context(), "unknown")
-		want(t, err, fault.CodeNotFound)
+		_, err := w.Keys.Get(t.Context(), "unknown")
+		accesstest.Want(t, err, fault.CodeNotFound)
 	})
 }
 
 func TestUsableKeysAreBounded(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	accesstest.Each(t, func(t *testing.T, w *accesstest.World) {
 		// Ended keys do not count, so twice the bound may be stored.
-		rows := make([]models.Key, 0, 2*access.MaxKeys)
+		rows := make([]models.Key, 0, 2*keys.Max)
 		ended := w.Now().Add(-time.Second)
-		for i := range access.MaxKeys - 2 {
+		for i := range keys.Max - 2 {
 			rows = append(rows,
-				models.Key{ID: fmt.Sprintf("usable%d", i), ProjectID: "p", Hash: sha(fmt.Sprint("u", i)), CreatedAt: w.Now()},
-				models.Key{ID: fmt.Sprintf("expired%d", i), ProjectID: "p", Hash: sha(fmt.Sprint("e", i)), CreatedAt: w.Now(), ExpiresAt: &ended},
-				models.Key{ID: fmt.Sprintf("revoked%d", i), ProjectID: "p", Hash: sha(fmt.Sprint("r", i)), CreatedAt: w.Now(), RevokedAt: &ended})
+				models.Key{ID: fmt.Sprintf("usable%d", i), ProjectID: "p", Hash: accesstest.SHA256(fmt.Sprint("u", i)), CreatedAt: w.Now()},
+				models.Key{ID: fmt.Sprintf("expired%d", i), ProjectID: "p", Hash: accesstest.SHA256(fmt.Sprint("e", i)), CreatedAt: w.Now(), ExpiresAt: &ended},
+				models.Key{ID: fmt.Sprintf("revoked%d", i), ProjectID: "p", Hash: accesstest.SHA256(fmt.Sprint("r", i)), CreatedAt: w.Now(), RevokedAt: &ended})
 		}
-		if err := w.db.CreateInBatches(rows, 500).Error; err != nil {
+		if err := w.DB.CreateInBatches(rows, 500).Error; err != nil {
 			t.Fatal(err)
 		}
-		w.create(t, 0)               // n-1
-		last, text := w.create(t, 0) // n
-		_, _, err := w.keys.Create(t.Context(), "p", "", 0)
-		want(t, err, fault.CodeConflict)
-		_, _, err = w.keys.Rotate(t.Context(), "p", last, time.Hour)
-		want(t, err, fault.CodeConflict)
-		if !w.admits(t, text) {
+		w.Create(t, 0)               // n-1
+		last, text := w.Create(t, 0) // n
+		_, _, err := w.Keys.Create(t.Context(), "p", "", 0)
+		accesstest.Want(t, err, fault.CodeConflict)
+		_, _, err = w.Keys.Rotate(t.Context(), "p", last, time.Hour)
+		accesstest.Want(t, err, fault.CodeConflict)
+		if !w.Admits(t, text) {
 			t.Error("a refused rotation ended the key")
 		}
-		if _, _, err := w.keys.Create(t.Context(), "q", "", 0); err != nil {
+		if _, _, err := w.Keys.Create(t.Context(), "q", "", 0); err != nil {
 			t.Errorf("another project is bounded too: %v", err)
 		}
-		last, _ = w.rotate(t, last, 0) // the number stays
-		if err := w.keys.Revoke(t.Context(), "p", last); err != nil {
+		last, _ = w.Rotate(t, last, 0) // the number stays
+		if err := w.Keys.Revoke(t.Context(), "p", last); err != nil {
 			t.Fatal(err)
 		}
-		w.create(t, 0)
+		w.Create(t, 0)
 	})
 }
 
 func TestRacingCreationsKeepTheBound(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		rows := make([]models.Key, 0, access.MaxKeys)
-		for i := range access.MaxKeys - 1 {
-			rows = append(rows, models.Key{ID: fmt.Sprint(i), ProjectID: "p", Hash: sha(fmt.Sprint(i)), CreatedAt: w.Now()})
+	accesstest.Each(t, func(t *testing.T, w *accesstest.World) {
+		rows := make([]models.Key, 0, keys.Max)
+		for i := range keys.Max - 1 {
+			rows = append(rows, models.Key{ID: fmt.Sprint(i), ProjectID: "p", Hash: accesstest.SHA256(fmt.Sprint(i)), CreatedAt: w.Now()})
 		}
-		if err := w.db.CreateInBatches(rows, 500).Error; err != nil {
+		if err := w.DB.CreateInBatches(rows, 500).Error; err != nil {
 			t.Fatal(err)
 		}
 		for range 5 { // the first rounds also open the connections
 			rows, errs := make([]models.Key, 6), make([]error, 6)
 			var creating sync.WaitGroup
 			for i := range errs {
-				creating.Go(func() { rows[i], _, errs[i] = w.keys.Create(context.Background(), "p", "", 0) })
+				creating.Go(func() { rows[i], _, errs[i] = w.Keys.Create(context.Background(), "p", "", 0) })
 			}
 			creating.Wait()
 			created := 0
 			for i, err := range errs {
 				if err != nil {
-					want(t, err, fault.CodeConflict)
+					accesstest.Want(t, err, fault.CodeConflict)
 					continue
 				}
 				created++
-				if err := w.keys.Revoke(t.Context(), "p", rows[i].ID); err != nil {
+				if err := w.Keys.Revoke(t.Context(), "p", rows[i].ID); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -345,16 +346,16 @@ var errBroken = errors.New("nobody hears")
 func (broken) Published(context.Context, ...notify.Topic) error { return errBroken }
 
 func TestUnheardChangeIsAnError(t *testing.T) {
-	w := onSQLite(t)
-	keys := access.NewKeys(w.db, activity.NewAudit(w.db, w.Now), broken{}, w.Now)
+	w := accesstest.OnSQLite(t)
+	keys := keys.New(w.DB, activity.NewAudit(w.DB, w.Now), broken{}, w.Now)
 	if _, _, err := keys.Create(t.Context(), "p", "", 0); !errors.Is(err, errBroken) {
 		t.Errorf("got %v", err)
 	}
-	id, key := w.create(t, 0)
+	id, key := w.Create(t, 0)
 	if err := keys.Revoke(t.Context(), "p", id); !errors.Is(err, errBroken) {
 		t.Errorf("a revocation that this process has not heard of was answered with %v", err)
 	}
-	if !w.admits(t, key) {
+	if !w.Admits(t, key) {
 		t.Error("the index heard of it all the same, so this test proves nothing")
 	}
 }

@@ -1,4 +1,4 @@
-package access
+package keys
 
 import (
 	"context"
@@ -14,11 +14,11 @@ import (
 	"mcpgateway/services/notify"
 )
 
-// KeyIndex holds the usable keys of every project in memory, so that checking
+// Index holds the usable keys of every project in memory, so that checking
 // one costs a hash and a look-up. It keeps revocations no longer than the
 // change feed takes to tell of them; on the process that revoked, that is
 // before the revocation is answered.
-type KeyIndex struct {
+type Index struct {
 	db      *gorm.DB
 	now     func() time.Time
 	rebuild sync.Mutex
@@ -36,18 +36,18 @@ type indexedKey struct {
 	saved     int64 // guarded by KeyIndex.rebuild
 }
 
-// NewKeyIndex returns an empty index; Load fills it.
-func NewKeyIndex(db *gorm.DB, now func() time.Time) *KeyIndex {
-	x := &KeyIndex{db: db, now: now}
+// NewIndex returns an empty index; Load fills it.
+func NewIndex(db *gorm.DB, now func() time.Time) *Index {
+	x := &Index{db: db, now: now}
 	x.current.Store(&map[string]map[keyHash]*indexedKey{})
 	return x
 }
 
 // Load reads the keys of every project from the database.
-func (x *KeyIndex) Load(ctx context.Context) error { return x.reload(ctx, "") }
+func (x *Index) Load(ctx context.Context) error { return x.reload(ctx, "") }
 
 // Changed reads the keys of a keys topic's project again. Other topics are ignored.
-func (x *KeyIndex) Changed(ctx context.Context, topic notify.Topic) error {
+func (x *Index) Changed(ctx context.Context, topic notify.Topic) error {
 	id, ok := topic.KeysOf()
 	if !ok {
 		return nil
@@ -55,7 +55,7 @@ func (x *KeyIndex) Changed(ctx context.Context, topic notify.Topic) error {
 	return x.reload(ctx, id)
 }
 
-func (x *KeyIndex) reload(ctx context.Context, projectID string) error {
+func (x *Index) reload(ctx context.Context, projectID string) error {
 	x.rebuild.Lock()
 	defer x.rebuild.Unlock()
 	query := x.db.WithContext(ctx).Where("revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)", x.now())
@@ -94,7 +94,7 @@ func (x *KeyIndex) reload(ctx context.Context, projectID string) error {
 
 // Find returns the principal id of the usable key with the text in the project;
 // ok is false when there is none.
-func (x *KeyIndex) Find(projectID, text string) (principal string, ok bool) {
+func (x *Index) Find(projectID, text string) (principal string, ok bool) {
 	hash, ok := parseKey(text)
 	if !ok {
 		return "", false
@@ -111,7 +111,7 @@ func (x *KeyIndex) Find(projectID, text string) (principal string, ok bool) {
 // SaveUse writes the moments of last use that are newer than the stored ones.
 // It is called now and then, never on the way of a request, and holds up
 // neither requests nor revocations while it writes.
-func (x *KeyIndex) SaveUse(ctx context.Context) error {
+func (x *Index) SaveUse(ctx context.Context) error {
 	type use struct {
 		key *indexedKey
 		at  int64

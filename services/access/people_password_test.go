@@ -13,24 +13,26 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/accesstest"
+	"mcpgateway/services/access/passwords"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 )
 
 func TestPasswordRules(t *testing.T) {
-	w := joinPeople(t, modelstest.SQLite(t), newClock())
+	w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 	letters := func(n int) string { return strings.Repeat("abcdefghiß", n/10+1) }
 	exactly := func(n int) string { return string([]rune(letters(n))[:n]) }
 	for i, c := range []struct {
 		password string
 		ok       bool
 	}{
-		{exactly(access.MinPassword - 1), false},
-		{exactly(access.MinPassword), true},
-		{exactly(access.MinPassword + 1), true},
-		{exactly(access.MaxPassword - 1), true},
-		{exactly(access.MaxPassword), true},
-		{exactly(access.MaxPassword + 1), false},
+		{exactly(passwords.MinLength - 1), false},
+		{exactly(passwords.MinLength), true},
+		{exactly(passwords.MinLength + 1), true},
+		{exactly(passwords.MaxLength - 1), true},
+		{exactly(passwords.MaxLength), true},
+		{exactly(passwords.MaxLength + 1), false},
 		{"someone@example.com", false},
 		{"SomeOne@Example.com", false},
 		{"someone@example.com!", true},
@@ -45,7 +47,7 @@ func TestPasswordRules(t *testing.T) {
 	} {
 		_, err := w.people.Create(t.Context(), access.NewPerson{Email: "someone@example.com", Role: models.RoleMember, Password: secrets.NewValue(c.password)})
 		if !c.ok {
-			if f := want(t, err, fault.CodeValidationFailed); f.Fields["password"] == "" || len(c.password) < 100 && strings.Contains(f.Message, c.password) {
+			if f := accesstest.Want(t, err, fault.CodeValidationFailed); f.Fields["password"] == "" || len(c.password) < 100 && strings.Contains(f.Message, c.password) {
 				t.Errorf("%d: %+v", i, f)
 			}
 			continue
@@ -65,7 +67,7 @@ func TestPasswordRules(t *testing.T) {
 }
 
 func TestChangingThePassword(t *testing.T) {
-	w := joinPeople(t, modelstest.SQLite(t), newClock())
+	w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 	w.add(t, email, models.RoleAdmin)
 	from := access.Browser{IP: address, Cookie: w.signIn(t, email)}
 	change := func(old, new string) error {
@@ -73,18 +75,18 @@ func TestChangingThePassword(t *testing.T) {
 		return err
 	}
 	for _, c := range []struct{ old, new, field string }{{"wrong", "another long secret", "old"}, {password, "short", "password"}, {password, password, "password"}, {password, email, "password"}} {
-		if f := want(t, change(c.old, c.new), fault.CodeValidationFailed); f.Fields[c.field] == "" {
+		if f := accesstest.Want(t, change(c.old, c.new), fault.CodeValidationFailed); f.Fields[c.field] == "" {
 			t.Errorf("%q to %q: %+v", c.old, c.new, f)
 		}
 	}
 	if err := change(password, "another long secret"); err != nil {
 		t.Fatal(err)
 	}
-	want(t, w.try(t, email, password, address), fault.CodeUnauthorized)
+	accesstest.Want(t, w.try(t, email, password, address), fault.CodeUnauthorized)
 	if err := w.try(t, email, "another long secret", address); err != nil {
 		t.Error(err)
 	}
-	want(t, change("another long secret", password), fault.CodeUnauthorized) // the cookie's value was renewed
+	accesstest.Want(t, change("another long secret", password), fault.CodeUnauthorized) // the cookie's value was renewed
 	if !slices.Contains(w.audited(t), "password.changed") {
 		t.Errorf("recorded %v", w.audited(t))
 	}
@@ -95,7 +97,7 @@ func TestChangingThePassword(t *testing.T) {
 // parameters, and the same rows.
 func TestLoginTiming(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
-		w := joinPeople(t, dsn, newClock())
+		w := joinPeople(t, dsn, accesstest.NewClock())
 		w.add(t, "boss@example.com", models.RoleAdmin)
 		w.add(t, "known@example.com", models.RoleMember)
 		off := w.add(t, "disabled@example.com", models.RoleMember)
@@ -109,7 +111,7 @@ func TestLoginTiming(t *testing.T) {
 		for i, account := range []string{"known@example.com", "unknown@example.com", "disabled@example.com", "invited@example.com", "", "not an address"} {
 			for _, secret := range []string{"wrong password", ""} {
 				hashes, rows := w.hashes.Load(), len(w.audited(t))
-				f := want(t, w.try(t, account, secret, fmt.Sprintf("192.0.2.%d", i)), fault.CodeUnauthorized)
+				f := accesstest.Want(t, w.try(t, account, secret, fmt.Sprintf("192.0.2.%d", i)), fault.CodeUnauthorized)
 				messages = append(messages, f.Message)
 				if n, m := w.hashes.Load()-hashes, len(w.audited(t))-rows; n != 1 || m != 1 {
 					t.Errorf("%q costs %d hashes and %d rows", account, n, m)
@@ -119,11 +121,11 @@ func TestLoginTiming(t *testing.T) {
 		if messages = slices.Compact(messages); len(messages) != 1 {
 			t.Errorf("the answers differ: %q", messages)
 		}
-		want(t, w.try(t, "disabled@example.com", password, "192.0.2.200"), fault.CodeUnauthorized)
+		accesstest.Want(t, w.try(t, "disabled@example.com", password, "192.0.2.200"), fault.CodeUnauthorized)
 	})
 	t.Run("hashes of nobody take as long as those of somebody", func(t *testing.T) {
-		p := access.NewPasswords(argon2.IDKey)
-		hash, err := p.Hash(t.Context(), access.NetworkQueue(address), secrets.NewValue(password))
+		p := passwords.New(argon2.IDKey)
+		hash, err := p.Hash(t.Context(), passwords.NetworkQueue(address), secrets.NewValue(password))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +141,7 @@ func TestLoginTiming(t *testing.T) {
 			var took []time.Duration
 			for range 5 {
 				begun := cpuTime()
-				if _, _, err := p.Matches(t.Context(), access.NetworkQueue(address), stored, secrets.NewValue("wrong password")); err != nil {
+				if _, _, err := p.Matches(t.Context(), passwords.NetworkQueue(address), stored, secrets.NewValue("wrong password")); err != nil {
 					t.Fatal(err)
 				}
 				took = append(took, cpuTime()-begun)
@@ -159,7 +161,7 @@ func TestLoginTiming(t *testing.T) {
 }
 
 func TestHashesOfAnotherCostAreRenewedAtSignIn(t *testing.T) {
-	w := joinPeople(t, modelstest.SQLite(t), newClock())
+	w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 	ada := w.add(t, email, models.RoleAdmin)
 	stored := func() (hash string) {
 		if err := w.db.Model(&models.User{}).Where("id = ?", ada.ID).Pluck("password_hash", &hash).Error; err != nil {

@@ -1,4 +1,4 @@
-package access
+package passwords
 
 import (
 	"fmt"
@@ -10,24 +10,24 @@ import (
 
 // Bounds of a password, in characters (NIST SP 800-63B, section 3.1.1.2).
 const (
-	MinPassword = 12
-	MaxPassword = 256
+	MinLength = 12
+	MaxLength = 256
 
 	minDistinct = 5 // different characters
 )
 
-// passwordProblem returns what is wrong with a new password of the person with
+// Problem returns what is wrong with a new password of the person with
 // the e-mail address, or nothing.
-func passwordProblem(password secrets.Value, email string) string {
+func Problem(password secrets.Value, email string) string {
 	text := password.Reveal()
 	length := utf8.RuneCountInString(text)
 	switch folded := strings.ToLower(strings.TrimSpace(text)); {
 	case !utf8.ValidString(text):
 		return "use text"
-	case length < MinPassword:
-		return fmt.Sprintf("use at least %d characters", MinPassword)
-	case length > MaxPassword:
-		return fmt.Sprintf("use at most %d characters", MaxPassword)
+	case length < MinLength:
+		return fmt.Sprintf("use at least %d characters", MinLength)
+	case length > MaxLength:
+		return fmt.Sprintf("use at most %d characters", MaxLength)
 	case folded == strings.ToLower(strings.TrimSpace(email)):
 		return "use something else than the e-mail address"
 	case distinct(text) < minDistinct, isCommonPassword(folded):

@@ -1,4 +1,4 @@
-package access
+package keys
 
 import (
 	"crypto/sha256"

@@ -1,4 +1,6 @@
-package access
+// Package passwords computes and checks password hashes, a bounded number at a
+// time, and judges new passwords.
+package passwords
 
 import (
 	"context"
@@ -36,22 +38,22 @@ const (
 // Derivation computes a hash, as argon2.IDKey does.
 type Derivation func(password, salt []byte, time, memory uint32, threads uint8, length uint32) []byte
 
-// Passwords computes and checks password hashes, at most MaxSignInHashes and
+// Hasher computes and checks password hashes, at most MaxSignInHashes and
 // MaxSignedInHashes at the same time.
-type Passwords struct {
+type Hasher struct {
 	signIn, signedIn *hashSlots
 	derive           Derivation
 }
 
-// NewPasswords returns the hashing of passwords by derive, which is argon2.IDKey
+// New returns the hashing of passwords by derive, which is argon2.IDKey
 // (RFC 9106) where hashes are stored.
-func NewPasswords(derive Derivation) *Passwords {
-	return &Passwords{signIn: newHashSlots(MaxSignInHashes), signedIn: newHashSlots(MaxSignedInHashes), derive: derive}
+func New(derive Derivation) *Hasher {
+	return &Hasher{signIn: newHashSlots(MaxSignInHashes), signedIn: newHashSlots(MaxSignedInHashes), derive: derive}
 }
 
 // Hash returns the password's hash as a PHC string. It returns UNAVAILABLE
 // when too many hashes are waited for, and the context's error.
-func (p *Passwords) Hash(ctx context.Context, queue HashQueue, password secrets.Value) (string, error) {
+func (p *Hasher) Hash(ctx context.Context, queue Queue, password secrets.Value) (string, error) {
 	salt := make([]byte, saltLength)
 	rand.Read(salt) // never fails
 	parameters := hashParameters{memory: hashMemory, time: hashTime, threads: hashThreads, salt: salt, sum: make([]byte, hashLength)}
@@ -67,7 +69,7 @@ func (p *Passwords) Hash(ctx context.Context, queue HashQueue, password secrets.
 // computed anew because it was made at another cost. For an empty hash, which
 // no password has, it takes as long as for any other. It returns the errors of
 // Hash, and INTERNAL for a hash that cannot be read.
-func (p *Passwords) Matches(ctx context.Context, queue HashQueue, hash string, password secrets.Value) (ok, outdated bool, err error) {
+func (p *Hasher) Matches(ctx context.Context, queue Queue, hash string, password secrets.Value) (ok, outdated bool, err error) {
 	parameters := hashParameters{memory: hashMemory, time: hashTime, threads: hashThreads, salt: make([]byte, saltLength), sum: make([]byte, hashLength)}
 	if hash != "" {
 		if parameters, err = parseHash(hash); err != nil {
@@ -82,7 +84,7 @@ func (p *Passwords) Matches(ctx context.Context, queue HashQueue, hash string, p
 	return ok, ok && !parameters.current(), nil
 }
 
-func (p *Passwords) compute(ctx context.Context, queue HashQueue, password secrets.Value, h hashParameters) ([]byte, error) {
+func (p *Hasher) compute(ctx context.Context, queue Queue, password secrets.Value, h hashParameters) ([]byte, error) {
 	slots := p.signIn
 	if queue.signedIn {
 		slots = p.signedIn

@@ -6,6 +6,7 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/passwords"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
@@ -21,7 +22,7 @@ func (p *People) ChangePassword(ctx context.Context, old, password secrets.Value
 	if err != nil {
 		return SignedIn{}, fault.From(err)
 	}
-	problem := passwordProblem(password, user.Email)
+	problem := passwords.Problem(password, user.Email)
 	if problem == "" && password.Reveal() == old.Reveal() {
 		problem = "use another password than the present one"
 	}
@@ -30,7 +31,7 @@ func (p *People) ChangePassword(ctx context.Context, old, password secrets.Value
 	}
 	var hash string
 	return p.proved(ctx, old, "old", from, func() (err error) {
-		hash, err = p.passwords.Hash(ctx, SignedInQueue(session.ID), password)
+		hash, err = p.passwords.Hash(ctx, passwords.SignedInQueue(session.ID), password)
 		return err
 	}, func(tx *gorm.DB, user *models.User, sessionID string) error {
 		if err := tx.Model(&models.User{}).Where("id = ?", user.ID).Update("password_hash", hash).Error; err != nil {
@@ -51,10 +52,10 @@ func (p *People) ResetPassword(ctx context.Context, id string, password secrets.
 	if err != nil {
 		return err
 	}
-	if problem := passwordProblem(password, person.Email); problem != "" {
+	if problem := passwords.Problem(password, person.Email); problem != "" {
 		return fault.Validation(map[string]string{"password": problem})
 	}
-	hash, err := p.passwords.Hash(ctx, SignedInQueue(activity.ActorOf(ctx).ID), password)
+	hash, err := p.passwords.Hash(ctx, passwords.SignedInQueue(activity.ActorOf(ctx).ID), password)
 	if err != nil {
 		return fault.From(err)
 	}

@@ -1,4 +1,4 @@
-package access
+package passwords
 
 import (
 	"context"
@@ -25,20 +25,20 @@ const (
 	hashNetwork6 = 48
 )
 
-// HashQueue is the line in which a password hash waits for a slot. Sign-ins wait
+// Queue is the line in which a password hash waits for a slot. Sign-ins wait
 // by network and hold one slot for each at most, so that no network holds up the
 // sign-ins of the others. Signed-in people have separate slots, one for each of
 // them at most.
-type HashQueue struct {
+type Queue struct {
 	signedIn bool
 	key      string
 }
 
 // NetworkQueue returns the queue of sign-ins from an address.
-func NetworkQueue(ip string) HashQueue {
+func NetworkQueue(ip string) Queue {
 	addr, err := netip.ParseAddr(ip)
 	if err != nil {
-		return HashQueue{}
+		return Queue{}
 	}
 	addr = addr.Unmap().WithZone("")
 	bits := hashNetwork4
@@ -47,14 +47,14 @@ func NetworkQueue(ip string) HashQueue {
 	}
 	network, err := addr.Prefix(bits)
 	if err != nil {
-		return HashQueue{}
+		return Queue{}
 	}
-	return HashQueue{key: network.String()}
+	return Queue{key: network.String()}
 }
 
 // SignedInQueue returns the queue of a signed-in person. id is that of
 // the person or of the session.
-func SignedInQueue(id string) HashQueue { return HashQueue{signedIn: true, key: id} }
+func SignedInQueue(id string) Queue { return Queue{signedIn: true, key: id} }
 
 // hashSlots are the slots of one kind of queue. It is safe for concurrent use.
 type hashSlots struct {

@@ -1,4 +1,4 @@
-package access_test
+package passwords_test
 
 import (
 	"context"
@@ -10,14 +10,15 @@ import (
 	"testing/synctest"
 	"time"
 
-	"mcpgateway/services/access"
+	"mcpgateway/services/access/accesstest"
+	"mcpgateway/services/access/passwords"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 )
 
 // heldHashes are hashes that run until they are released.
 type heldHashes struct {
-	*access.Passwords
+	*passwords.Hasher
 	running, most atomic.Int64
 	begun         sync.Map // passwords
 	release       chan struct{}
@@ -26,7 +27,7 @@ type heldHashes struct {
 
 func holdHashes() *heldHashes {
 	h := &heldHashes{release: make(chan struct{})}
-	h.Passwords = access.NewPasswords(func(password, _ []byte, _, _ uint32, _ uint8, length uint32) []byte {
+	h.Hasher = passwords.New(func(password, _ []byte, _, _ uint32, _ uint8, length uint32) []byte {
 		h.begun.Store(string(password), true)
 		h.most.Store(max(h.most.Load(), h.running.Add(1)))
 		<-h.release
@@ -37,7 +38,7 @@ func holdHashes() *heldHashes {
 }
 
 // begin computes the hash of a password in a queue.
-func (h *heldHashes) begin(ctx context.Context, queue access.HashQueue, password string) {
+func (h *heldHashes) begin(ctx context.Context, queue passwords.Queue, password string) {
 	h.all.Go(func() { _, _ = h.Hash(ctx, queue, secrets.NewValue(password)) })
 }
 
@@ -54,16 +55,16 @@ func TestPasswordHashesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := holdHashes()
 		for n := range 10 {
-			h.begin(t.Context(), access.NetworkQueue(fmt.Sprintf("10.0.%d.1", n)), "x")
-			h.expect(t, fmt.Sprintf("%d networks", n+1), int64(min(n+1, access.MaxSignInHashes)))
+			h.begin(t.Context(), passwords.NetworkQueue(fmt.Sprintf("10.0.%d.1", n)), "x")
+			h.expect(t, fmt.Sprintf("%d networks", n+1), int64(min(n+1, passwords.MaxSignInHashes)))
 		}
 		for n := range 10 {
-			h.begin(t.Context(), access.SignedInQueue(fmt.Sprint("session ", n)), "x")
-			h.expect(t, fmt.Sprintf("%d sessions", n+1), int64(access.MaxSignInHashes+min(n+1, access.MaxSignedInHashes)))
+			h.begin(t.Context(), passwords.SignedInQueue(fmt.Sprint("session ", n)), "x")
+			h.expect(t, fmt.Sprintf("%d sessions", n+1), int64(passwords.MaxSignInHashes+min(n+1, passwords.MaxSignedInHashes)))
 		}
 		close(h.release)
 		h.all.Wait()
-		if most := h.most.Load(); most != access.MaxSignInHashes+access.MaxSignedInHashes {
+		if most := h.most.Load(); most != passwords.MaxSignInHashes+passwords.MaxSignedInHashes {
 			t.Errorf("%d hashes ran at once", most)
 		}
 	})
@@ -80,17 +81,17 @@ func TestNetworkHoldsOneHashSlot(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := holdHashes()
 				for n := range 100 {
-					h.begin(t.Context(), access.NetworkQueue(network(n)), "x")
+					h.begin(t.Context(), passwords.NetworkQueue(network(n)), "x")
 				}
 				h.expect(t, "one network", 1)
-				h.begin(t.Context(), access.NetworkQueue("198.51.100.1"), "x")
+				h.begin(t.Context(), passwords.NetworkQueue("198.51.100.1"), "x")
 				h.expect(t, "with another", 2)
-				h.begin(t.Context(), access.NetworkQueue("192.0.2.1"), "third")
+				h.begin(t.Context(), passwords.NetworkQueue("192.0.2.1"), "third")
 				synctest.Wait()
 				if _, begun := h.begun.Load("third"); begun {
 					t.Error("a third network has a slot")
 				}
-				for range access.MaxSignInHashes {
+				for range passwords.MaxSignInHashes {
 					h.release <- struct{}{}
 				}
 				synctest.Wait()
@@ -108,10 +109,10 @@ func TestPersonHoldsOneHashSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := holdHashes()
 		for range 10 {
-			h.begin(t.Context(), access.SignedInQueue("ada"), "x")
+			h.begin(t.Context(), passwords.SignedInQueue("ada"), "x")
 		}
 		h.expect(t, "one person", 1)
-		h.begin(t.Context(), access.SignedInQueue("bob"), "x")
+		h.begin(t.Context(), passwords.SignedInQueue("bob"), "x")
 		h.expect(t, "with another", 2)
 		close(h.release)
 		h.all.Wait()
@@ -122,11 +123,11 @@ func TestWaitForPasswordHashEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := holdHashes()
 		hash := func(ctx context.Context, ip string) error {
-			_, err := h.Hash(ctx, access.NetworkQueue(ip), secrets.NewValue("x"))
+			_, err := h.Hash(ctx, passwords.NetworkQueue(ip), secrets.NewValue("x"))
 			return err
 		}
-		for n := range access.MaxSignInHashes {
-			h.begin(t.Context(), access.NetworkQueue(fmt.Sprintf("10.0.%d.1", n)), "x")
+		for n := range passwords.MaxSignInHashes {
+			h.begin(t.Context(), passwords.NetworkQueue(fmt.Sprintf("10.0.%d.1", n)), "x")
 		}
 		synctest.Wait()
 		for place, ip := range map[string]string{"in its network": "10.0.0.1", "for a slot": "192.0.2.1"} {
@@ -135,7 +136,7 @@ func TestWaitForPasswordHashEnds(t *testing.T) {
 				t.Errorf("waiting %s until the deadline: %v", place, err)
 			}
 			cancel()
-			if f := want(t, hash(t.Context(), ip), fault.CodeUnavailable); f.RetryAfter <= 0 {
+			if f := accesstest.Want(t, hash(t.Context(), ip), fault.CodeUnavailable); f.RetryAfter <= 0 {
 				t.Errorf("waiting %s: no Retry-After", place)
 			}
 		}

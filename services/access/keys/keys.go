@@ -1,4 +1,6 @@
-package access
+// Package keys holds the API keys of projects: their format, their rows, and the
+// index in memory that checks them. It also checks the administration token.
+package keys
 
 import (
 	"context"
@@ -19,9 +21,9 @@ import (
 
 // Bounds of a key's attributes.
 const (
-	MaxKeyName  = 100 // characters
-	MaxKeyGrace = 30 * 24 * time.Hour
-	MaxKeys     = 1000 // usable keys per project
+	MaxName  = 100 // characters
+	MaxGrace = 30 * 24 * time.Hour
+	Max      = 1000 // usable keys per project
 )
 
 // Publisher tells this process and others of committed changes.
@@ -34,19 +36,19 @@ type Auditor interface {
 	Record(tx *gorm.DB, e activity.Entry) error
 }
 
-// Keys creates, lists, rotates and revokes the API keys of projects. Every
+// Store creates, lists, rotates and revokes the API keys of projects. Every
 // change writes its audit row in the same transaction.
-type Keys struct {
+type Store struct {
 	db    *gorm.DB
 	audit Auditor
 	feed  Publisher
 	now   func() time.Time
 }
 
-// NewKeys returns the keys of the database; changes are recorded in audit and
+// New returns the keys of the database; changes are recorded in audit and
 // announced on feed.
-func NewKeys(db *gorm.DB, audit Auditor, feed Publisher, now func() time.Time) *Keys {
-	return &Keys{db: db, audit: audit, feed: feed, now: now}
+func New(db *gorm.DB, audit Auditor, feed Publisher, now func() time.Time) *Store {
+	return &Store{db: db, audit: audit, feed: feed, now: now}
 }
 
 // Create stores a new key of the project and returns its record and its text,
@@ -54,10 +56,10 @@ func NewKeys(db *gorm.DB, audit Auditor, feed Publisher, now func() time.Time) *
 // kept to the millisecond. It records key.created. It returns
 // VALIDATION_FAILED for an unusable name or lifetime and CONFLICT when the
 // project has too many keys.
-func (k *Keys) Create(ctx context.Context, projectID, name string, lifetime time.Duration) (models.Key, secrets.Value, error) {
+func (k *Store) Create(ctx context.Context, projectID, name string, lifetime time.Duration) (models.Key, secrets.Value, error) {
 	name = strings.TrimSpace(name)
 	fields := map[string]string{}
-	if utf8.RuneCountInString(name) > MaxKeyName || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+	if utf8.RuneCountInString(name) > MaxName || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		fields["name"] = "use at most 100 printable characters"
 	}
 	if lifetime < 0 {
@@ -82,7 +84,7 @@ func (k *Keys) Create(ctx context.Context, projectID, name string, lifetime time
 }
 
 // List returns every key of the project, the newest first.
-func (k *Keys) List(ctx context.Context, projectID string) ([]models.Key, error) {
+func (k *Store) List(ctx context.Context, projectID string) ([]models.Key, error) {
 	var rows []models.Key
 	err := k.db.WithContext(ctx).Order("created_at DESC, id DESC").Find(&rows, "project_id = ?", projectID).Error
 	if err != nil {
@@ -92,7 +94,7 @@ func (k *Keys) List(ctx context.Context, projectID string) ([]models.Key, error)
 }
 
 // Get returns the key with the id, or NOT_FOUND.
-func (k *Keys) Get(ctx context.Context, id string) (models.Key, error) {
+func (k *Store) Get(ctx context.Context, id string) (models.Key, error) {
 	var row models.Key
 	err := k.db.WithContext(ctx).First(&row, "id = ?", id).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
@@ -111,8 +113,8 @@ func (k *Keys) Get(ctx context.Context, id string) (models.Key, error) {
 // with the successor's id. It returns NOT_FOUND for an unknown key, CONFLICT
 // for one that has ended, and CONFLICT when a grace would leave the project
 // with too many usable keys.
-func (k *Keys) Rotate(ctx context.Context, projectID, id string, grace time.Duration) (models.Key, secrets.Value, error) {
-	if grace < 0 || grace > MaxKeyGrace {
+func (k *Store) Rotate(ctx context.Context, projectID, id string, grace time.Duration) (models.Key, secrets.Value, error) {
+	if grace < 0 || grace > MaxGrace {
 		return models.Key{}, secrets.Value{}, fault.Validation(map[string]string{"grace": "use 0 to 720h"})
 	}
 	var row models.Key
@@ -151,7 +153,7 @@ func (k *Keys) Rotate(ctx context.Context, projectID, id string, grace time.Dura
 
 // Revoke ends a key at once and records key.revoked; a key that is already
 // revoked stays so. It returns NOT_FOUND for an unknown key.
-func (k *Keys) Revoke(ctx context.Context, projectID, id string) error {
+func (k *Store) Revoke(ctx context.Context, projectID, id string) error {
 	return models.Essential(k.db, func() error {
 		return k.change(ctx, projectID, func(tx *gorm.DB) (*activity.Entry, error) {
 			row, err := k.get(tx, projectID, id)
@@ -173,7 +175,7 @@ func entryOf(action string, row models.Key, detail map[string]string) *activity.
 	return &activity.Entry{Action: action, Object: name, ObjectID: row.ID, Detail: detail}
 }
 
-func (k *Keys) get(tx *gorm.DB, projectID, id string) (models.Key, error) {
+func (k *Store) get(tx *gorm.DB, projectID, id string) (models.Key, error) {
 	var row models.Key
 	err := tx.First(&row, "id = ? AND project_id = ?", id, projectID).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
@@ -183,20 +185,20 @@ func (k *Keys) get(tx *gorm.DB, projectID, id string) (models.Key, error) {
 }
 
 // room returns CONFLICT when the project may not have another usable key.
-func (k *Keys) room(tx *gorm.DB, projectID string) error {
+func (k *Store) room(tx *gorm.DB, projectID string) error {
 	var usable int64
 	err := tx.Model(&models.Key{}).
 		Where("project_id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)", projectID, k.now()).Count(&usable).Error
 	if err != nil {
 		return err
 	}
-	if usable >= MaxKeys {
+	if usable >= Max {
 		return fault.Conflict("the project already has %d usable keys: revoke some first", usable)
 	}
 	return nil
 }
 
-func (k *Keys) newRow(projectID, name string, lifetime time.Duration) (models.Key, secrets.Value) {
+func (k *Store) newRow(projectID, name string, lifetime time.Duration) (models.Key, secrets.Value) {
 	text := newKeyText()
 	hash, _ := parseKey(text.Reveal())
 	row := models.Key{
@@ -217,7 +219,7 @@ func (k *Keys) newRow(projectID, name string, lifetime time.Duration) (models.Ke
 // committed: when change returns, this process already judges by the new
 // state. The changes of one project wait for each other, so that two rotations
 // never both succeed an old key. It returns NOT_FOUND for an unknown project.
-func (k *Keys) change(ctx context.Context, projectID string, write func(*gorm.DB) (*activity.Entry, error)) error {
+func (k *Store) change(ctx context.Context, projectID string, write func(*gorm.DB) (*activity.Entry, error)) error {
 	topic := notify.Keys(projectID)
 	err := k.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		var project models.Project
