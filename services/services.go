@@ -30,6 +30,7 @@ import (
 	"mcpgateway/services/egress"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/locks"
 	"mcpgateway/services/membudget"
 	"mcpgateway/services/metrics"
@@ -78,7 +79,7 @@ type Services struct {
 	Gateway        *gateway.Gateway
 	Results        *membudget.Budget // of large results
 
-	Subscriptions *gateway.Subscriptions
+	Subscriptions *subscriptions.Subscriptions
 	EndedSessions *sessions.Ended
 	LogLevels     *sessions.Levels
 	Calls         *activity.Calls
@@ -192,7 +193,7 @@ func wire(ctx context.Context, db *gorm.DB, c *config.Config, version string, lo
 	s.search = toolsearch.NewSearcher(page.NewCursors(c.Keys), log)
 	s.search.UseTasks(s.Background)
 	s.search.Explain(s.Waiting, s.pool)
-	s.Subscriptions = gateway.NewSubscriptions(s.Directory, s.pool, sessions.NewResources(db, feed, now))
+	s.Subscriptions = subscriptions.New(s.Directory, s.pool, sessions.NewResources(db, feed, now))
 	s.Subscriptions.UseTasks(s.Background)
 	s.Syncer.OnResourceUpdated(s.Subscriptions.ResourceUpdated)
 	s.Syncer.OnListed(s.Subscriptions.Listed)

@@ -85,6 +85,11 @@ func importLaws() []importLaw {
 			forbids: ours(in("services/access")),
 		},
 		{
+			says:    "requests are answered without knowing who listens to changes",
+			binds:   is("services/gateway"),
+			forbids: ours(in("services/gateway/subscriptions")),
+		},
+		{
 			says:    "models import nothing of ours",
 			binds:   shipped(in("models")),
 			forbids: ours(not(in("models"))),
@@ -280,6 +285,8 @@ func TestTheImportLawFindsBreaches(t *testing.T) {
 		{"services", "mcpgateway/services/access", 0},
 		{"services", fiber, 1},
 		{"services/gateway", "mcpgateway/services/upstream/upstreamtest", 1},
+		{"services/gateway", "mcpgateway/services/gateway/subscriptions", 1},
+		{"services/gateway/subscriptions", "mcpgateway/services/gateway", 0},
 		{"routes/mcp", "mcpgateway/services/upstream/upstreamtest", 1},
 		{"cmd/gateway", "mcpgateway/services/upstream/upstreamtest", 0},
 		{"cmd/mockmcp", "mcpgateway/services/upstream/upstreamtest", 0},

@@ -10,6 +10,7 @@ import (
 
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
 	"mcpgateway/web/conn"
@@ -32,13 +33,13 @@ type subscribed struct {
 // has reports whether the client wants notifications of the method.
 func (s *subscribed) has(method string) bool {
 	switch method {
-	case gateway.NotifyToolsChanged:
+	case subscriptions.NotifyToolsChanged:
 		return s.ToolsListChanged
-	case gateway.NotifyPromptsChanged:
+	case subscriptions.NotifyPromptsChanged:
 		return s.PromptsListChanged
-	case gateway.NotifyResourcesChanged:
+	case subscriptions.NotifyResourcesChanged:
 		return s.ResourcesListChanged
-	case gateway.NotifyResourceUpdated:
+	case subscriptions.NotifyResourceUpdated:
 		return true // it comes for the agreed resources only
 	default:
 		return false
@@ -85,7 +86,7 @@ func (e *Endpoint) listen(c *fiber.Ctx, project *toolset.Snapshot, client *gatew
 		stream.Break()
 	})
 	var acknowledged atomic.Bool // nothing may come before the acknowledgment
-	deliver := func(n gateway.Notification) {
+	deliver := func(n subscriptions.Notification) {
 		if acknowledged.Load() && wanted.has(n.Method) {
 			stream.Send(messageEvent, appendNotification(nil, n.Method, withSubscription(n.Params, m.id)))
 		}
@@ -104,7 +105,7 @@ func (e *Endpoint) listen(c *fiber.Ctx, project *toolset.Snapshot, client *gatew
 
 // subscribeTo calls deliver with the wanted notifications until cancel is called.
 // It leaves those resources in wanted that their upstreams agreed to watch.
-func (e *Endpoint) subscribeTo(ctx context.Context, project *toolset.Snapshot, wanted *subscribed, deliver func(gateway.Notification)) (cancel func()) {
+func (e *Endpoint) subscribeTo(ctx context.Context, project *toolset.Snapshot, wanted *subscribed, deliver func(subscriptions.Notification)) (cancel func()) {
 	release := func() {}
 	if len(wanted.ResourceSubscriptions) > 0 {
 		agreed, stop := e.Subscriptions.SubscribeResources(ctx, project, wanted.ResourceSubscriptions, deliver)

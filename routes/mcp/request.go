@@ -16,6 +16,7 @@ import (
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/membudget"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
@@ -49,11 +50,11 @@ type Handler interface {
 // hear, until they are told to stop; gateway.Subscriptions says how.
 type Subscriptions interface {
 	// Subscribe is for the lists of a project.
-	Subscribe(projectID string, deliver func(gateway.Notification)) (cancel func())
+	Subscribe(projectID string, deliver func(subscriptions.Notification)) (cancel func())
 	// SubscribeResources is for the resources that can be watched, and returns these.
-	SubscribeResources(ctx context.Context, project *toolset.Snapshot, uris []string, deliver func(gateway.Notification)) (agreed []string, cancel func())
+	SubscribeResources(ctx context.Context, project *toolset.Snapshot, uris []string, deliver func(subscriptions.Notification)) (agreed []string, cancel func())
 	// Attach is for the resources that a session subscribed to.
-	Attach(sessionID string, deliver func(gateway.Notification)) (detach func())
+	Attach(sessionID string, deliver func(subscriptions.Notification)) (detach func())
 	// Handle answers a session's resources/subscribe and resources/unsubscribe.
 	Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.Trace) ([]byte, error)
 	// End forgets what a session subscribed to.

@@ -5,6 +5,7 @@ import (
 
 	"mcpgateway/services/access"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/toolset"
 	"mcpgateway/web"
 	"mcpgateway/web/conn"
@@ -73,7 +74,7 @@ func (e *Endpoint) listenForSession(c *fiber.Ctx, project *toolset.Snapshot, pri
 // subscribe sends what a session is to hear of on its stream, until cancel is
 // called: of every changed list, and of the resources that it subscribed to.
 func (e *Endpoint) subscribe(project *toolset.Snapshot, sessionID string, stream *sse.Stream) (cancel func()) {
-	deliver := func(n gateway.Notification) {
+	deliver := func(n subscriptions.Notification) {
 		stream.Send(messageEvent, appendNotification(nil, n.Method, n.Params))
 	}
 	unsubscribe := e.Subscriptions.Subscribe(project.Project.ID, deliver)

@@ -26,6 +26,11 @@ type Caller interface {
 	Call(ctx context.Context, target *upstream.Target, request *upstream.Request) (*upstream.Response, error)
 }
 
+// Projects finds the present snapshot of a project.
+type Projects interface {
+	ProjectByID(id string) *toolset.Snapshot
+}
+
 // CallLog keeps which tools were called. It must not block: it is told on the
 // way of every call.
 type CallLog interface {
@@ -229,9 +234,4 @@ func clip(s string) string {
 		return string(r[:max]) + "…"
 	}
 	return s
-}
-
-// Projects finds the present snapshot of a project.
-type Projects interface {
-	ProjectByID(id string) *toolset.Snapshot
 }

@@ -11,6 +11,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/gatewaytest"
 	"mcpgateway/services/toolset"
 )
 
@@ -99,7 +100,7 @@ func instructed(instructions map[string]string) toolset.Source {
 
 func instructionsOf(t *testing.T, src toolset.Source) string {
 	t.Helper()
-	g, s := newGateway(t, nil), build(src)
+	g, s := newGateway(t, nil), gatewaytest.Build(src)
 	var said [2]struct{ Instructions string }
 	for i, ask := range []struct{ version, method, params string }{{v2511, "initialize", `{"protocolVersion":"2025-11-25"}`}, {v2026, "server/discover", `{}`}} {
 		b, err := g.Handle(t.Context(), s, client(ask.version), ask.method, []byte(ask.params), nil)
@@ -173,13 +174,13 @@ func TestSubscribeIsAdvertisedWhereItIsOffered(t *testing.T) {
 		`{"resources":{"subscribe":false}}`: `"resources":{"listChanged":true}`,
 		`{"resources":{}}`:                  `"resources":{"listChanged":true}`,
 	} {
-		src := source("tool")
+		src := gatewaytest.Source("tool")
 		src.Inventories["u"].Capabilities = capabilities
 		g := newGateway(t, &caller{})
 		for _, tc := range []struct{ version, method, params string }{
 			{v2511, "initialize", `{"protocolVersion":"2025-11-25"}`}, {v2026, "server/discover", `{}`},
 		} {
-			got, err := g.Handle(t.Context(), build(src), client(tc.version), tc.method, []byte(tc.params), nil)
+			got, err := g.Handle(t.Context(), gatewaytest.Build(src), client(tc.version), tc.method, []byte(tc.params), nil)
 			if err != nil || !strings.Contains(string(got), want) {
 				t.Errorf("%s: %s, %v", capabilities, got, err)
 			}

@@ -12,6 +12,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/gatewaytest"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/upstream"
 )
@@ -76,7 +77,7 @@ func handle(t *testing.T, c *caller, from *gateway.Client, method, params string
 	if params != "" {
 		raw = []byte(params)
 	}
-	result, err := newGateway(t, c).Handle(t.Context(), build(source("echo")), from, method, raw, nil)
+	result, err := newGateway(t, c).Handle(t.Context(), gatewaytest.Build(gatewaytest.Source("echo")), from, method, raw, nil)
 	return string(result), err
 }
 

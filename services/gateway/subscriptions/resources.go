@@ -1,4 +1,4 @@
-package gateway
+package subscriptions
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
@@ -34,14 +35,14 @@ const (
 // with a session (MCP 2024-11-05 to 2025-11-25, "Subscriptions"); its updates
 // reach the streams given to Attach, in whichever process. params is the raw
 // member of the request, or nil; trace may be nil. The subscriptions of a
-// session end with it. Handle returns UnknownMethod for every other method and
-// client, INVALID_PARAMETER, RESOURCE_NOT_FOUND, RATE_LIMITED beyond
-// MaxResourcesPerClient, UPSTREAM_ faults, or *RPCError for what the upstream
+// session end with it. Handle returns gateway.UnknownMethod for every other
+// method and client, INVALID_PARAMETER, RESOURCE_NOT_FOUND, RATE_LIMITED beyond
+// MaxResourcesPerClient, UPSTREAM_ faults, or *gateway.RPCError for what the upstream
 // answered.
-func (s *Subscriptions) Handle(ctx context.Context, project *toolset.Snapshot, client *Client, method string, params []byte, trace *Trace) ([]byte, error) {
+func (s *Subscriptions) Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.Trace) ([]byte, error) {
 	subscribe := method == "resources/subscribe"
 	if client.Stateless() || !subscribe && method != "resources/unsubscribe" || !project.Capabilities.Subscribe {
-		return nil, UnknownMethod(method)
+		return nil, gateway.UnknownMethod(method)
 	}
 	if client.SessionID == "" {
 		return nil, fault.Invalid("a subscription belongs to a session: initialize first, and send its Mcp-Session-Id")
@@ -78,7 +79,7 @@ func (s *Subscriptions) Handle(ctx context.Context, project *toolset.Snapshot, c
 		}
 	}
 	if refused := (*upstream.AnswerError)(nil); errors.As(err, &refused) {
-		return nil, &RPCError{Raw: refused.Raw}
+		return nil, &gateway.RPCError{Raw: refused.Raw}
 	}
 	if err != nil {
 		return nil, err

@@ -1,4 +1,5 @@
-package gateway_test
+// Package gatewaytest builds projects for the tests of the gateway's rooms.
+package gatewaytest
 
 import (
 	"encoding/json"
@@ -10,8 +11,8 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// source is project p with the healthy server up, which has the tools.
-func source(tools ...string) toolset.Source {
+// Source is project p with the healthy server up, which has the tools.
+func Source(tools ...string) toolset.Source {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	src := toolset.Source{
 		Project:     models.Project{ID: "p", Slug: "p", ToolExposure: models.ExposeFull},
@@ -29,6 +30,7 @@ func source(tools ...string) toolset.Source {
 	return src
 }
 
-func build(src toolset.Source) *toolset.Snapshot {
+// Build returns the snapshot of a project.
+func Build(src toolset.Source) *toolset.Snapshot {
 	return toolset.Build(src, func(row models.Server) *upstream.Target { return &upstream.Target{ServerID: row.ID, Alias: row.Alias} })
 }

@@ -1,4 +1,4 @@
-package gateway_test
+package subscriptions_test
 
 import (
 	"slices"
@@ -6,7 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/gatewaytest"
+	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/toolset"
 )
@@ -19,12 +20,12 @@ func (o *oneProject) ProjectByID(string) *toolset.Snapshot { return o.now }
 // TestEqualListIsPassedOn announces lists that turn out to be equal.
 func TestEqualListIsPassedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		project := &oneProject{build(source("a"))}
-		s := gateway.NewSubscriptions(project, &subscriber{}, nil)
+		project := &oneProject{gatewaytest.Build(gatewaytest.Source("a"))}
+		s := subscriptions.New(project, &subscriber{}, nil)
 		defer s.Close()
 		var got []string
-		s.Listed("p", gateway.NotifyToolsChanged) // without a subscriber
-		cancel := s.Subscribe("p", func(n gateway.Notification) { got = append(got, n.Method) })
+		s.Listed("p", subscriptions.NotifyToolsChanged) // without a subscriber
+		cancel := s.Subscribe("p", func(n subscriptions.Notification) { got = append(got, n.Method) })
 		defer cancel()
 		take := func() []string {
 			defer func() { got = nil }()
@@ -36,10 +37,10 @@ func TestEqualListIsPassedOn(t *testing.T) {
 			method string
 			want   []string
 		}{
-			{"first", 0, gateway.NotifyToolsChanged, []string{gateway.NotifyToolsChanged}},
-			{"another kind", 0, gateway.NotifyPromptsChanged, []string{gateway.NotifyPromptsChanged}},
-			{"before a second", time.Second - 1, gateway.NotifyToolsChanged, nil},
-			{"at a second", 1, gateway.NotifyToolsChanged, []string{gateway.NotifyToolsChanged}},
+			{"first", 0, subscriptions.NotifyToolsChanged, []string{subscriptions.NotifyToolsChanged}},
+			{"another kind", 0, subscriptions.NotifyPromptsChanged, []string{subscriptions.NotifyPromptsChanged}},
+			{"before a second", time.Second - 1, subscriptions.NotifyToolsChanged, nil},
+			{"at a second", 1, subscriptions.NotifyToolsChanged, []string{subscriptions.NotifyToolsChanged}},
 		} {
 			time.Sleep(tt.wait)
 			s.Listed("p", tt.method)
@@ -48,12 +49,12 @@ func TestEqualListIsPassedOn(t *testing.T) {
 			}
 		}
 		// A real change is always reported, and once.
-		project.now = build(source("a", "b"))
+		project.now = gatewaytest.Build(gatewaytest.Source("a", "b"))
 		if err := s.Changed(t.Context(), notify.Toolset("p")); err != nil {
 			t.Fatal(err)
 		}
-		s.Listed("p", gateway.NotifyToolsChanged)
-		if got, want := take(), []string{gateway.NotifyToolsChanged}; !slices.Equal(got, want) {
+		s.Listed("p", subscriptions.NotifyToolsChanged)
+		if got, want := take(), []string{subscriptions.NotifyToolsChanged}; !slices.Equal(got, want) {
 			t.Errorf("a change: got %q, want %q", got, want)
 		}
 	})

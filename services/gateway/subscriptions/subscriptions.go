@@ -1,4 +1,6 @@
-package gateway
+// Package subscriptions reports changed lists and resources of a project to the
+// open streams of its clients, in whichever process they are.
+package subscriptions
 
 import (
 	"context"
@@ -7,6 +9,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/background"
+	"mcpgateway/services/gateway"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
@@ -29,7 +32,7 @@ const (
 // Subscriptions tell the open streams of clients that a list of their project
 // or a resource that they subscribed to changed.
 type Subscriptions struct {
-	projects  Projects
+	projects  gateway.Projects
 	resources ResourceSubscriber
 	memory    SessionMemory
 	tasks     *background.Tasks
@@ -49,10 +52,10 @@ type Subscriptions struct {
 
 type subscription struct{ deliver func(Notification) }
 
-// NewSubscriptions returns subscriptions without subscribers. What upstreams
+// New returns subscriptions without subscribers. What upstreams
 // say of the resources that clients subscribe to comes in by ResourceUpdated;
 // memory tells other processes of them. Close ends them.
-func NewSubscriptions(projects Projects, resources ResourceSubscriber, memory SessionMemory) *Subscriptions {
+func New(projects gateway.Projects, resources ResourceSubscriber, memory SessionMemory) *Subscriptions {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Subscriptions{
 		projects: projects, resources: resources, memory: memory, ctx: ctx, cancel: cancel, subs: map[string]map[*subscription]bool{}, seen: map[string]listState{}, notified: map[string]map[string]time.Time{},

@@ -1,4 +1,4 @@
-package gateway_test
+package subscriptions_test
 
 import (
 	"context"
@@ -16,6 +16,8 @@ import (
 	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/gatewaytest"
+	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
@@ -77,7 +79,7 @@ type deliveries struct {
 	all []string
 }
 
-func (d *deliveries) deliver(n gateway.Notification) {
+func (d *deliveries) deliver(n subscriptions.Notification) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.all = append(d.all, n.Method+string(n.Params))
@@ -86,20 +88,20 @@ func (d *deliveries) deliver(n gateway.Notification) {
 func (d *deliveries) take() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	all := strings.ReplaceAll(strings.Join(d.all, " "), gateway.NotifyResourceUpdated, "updated")
+	all := strings.ReplaceAll(strings.Join(d.all, " "), subscriptions.NotifyResourceUpdated, "updated")
 	d.all = nil
 	return all
 }
 
 // watchable is project p whose server u has resources.
 func watchable() *toolset.Snapshot {
-	src := source("tool")
+	src := gatewaytest.Source("tool")
 	src.Inventories["u"].Capabilities = `{"resources":{"subscribe":true}}`
 	src.Listings = map[string][]models.Listing{"u": {
 		{ServerID: "u", Kind: models.ListingResource, Ident: "test://a", Definition: `{"uri":"test://a"}`},
 		{ServerID: "u", Kind: models.ListingTemplate, Ident: "file:///{+path}", Definition: `{"uriTemplate":"file:///{+path}"}`},
 	}}
-	return build(src)
+	return gatewaytest.Build(src)
 }
 
 // onlyProject knows the watchable project, whatever its id.
@@ -160,10 +162,10 @@ func (m *memory) Of(_ context.Context, session string) (string, []string, error)
 	return "p", slices.Clone(m.uris[session]), m.err
 }
 
-func newSubscriptions(t *testing.T) (*gateway.Subscriptions, *subscriber) {
+func newSubscriptions(t *testing.T) (*subscriptions.Subscriptions, *subscriber) {
 	t.Helper()
 	up := &subscriber{held: map[string]int{}}
-	s := gateway.NewSubscriptions(onlyProject{}, up, &memory{})
+	s := subscriptions.New(onlyProject{}, up, &memory{})
 	t.Cleanup(func() {
 		s.Close()
 		if !up.holds() {
@@ -175,12 +177,12 @@ func newSubscriptions(t *testing.T) (*gateway.Subscriptions, *subscriber) {
 
 func session(id string) *gateway.Client { return &gateway.Client{Version: "2025-11-25", SessionID: id} }
 
-func subscribe(s *gateway.Subscriptions, session *gateway.Client, uri string) error {
+func subscribe(s *subscriptions.Subscriptions, session *gateway.Client, uri string) error {
 	_, err := s.Handle(context.Background(), watchable(), session, "resources/subscribe", fmt.Appendf(nil, `{"uri":%q}`, uri), nil)
 	return err
 }
 
-func unsubscribe(t *testing.T, s *gateway.Subscriptions, session *gateway.Client, uri string) {
+func unsubscribe(t *testing.T, s *subscriptions.Subscriptions, session *gateway.Client, uri string) {
 	t.Helper()
 	got, err := s.Handle(t.Context(), watchable(), session, "resources/unsubscribe", fmt.Appendf(nil, `{"uri":%q}`, uri), nil)
 	if err != nil || string(got) != "{}" {
@@ -297,7 +299,7 @@ func TestSubscriptionsThatAreRefused(t *testing.T) {
 	}{
 		"stateless":      {client: &gateway.Client{Version: "2026-07-28"}, method: "resources/subscribe", params: `{"uri":"test://a"}`, code: fault.CodeNotFound, kind: fault.KindUnknownMethod},
 		"another method": {client: session("s"), method: "resources/read", params: `{"uri":"test://a"}`, code: fault.CodeNotFound, kind: fault.KindUnknownMethod},
-		"not offered":    {client: session("s"), method: "resources/subscribe", params: `{"uri":"test://a"}`, code: fault.CodeNotFound, kind: fault.KindUnknownMethod, project: build(source())},
+		"not offered":    {client: session("s"), method: "resources/subscribe", params: `{"uri":"test://a"}`, code: fault.CodeNotFound, kind: fault.KindUnknownMethod, project: gatewaytest.Build(gatewaytest.Source())},
 		"no session":     {client: &gateway.Client{Version: "2025-11-25"}, method: "resources/subscribe", params: `{"uri":"test://a"}`, code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
 		"no params":      {client: session("s"), method: "resources/subscribe", code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
 		"no uri":         {client: session("s"), method: "resources/subscribe", params: `{"uri":7}`, code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
@@ -337,29 +339,29 @@ func TestSubscriptionsThatAreRefused(t *testing.T) {
 func TestResourcesOfAClientAreBounded(t *testing.T) {
 	s, up := newSubscriptions(t)
 	uri := func(i int) string { return fmt.Sprint("file:///", i) }
-	for i := range gateway.MaxResourcesPerClient {
+	for i := range subscriptions.MaxResourcesPerClient {
 		if err := subscribe(s, session("s"), uri(i)); err != nil {
 			t.Fatalf("%d: %v", i, err)
 		}
 	}
-	err := subscribe(s, session("s"), uri(gateway.MaxResourcesPerClient))
-	if f := fault.From(err); f.Code != fault.CodeRateLimited || up.asked != gateway.MaxResourcesPerClient {
+	err := subscribe(s, session("s"), uri(subscriptions.MaxResourcesPerClient))
+	if f := fault.From(err); f.Code != fault.CodeRateLimited || up.asked != subscriptions.MaxResourcesPerClient {
 		t.Errorf("one more: %v; asked %d times", err, up.asked)
 	}
 	if err := subscribe(s, session("s"), uri(0)); err != nil {
 		t.Errorf("one that it has: %v", err)
 	}
 	unsubscribe(t, s, session("s"), uri(0))
-	if err := subscribe(s, session("s"), uri(gateway.MaxResourcesPerClient)); err != nil {
+	if err := subscribe(s, session("s"), uri(subscriptions.MaxResourcesPerClient)); err != nil {
 		t.Errorf("in place of another: %v", err)
 	}
 	var uris []string
-	for i := range gateway.MaxResourcesPerClient + 1 {
+	for i := range subscriptions.MaxResourcesPerClient + 1 {
 		uris = append(uris, uri(i))
 	}
-	agreed, cancel := s.SubscribeResources(t.Context(), watchable(), uris, func(gateway.Notification) {})
+	agreed, cancel := s.SubscribeResources(t.Context(), watchable(), uris, func(subscriptions.Notification) {})
 	defer cancel()
-	if len(agreed) != gateway.MaxResourcesPerClient {
+	if len(agreed) != subscriptions.MaxResourcesPerClient {
 		t.Errorf("a stream got %d", len(agreed))
 	}
 }
@@ -367,13 +369,13 @@ func TestResourcesOfAClientAreBounded(t *testing.T) {
 func TestSessionWithoutAStreamIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		up := &subscriber{held: map[string]int{}}
-		s := gateway.NewSubscriptions(onlyProject{}, up, &memory{})
+		s := subscriptions.New(onlyProject{}, up, &memory{})
 		defer s.Close()
 		if err := subscribe(s, session("s"), "test://a"); err != nil {
 			t.Fatal(err)
 		}
 		var d deliveries
-		time.Sleep(gateway.SessionGrace - time.Second)
+		time.Sleep(subscriptions.SessionGrace - time.Second)
 		detach := s.Attach("s", d.deliver)
 		time.Sleep(time.Hour)
 		s.ResourceUpdated("u", "test://a")
@@ -381,13 +383,13 @@ func TestSessionWithoutAStreamIsForgotten(t *testing.T) {
 			t.Errorf("told %q", got)
 		}
 		detach()
-		time.Sleep(gateway.SessionGrace - time.Second)
+		time.Sleep(subscriptions.SessionGrace - time.Second)
 		if !up.holds("u test://a ×1") {
 			t.Error("it was forgotten too early")
 		}
 		detach = s.Attach("s", d.deliver)
 		detach()
-		time.Sleep(gateway.SessionGrace - time.Second)
+		time.Sleep(subscriptions.SessionGrace - time.Second)
 		if !up.holds("u test://a ×1") {
 			t.Error("a stream did not renew it")
 		}
@@ -402,7 +404,7 @@ func TestSessionWithoutAStreamIsForgotten(t *testing.T) {
 func TestSessionThatEndsWhileItsUpstreamIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		up := &subscriber{held: map[string]int{}, wait: make(chan struct{})}
-		s := gateway.NewSubscriptions(onlyProject{}, up, &memory{})
+		s := subscriptions.New(onlyProject{}, up, &memory{})
 		defer s.Close()
 		answered := make(chan error, 1)
 		go func() { answered <- subscribe(s, session("s"), "test://a") }()
@@ -421,12 +423,12 @@ func TestEveryProcessServesASession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := &memory{}
 		here, there := &subscriber{held: map[string]int{}}, &subscriber{held: map[string]int{}}
-		asked := gateway.NewSubscriptions(onlyProject{}, here, shared)
+		asked := subscriptions.New(onlyProject{}, here, shared)
 		defer asked.Close()
-		streaming := gateway.NewSubscriptions(onlyProject{}, there, shared)
+		streaming := subscriptions.New(onlyProject{}, there, shared)
 		defer streaming.Close()
 		shared.heard = func(topic notify.Topic) {
-			for _, s := range []*gateway.Subscriptions{asked, streaming} {
+			for _, s := range []*subscriptions.Subscriptions{asked, streaming} {
 				if err := s.Changed(t.Context(), topic); err != nil {
 					t.Error(err)
 				}
@@ -469,7 +471,7 @@ func TestEveryProcessServesASession(t *testing.T) {
 
 func TestSubscriptionThatCannotBeRememberedIsRefused(t *testing.T) {
 	up := &subscriber{held: map[string]int{}}
-	s := gateway.NewSubscriptions(onlyProject{}, up, &memory{err: fault.Internal(errors.New("down"))})
+	s := subscriptions.New(onlyProject{}, up, &memory{err: fault.Internal(errors.New("down"))})
 	defer s.Close()
 	if err := subscribe(s, session("s"), "test://a"); !fault.Is(err, fault.CodeInternal) || !up.holds() {
 		t.Errorf("got %v, held %v", err, up.held)
@@ -485,10 +487,10 @@ func (*panicking) Subscribe(context.Context, *upstream.Target, string) (func(), 
 
 func TestAPanicAgreesToNoSubscription(t *testing.T) {
 	tasks := background.New(slog.New(slog.DiscardHandler))
-	s := gateway.NewSubscriptions(onlyProject{}, &panicking{}, &memory{})
+	s := subscriptions.New(onlyProject{}, &panicking{}, &memory{})
 	s.UseTasks(tasks)
 	defer s.Close()
-	agreed, cancel := s.SubscribeResources(t.Context(), watchable(), []string{"test://a"}, func(gateway.Notification) {})
+	agreed, cancel := s.SubscribeResources(t.Context(), watchable(), []string{"test://a"}, func(subscriptions.Notification) {})
 	defer cancel()
 	if len(agreed) != 0 || tasks.Panics() != 1 {
 		t.Errorf("agreed to %v after %d panics", agreed, tasks.Panics())
