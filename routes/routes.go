@@ -14,6 +14,7 @@ import (
 	adminpages "mcpgateway/routes/admin"
 	"mcpgateway/routes/api"
 	"mcpgateway/routes/mcp"
+	"mcpgateway/routes/mcp/session"
 	"mcpgateway/routes/oauth"
 	"mcpgateway/routes/public"
 	"mcpgateway/services"
@@ -97,7 +98,7 @@ func errorPage(frames *adminpages.Pages, guards *guard.Guards) web.ErrorPage {
 
 func table(s *services.Services, names *web.Names, guards *guard.Guards, assets layout.Assets) []route {
 	endpoint := mcp.NewEndpoint(mcp.Options{
-		Projects: s.Directory, Auth: s.ProjectAuth, Gateway: s.Gateway, Sessions: mcp.NewSessions(s.Config.Keys, s.EndedSessions, time.Now), Levels: s.LogLevels,
+		Projects: s.Directory, Auth: s.ProjectAuth, Gateway: s.Gateway, Sessions: session.NewSessions(s.Config.Keys, s.EndedSessions, time.Now), Levels: s.LogLevels,
 		Names: names, Failures: ratelimit.NewFailureLimit(time.Now), WrongKeys: ratelimit.NewAddressLimit(wrongKeysPerSecond, wrongKeysBurst, time.Now), Limits: s.CallLimits, Subscriptions: s.Subscriptions, Results: s.Results, MaxStreams: s.Config.MaxStreams, PublicURL: s.Config.PublicURL.String(),
 		Instance: s.Instance,
 	})

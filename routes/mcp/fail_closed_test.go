@@ -10,6 +10,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/routes/mcp"
+	"mcpgateway/routes/mcp/session"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
@@ -58,7 +59,7 @@ func TestAuthFailClosed(t *testing.T) {
 			s := a.Services
 			names := web.NewNames(s.Config.PublicURL, nil, nil, true)
 			endpoint := mcp.NewEndpoint(mcp.Options{
-				Projects: s.Directory, Auth: tc.verdict, Gateway: untouchable{t}, Sessions: mcp.NewSessions(s.Config.Keys, s.EndedSessions, time.Now),
+				Projects: s.Directory, Auth: tc.verdict, Gateway: untouchable{t}, Sessions: session.NewSessions(s.Config.Keys, s.EndedSessions, time.Now),
 				Names: names, Failures: ratelimit.NewFailureLimit(time.Now), Limits: s.CallLimits, Subscriptions: s.Subscriptions, MaxStreams: 10,
 			})
 			app := web.New(web.Options{Names: names, Log: slog.New(slog.DiscardHandler)})

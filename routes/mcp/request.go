@@ -13,6 +13,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
+	"mcpgateway/routes/mcp/session"
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
@@ -67,7 +68,7 @@ type Options struct {
 	Projects      Projects
 	Auth          Authenticator
 	Gateway       Handler
-	Sessions      *Sessions
+	Sessions      *session.Sessions
 	Levels        LogLevels
 	Names         *web.Names
 	Failures      *ratelimit.FailureLimit // of wrong keys, whose 401 then has Retry-After

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"mcpgateway/routes/mcp"
+	"mcpgateway/routes/mcp/session"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/toolset"
@@ -112,7 +113,7 @@ func serveOn(t *testing.T, dsn, declaration string, play func(*call) (string, er
 	services := s.Services
 	o := mcp.Options{
 		Projects: services.Directory, Auth: services.ProjectAuth, Gateway: &script{services.Gateway, play},
-		Sessions: mcp.NewSessions(services.Config.Keys, services.EndedSessions, time.Now),
+		Sessions: session.NewSessions(services.Config.Keys, services.EndedSessions, time.Now),
 		Levels:   services.LogLevels,
 		Names:    web.NewNames(services.Config.PublicURL, nil, []string{"https://app.example.com"}, true),
 		Failures: ratelimit.NewFailureLimit(time.Now),

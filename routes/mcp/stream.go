@@ -3,6 +3,7 @@ package mcp
 import (
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/routes/mcp/session"
 	"mcpgateway/services/access"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/gateway/subscriptions"
@@ -15,7 +16,7 @@ import (
 // openSession returns the session that a GET or DELETE names. For one that
 // cannot name a session it returns METHOD_NOT_ALLOWED, and NOT_FOUND for a
 // session that has ended.
-func (e *Endpoint) openSession(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) (*Session, error) {
+func (e *Endpoint) openSession(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) (*session.Session, error) {
 	id := c.Get(HeaderSession)
 	if id == "" || c.Get(headerVersion) >= gateway.VersionStateless {
 		return nil, notAllowed(c, requestMethods, "only a client with a session can %s: send its Mcp-Session-Id, or use POST", c.Method())

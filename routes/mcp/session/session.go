@@ -1,4 +1,6 @@
-package mcp
+// Package session mints, opens and ends the session ids of MCP clients. An id
+// carries its session, sealed, so that every process accepts it.
+package session
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package mcp_test
+package session_test
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"mcpgateway/routes/mcp"
+	"mcpgateway/routes/mcp/session"
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
@@ -16,16 +16,16 @@ import (
 )
 
 // mints returns a maker of sessions with a key ring of its own.
-func mints(t testing.TB, ended mcp.EndedSessions, now func() time.Time) *mcp.Sessions {
+func mints(t testing.TB, ended session.EndedSessions, now func() time.Time) *session.Sessions {
 	t.Helper()
 	ring, err := secrets.ParseKeyRing("test:" + "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return mcp.NewSessions(ring, ended, now)
+	return session.NewSessions(ring, ended, now)
 }
 
-func mint(t testing.TB, all *mcp.Sessions, owner access.Principal, capabilities string) string {
+func mint(t testing.TB, all *session.Sessions, owner access.Principal, capabilities string) string {
 	t.Helper()
 	id, err := all.Mint("p", owner, "2025-11-25", []byte(capabilities))
 	if err != nil {
@@ -158,7 +158,7 @@ func TestASessionIsGoodForSevenDays(t *testing.T) {
 	}
 	principal := access.Administrator("one", "p")
 	clock := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	all := mcp.NewSessions(ring, ended{}, func() time.Time { return clock })
+	all := session.NewSessions(ring, ended{}, func() time.Time { return clock })
 	id, err := all.Mint("p", principal, "2025-11-25", []byte(`{"roots":{}}`))
 	if err != nil {
 		t.Fatal(err)
