@@ -13,6 +13,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
+	"mcpgateway/routes/mcp/cors"
 	"mcpgateway/routes/mcp/session"
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
@@ -115,7 +116,7 @@ func (e *Endpoint) Request(c *fiber.Ctx) error {
 		return err
 	}
 	if c.Method() == fiber.MethodOptions {
-		return preflight(c, requestMethods)
+		return cors.Preflight(c, requestMethods)
 	}
 	principal, err := e.authenticate(c, project)
 	if err != nil {
@@ -152,7 +153,7 @@ func (e *Endpoint) locate(c *fiber.Ctx) (*toolset.Snapshot, error) {
 	if err := e.Names.CheckOrigin(c); err != nil {
 		return nil, err
 	}
-	shareWithOrigin(c)
+	cors.ShareWithOrigin(c)
 	if hops := hopsOf(c); hops != "" {
 		if err := upstream.CheckHops(e.Instance, upstream.Hops(hops)); err != nil {
 			c.Set(upstream.HeaderHops, e.Instance)

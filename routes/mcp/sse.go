@@ -6,6 +6,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"mcpgateway/routes/mcp/cors"
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
@@ -39,7 +40,7 @@ func (e *Endpoint) SSE(c *fiber.Ctx) error {
 		return err
 	}
 	if c.Method() == fiber.MethodOptions {
-		return preflight(c, sseMethods)
+		return cors.Preflight(c, sseMethods)
 	}
 	principal, err := e.authenticate(c, project)
 	if err != nil {
@@ -58,7 +59,7 @@ func (e *Endpoint) SSE(c *fiber.Ctx) error {
 		return e.bridge(c, project, principal, body)
 	case fiber.MethodGet:
 		if query.Has(queryRequest) || query.Has(queryName) {
-			if err := refuseForeignPages(c); err != nil {
+			if err := cors.RefuseForeignPages(c); err != nil {
 				return err
 			}
 			body, problem := bridgeQuery(query)

@@ -1,4 +1,6 @@
-package mcp
+// Package cors decides what scripts and pages of other sites may do at project
+// endpoints.
+package cors
 
 import (
 	"slices"
@@ -24,9 +26,9 @@ func allowedHeaders() []string {
 // paramHeader begins the headers that repeat tool arguments (MCP 2026-07-28).
 const paramHeader = "mcp-param-"
 
-// shareWithOrigin lets scripts of the request's origin, which was checked
+// ShareWithOrigin lets scripts of the request's origin, which was checked
 // before, read the answer (Fetch standard, "CORS protocol").
-func shareWithOrigin(c *fiber.Ctx) {
+func ShareWithOrigin(c *fiber.Ctx) {
 	origin := c.Get(fiber.HeaderOrigin)
 	if origin == "" {
 		return
@@ -36,8 +38,8 @@ func shareWithOrigin(c *fiber.Ctx) {
 	c.Set(fiber.HeaderAccessControlExposeHeaders, "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After, X-Request-Id")
 }
 
-// preflight answers OPTIONS. Browsers send it without credentials.
-func preflight(c *fiber.Ctx, methods string) error {
+// Preflight answers OPTIONS. Browsers send it without credentials.
+func Preflight(c *fiber.Ctx, methods string) error {
 	c.Set(fiber.HeaderAllow, methods)
 	c.Status(fiber.StatusNoContent)
 	if c.Get(fiber.HeaderOrigin) == "" {
@@ -64,10 +66,10 @@ func isToken(name string) bool {
 	})
 }
 
-// refuseForeignPages refuses a GET that a page of another site makes a browser
+// RefuseForeignPages refuses a GET that a page of another site makes a browser
 // send, as an image or a link does. Such requests need no permission and have
 // no Origin, which tells those of scripts apart (W3C Fetch Metadata).
-func refuseForeignPages(c *fiber.Ctx) error {
+func RefuseForeignPages(c *fiber.Ctx) error {
 	if c.Get(fiber.HeaderOrigin) != "" {
 		return nil // it was checked
 	}
