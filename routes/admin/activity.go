@@ -27,7 +27,7 @@ const activityRows = 40
 // activityTime is how long a page may look for calls.
 const activityTime = 15 * time.Second
 
-// ActivityKeys finds the keys that called; access.Keys says how.
+// ActivityKeys finds the keys that called; keys.Store says how.
 type ActivityKeys interface {
 	Get(ctx context.Context, id string) (models.Key, error)
 	List(ctx context.Context, projectID string) ([]models.Key, error)

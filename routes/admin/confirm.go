@@ -12,7 +12,7 @@ import (
 type NeedStepUp func(confirmedUntil time.Time) error
 
 // StepUpGate reports whether a request may change secrets, and otherwise sends
-// the response. Implemented by web.Guards.
+// the response. Implemented by guard.Guards.
 type StepUpGate interface {
 	StepUp(c *fiber.Ctx) (ok bool, err error)
 }

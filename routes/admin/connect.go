@@ -25,7 +25,7 @@ type Endpoint interface {
 	Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.Trace) ([]byte, error)
 }
 
-// KeyLister lists the keys of a project; access.Keys says how.
+// KeyLister lists the keys of a project; keys.Store says how.
 type KeyLister interface {
 	List(ctx context.Context, projectID string) ([]models.Key, error)
 }

@@ -18,7 +18,7 @@ import (
 	"mcpgateway/web"
 )
 
-// KeyKeeper keeps the keys of projects; access.Keys says how.
+// KeyKeeper keeps the keys of projects; keys.Store says how.
 type KeyKeeper interface {
 	List(ctx context.Context, projectID string) ([]models.Key, error)
 	Create(ctx context.Context, projectID, name string, lifetime time.Duration) (models.Key, secrets.Value, error)

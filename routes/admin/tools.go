@@ -35,7 +35,7 @@ type ToolSwitch interface {
 }
 
 // Undoer stores the form that takes an action back, and returns its token.
-// Implemented by web.Guards.
+// Implemented by guard.Guards.
 type Undoer interface {
 	KeepUndo(c *fiber.Ctx, path string, form url.Values) (token string, err error)
 }

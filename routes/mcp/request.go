@@ -49,7 +49,7 @@ type Handler interface {
 }
 
 // Subscriptions call deliver, which does not block, with what clients want to
-// hear, until they are told to stop; gateway.Subscriptions says how.
+// hear, until they are told to stop; subscriptions.Subscriptions says how.
 type Subscriptions interface {
 	// Subscribe is for the lists of a project.
 	Subscribe(projectID string, deliver func(subscriptions.Notification)) (cancel func())
