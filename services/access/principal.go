@@ -1,5 +1,6 @@
 // Package access decides who may use what: it proves the callers of project
-// endpoints and keeps their API keys.
+// endpoints, signs people in and holds their roles and browser sessions. API
+// keys and the hashes of passwords are in rooms of their own.
 package access
 
 // Scope is a part of what a project's endpoint does, for access tokens.

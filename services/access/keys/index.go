@@ -33,7 +33,7 @@ type indexedKey struct {
 	principal string    // as access.Principal.ID returns it
 	expiresAt time.Time // zero never expires
 	used      atomic.Int64
-	saved     int64 // guarded by KeyIndex.rebuild
+	saved     int64 // guarded by Index.rebuild
 }
 
 // NewIndex returns an empty index; Load fills it.

@@ -47,7 +47,7 @@ func distinct(text string) int {
 }
 
 // isCommonPassword reports whether a password in lower case heads the lists of
-// guesses. Those shorter than MinPassword need not be known here.
+// guesses. Those shorter than MinLength need not be known here.
 func isCommonPassword(folded string) bool {
 	switch folded {
 	case "passwordpassword", "password1234", "password12345", "password123456", "password1234567", "password12345678", "password123456789",
