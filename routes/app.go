@@ -7,6 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"mcpgateway/web/compress"
+	"mcpgateway/web/guard"
+
 	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
@@ -32,7 +35,7 @@ func newApp(s *services.Services, log *slog.Logger, limit time.Duration) *fiber.
 		ErrorPage: errorPage(frames, guards), Requests: s.Metrics, Draining: s.Draining, Spans: spansOf(s.Tracer),
 		BodyLimit: bodyLimit(s.Directory, guards), BodyMemory: c.RequestMemory,
 	})
-	compressor := web.NewCompressor()
+	compressor := compress.New()
 	for _, r := range table(newHandlers(s, names, guards, frames)) {
 		chain, declared := before[r.guard]
 		if !declared {
@@ -56,7 +59,7 @@ const identifyLimit = time.Second
 
 // errorPage returns the pages of failed requests. Users who are signed in keep
 // the navigation, also where no guard has seen the request.
-func errorPage(frames *frame.Pages, guards *web.Guards) web.ErrorPage {
+func errorPage(frames *frame.Pages, guards *guard.Guards) web.ErrorPage {
 	return func(c *fiber.Ctx, status int, message, requestID string) templ.Component {
 		if web.EventOf(c).Route == "" && guards.SessionCookie(c) != "" {
 			ctx, cancel := context.WithTimeout(c.UserContext(), identifyLimit)

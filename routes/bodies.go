@@ -3,6 +3,8 @@ package routes
 import (
 	"bytes"
 
+	"mcpgateway/web/guard"
+
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
@@ -26,7 +28,7 @@ var (
 // without access control, and with credentials for other projects and the
 // administration; maxSmallBody for everything else. Credentials are verified
 // later, by the guards of the routes.
-func bodyLimit(projects *toolset.Directory, guards *web.Guards) web.BodyLimit {
+func bodyLimit(projects *toolset.Directory, guards *guard.Guards) web.BodyLimit {
 	return func(path []byte, h *fasthttp.RequestHeader) int {
 		authorized := len(h.Peek(fiber.HeaderAuthorization)) > 0
 		switch {

@@ -5,13 +5,13 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"mcpgateway/web"
+	"mcpgateway/web/compress"
 )
 
 // compressed returns the handler that compresses the responses of a route, or
 // none. MCP endpoints are never compressed. Neither are the routes of signing
 // in, setup and OAuth, where tokens and text of other sites meet.
-func compressed(r route, compressor *web.Compressor) []fiber.Handler {
+func compressed(r route, compressor *compress.Compressor) []fiber.Handler {
 	for _, prefix := range []string{"/login/", "/setup", "/oauth/", "/authorize"} {
 		if strings.HasPrefix(r.path, prefix) {
 			return nil

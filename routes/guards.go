@@ -6,6 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"mcpgateway/services/access/keys"
+	"mcpgateway/web/guard"
+	"mcpgateway/web/ratelimit"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services"
@@ -16,19 +20,19 @@ import (
 	"mcpgateway/web"
 )
 
-// guard says who may use a route.
-type guard string
+// audience says who may use a route.
+type audience string
 
 const (
-	open    guard = "open"    // anybody, and nobody's sign-in is looked at
-	project guard = "project" // whom the project's authMode admits; checked by the handler
-	catalog guard = "catalog" // anybody, pages of other origins included; so many requests per address
-	browse  guard = "browse"  // as visitor; so many requests per address
-	visitor guard = "visitor" // anybody; the page knows who is signed in
-	person  guard = "person"  // anybody who is signed in
-	viewer  guard = "viewer"  // who may read the administration, or on the API its token
-	admin   guard = "admin"   // who may change everything, or on the API its token
-	careful guard = "careful" // as admin, by somebody who proved lately who they are
+	open    audience = "open"    // anybody, and nobody's sign-in is looked at
+	project audience = "project" // whom the project's authMode admits; checked by the handler
+	catalog audience = "catalog" // anybody, pages of other origins included; so many requests per address
+	browse  audience = "browse"  // as visitor; so many requests per address
+	visitor audience = "visitor" // anybody; the page knows who is signed in
+	person  audience = "person"  // anybody who is signed in
+	viewer  audience = "viewer"  // who may read the administration, or on the API its token
+	admin   audience = "admin"   // who may change everything, or on the API its token
+	careful audience = "careful" // as admin, by somebody who proved lately who they are
 )
 
 // How often one address may ask for the public catalog (contract, "Limits").
@@ -45,14 +49,14 @@ const (
 
 // newGuards returns the guards and the handlers that stand before a route of
 // each kind.
-func newGuards(s *services.Services) (*web.Guards, map[guard][]fiber.Handler) {
-	g := web.NewGuards(web.GuardOptions{
-		Sessions: sessions{s.People}, Token: access.NewAdminToken(s.Config.AdminToken), Failures: web.NewFailureLimit(time.Now), PublicURL: s.Config.PublicURL,
+func newGuards(s *services.Services) (*guard.Guards, map[audience][]fiber.Handler) {
+	g := guard.New(guard.Options{
+		Sessions: sessions{s.People}, Token: keys.NewAdminToken(s.Config.AdminToken), Failures: ratelimit.NewFailureLimit(time.Now), PublicURL: s.Config.PublicURL,
 		NeedStepUp: s.People.NeedStepUp, Act: act, Denied: s.Denials.Record, LoginPath: paths.Login, StepUpPath: paths.StepUp,
 		Forms: forms{s.KeptForms}, KeepsForm: keepsForm,
 	})
-	perAddress := web.NewAddressLimit(publicPerSecond, publicBurst, time.Now).Handler
-	return g, map[guard][]fiber.Handler{
+	perAddress := ratelimit.NewAddressLimit(publicPerSecond, publicBurst, time.Now).Handler
+	return g, map[audience][]fiber.Handler{
 		open: nil, project: nil, catalog: {web.PublicCORS, perAddress}, browse: append([]fiber.Handler{perAddress}, g.Visitor()...),
 		visitor: g.Visitor(), person: g.Signed(), viewer: g.Viewer(), admin: g.Admin(), careful: append(g.Admin(), g.Careful),
 	}
@@ -62,7 +66,7 @@ func newGuards(s *services.Services) (*web.Guards, map[guard][]fiber.Handler) {
 type sessions struct{ people *access.People }
 
 // Person returns the person of a session cookie's value; nil is nobody.
-func (s sessions) Person(ctx context.Context, cookie string, active bool) (*web.Person, error) {
+func (s sessions) Person(ctx context.Context, cookie string, active bool) (*guard.Person, error) {
 	if !active {
 		return personOf(s.people.WatchingSession(ctx, cookie))
 	}
@@ -70,11 +74,11 @@ func (s sessions) Person(ctx context.Context, cookie string, active bool) (*web.
 }
 
 // Expired returns the person of a session that ended by its age.
-func (s sessions) Expired(ctx context.Context, cookie string) (*web.Person, error) {
+func (s sessions) Expired(ctx context.Context, cookie string) (*guard.Person, error) {
 	return personOf(s.people.ExpiredSession(ctx, cookie))
 }
 
-func personOf(info access.SessionInfo, err error) (*web.Person, error) {
+func personOf(info access.SessionInfo, err error) (*guard.Person, error) {
 	if fault.Is(err, fault.CodeUnauthorized) {
 		return nil, nil
 	}
@@ -82,7 +86,7 @@ func personOf(info access.SessionInfo, err error) (*web.Person, error) {
 		return nil, err
 	}
 	p := info.Person
-	return &web.Person{
+	return &guard.Person{
 		ID: p.ID, Name: p.Name, Email: p.Email, Role: string(p.Role), SessionID: info.ID, CSRF: info.CSRF, ConfirmedUntil: info.ConfirmedUntil,
 	}, nil
 }
@@ -91,7 +95,7 @@ func personOf(info access.SessionInfo, err error) (*web.Person, error) {
 type forms struct{ kept *access.KeptForms }
 
 // Keep stores a form of a person's session.
-func (f forms) Keep(ctx context.Context, p *web.Person, form web.Form) (string, error) {
+func (f forms) Keep(ctx context.Context, p *guard.Person, form guard.Form) (string, error) {
 	return f.kept.Keep(ctx, p.ID, p.SessionID, access.KeptForm(form))
 }
 
@@ -103,7 +107,7 @@ func keepsForm(path string) bool {
 }
 
 // act records what a request changes as its actor's.
-func act(ctx context.Context, a web.Actor) context.Context {
+func act(ctx context.Context, a guard.Actor) context.Context {
 	return activity.WithActor(ctx, activity.Actor{Kind: activity.ActorKind(a.Kind), ID: a.ID, Name: a.Name, IP: a.IP, RequestID: a.RequestID})
 }
 

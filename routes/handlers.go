@@ -3,6 +3,10 @@ package routes
 import (
 	"time"
 
+	"mcpgateway/routes/mcp/session"
+	"mcpgateway/web/guard"
+	"mcpgateway/web/ratelimit"
+
 	adminpages "mcpgateway/routes/admin"
 	catalogpages "mcpgateway/routes/admin/catalog"
 	"mcpgateway/routes/admin/code"
@@ -109,11 +113,11 @@ type adminHandlers struct {
 }
 
 // newHandlers builds the handlers from the services.
-func newHandlers(s *services.Services, names *web.Names, guards *web.Guards, frames *frame.Pages) *handlers {
+func newHandlers(s *services.Services, names *web.Names, guards *guard.Guards, frames *frame.Pages) *handlers {
 	h := &handlers{
 		endpoint: mcp.NewEndpoint(mcp.Options{
-			Projects: s.Directory, Auth: s.ProjectAuth, Gateway: s.Gateway, Sessions: mcp.NewSessions(s.Config.Keys, s.EndedSessions, time.Now), Levels: s.LogLevels,
-			Names: names, Failures: web.NewFailureLimit(time.Now), WrongKeys: web.NewAddressLimit(wrongKeysPerSecond, wrongKeysBurst, time.Now), Limits: s.CallLimits,
+			Projects: s.Directory, Auth: s.ProjectAuth, Gateway: s.Gateway, Sessions: session.NewSessions(s.Config.Keys, s.EndedSessions, time.Now), Levels: s.LogLevels,
+			Names: names, Failures: ratelimit.NewFailureLimit(time.Now), WrongKeys: ratelimit.NewAddressLimit(wrongKeysPerSecond, wrongKeysBurst, time.Now), Limits: s.CallLimits,
 			Subscriptions: s.Subscriptions, Results: s.Results, MaxStreams: s.Config.MaxStreams, PublicURL: s.Config.PublicURL.String(), Instance: s.Instance,
 		}),
 		apiHandlers: newAPIHandlers(s), publicHandlers: newPublicHandlers(s, frames), signinHandlers: newSigninHandlers(s, guards, frames),
@@ -133,7 +137,7 @@ func newHandlers(s *services.Services, names *web.Names, guards *web.Guards, fra
 func newOAuthHandlers(s *services.Services, frames *frame.Pages, ended *connections.Connections) oauthHandlers {
 	return oauthHandlers{
 		metadata: oauth.NewMetadata(s.Config.PublicURL, s.Directory), authorize: oauth.NewAuthorize(s.OAuth, s.Directory, frames.Assets, paths.Login),
-		token: oauth.NewToken(s.OAuth, web.NewFailureLimit(time.Now)), register: oauth.NewRegister(s.OAuth), grants: oauth.NewGrants(s.OAuth, frames.Assets, time.Now),
+		token: oauth.NewToken(s.OAuth, ratelimit.NewFailureLimit(time.Now)), register: oauth.NewRegister(s.OAuth), grants: oauth.NewGrants(s.OAuth, frames.Assets, time.Now),
 		clientDocument: oauth.NewClientDocument(s.ClientDocument), callback: oauth.NewCallback(s.Connections, ended),
 	}
 }
@@ -158,7 +162,7 @@ func newPublicHandlers(s *services.Services, frames *frame.Pages) publicHandlers
 	}
 }
 
-func newSigninHandlers(s *services.Services, guards *web.Guards, frames *frame.Pages) signinHandlers {
+func newSigninHandlers(s *services.Services, guards *guard.Guards, frames *frame.Pages) signinHandlers {
 	provider, resume := identityProvider(s), signin.NewResume(guards, s.KeptForms)
 	return signinHandlers{
 		setup: signin.NewSetup(frames, s.People, s.Demo, guards), login: signin.NewLogin(frames, s.People, guards, resume, provider),
@@ -168,7 +172,7 @@ func newSigninHandlers(s *services.Services, guards *web.Guards, frames *frame.P
 	}
 }
 
-func newAdminHandlers(s *services.Services, guards *web.Guards, frames *frame.Pages) adminHandlers {
+func newAdminHandlers(s *services.Services, guards *guard.Guards, frames *frame.Pages) adminHandlers {
 	pages := &adminpages.ProjectPages{Pages: frames, Directory: s.Directory, Health: &adminpages.Health{Syncer: s.Syncer, Waiting: s.Waiting}}
 	keys, public, cursors := s.Config.Keys, s.Config.PublicURL, page.NewCursors(s.Config.Keys)
 	return adminHandlers{

@@ -21,7 +21,7 @@ import (
 	"mcpgateway/services/access"
 	"mcpgateway/services/secrets"
 	"mcpgateway/views/layout"
-	"mcpgateway/web"
+	"mcpgateway/web/guard"
 )
 
 // browser is a browser with a session of the administrator.
@@ -49,7 +49,7 @@ func newBrowser(t *testing.T, a *routestest.App) *browser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &browser{App: a, cookies: map[string]string{"sid": in.Cookie.Reveal()}, csrf: web.MaskToken(in.Session.CSRF)}
+	return &browser{App: a, cookies: map[string]string{"sid": in.Cookie.Reveal()}, csrf: guard.MaskToken(in.Session.CSRF)}
 }
 
 // send sends a form, or requests a page without one, and keeps the cookies.

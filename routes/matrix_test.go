@@ -14,7 +14,7 @@ import (
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/access"
 	"mcpgateway/services/secrets"
-	"mcpgateway/web"
+	"mcpgateway/web/guard"
 )
 
 // caller is somebody who asks for every route.
@@ -48,7 +48,7 @@ func cast(t *testing.T, a *routestest.App) []caller {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cookie, token := in.Cookie.Reveal(), web.MaskToken(in.Session.CSRF)
+		cookie, token := in.Cookie.Reveal(), guard.MaskToken(in.Session.CSRF)
 		callers = append(callers,
 			caller{name: string(role), role: role, cookie: cookie, csrf: token, site: "same-origin"},
 			caller{name: string(role) + " without a token", role: role, cookie: cookie, site: "same-origin"},
@@ -131,7 +131,7 @@ func signedInAgain(t *testing.T, a *routestest.App, c caller) caller {
 	}
 	c.cookie = in.Cookie.Reveal()
 	if c.csrf != "" {
-		c.csrf = web.MaskToken(in.Session.CSRF)
+		c.csrf = guard.MaskToken(in.Session.CSRF)
 	}
 	return c
 }

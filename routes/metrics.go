@@ -8,8 +8,9 @@ import (
 
 	"mcpgateway/routes/api"
 	"mcpgateway/services"
-	"mcpgateway/services/access"
+	"mcpgateway/services/access/keys"
 	"mcpgateway/web"
+	"mcpgateway/web/ratelimit"
 )
 
 const metricsPath = "/metrics"
@@ -42,5 +43,5 @@ func metricsToken(s *services.Services) api.MetricsAccess {
 	if token.IsZero() {
 		return api.MetricsAccess{}
 	}
-	return api.MetricsAccess{Token: access.NewAdminToken(token), Failures: web.NewFailureLimit(time.Now)}
+	return api.MetricsAccess{Token: keys.NewAdminToken(token), Failures: ratelimit.NewFailureLimit(time.Now)}
 }

@@ -13,7 +13,7 @@ import (
 
 	"mcpgateway/routes"
 	"mcpgateway/routes/routestest"
-	"mcpgateway/web"
+	"mcpgateway/web/ratelimit"
 )
 
 const metricsSecret = "metrics-token-of-the-tests"
@@ -96,13 +96,13 @@ func TestMetricsTokensAreLimited(t *testing.T) {
 		status, _, _ := readMetrics(t, a.App, "127.0.0.1:8080", header)
 		return status
 	}
-	for n := range web.MaxAuthFailures {
+	for n := range ratelimit.MaxAuthFailures {
 		if status := read("Authorization: Bearer wrong"); status != http.StatusUnauthorized {
 			t.Fatalf("failure %d: %d", n+1, status)
 		}
 	}
 	if status := read("Authorization: Bearer wrong"); status != http.StatusTooManyRequests {
-		t.Errorf("failure %d: %d", web.MaxAuthFailures+1, status)
+		t.Errorf("failure %d: %d", ratelimit.MaxAuthFailures+1, status)
 	}
 	if status := read("Authorization: Bearer " + metricsSecret); status != http.StatusOK {
 		t.Errorf("the right token: %d", status)

@@ -18,7 +18,7 @@ import (
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/access"
 	"mcpgateway/services/secrets"
-	"mcpgateway/web"
+	"mcpgateway/web/guard"
 )
 
 // pasteApp is an application with an administrator who pastes.
@@ -37,7 +37,7 @@ func (a *pasteApp) signIn(t *testing.T, role models.Role) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.cookie, a.csrf = in.Cookie.Reveal(), web.MaskToken(in.Session.CSRF)
+	a.cookie, a.csrf = in.Cookie.Reveal(), guard.MaskToken(in.Session.CSRF)
 }
 
 // request sends a request and returns the status and the body of the response.

@@ -16,7 +16,7 @@ type route struct {
 	method  string
 	path    string
 	handler fiber.Handler
-	guard   guard
+	guard   audience
 }
 
 const (

@@ -14,6 +14,7 @@ import (
 	"mcpgateway/services/config"
 	"mcpgateway/services/declaration"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/upstream/upstreamtest"
 )
@@ -117,12 +118,12 @@ func TestUpstreamChangesReachClients(t *testing.T) {
 					t.Fatal(err)
 				}
 				heard := make(chan string, 16)
-				deliver := func(n gateway.Notification) { heard <- n.Method + string(n.Params) }
+				deliver := func(n subscriptions.Notification) { heard <- n.Method + string(n.Params) }
 				defer s.Subscriptions.Subscribe(project.Project.ID, deliver)()
 				defer s.Subscriptions.Attach("session", deliver)()
 
 				up.SetTools(upstreamtest.Standard(2)...)
-				await(t, heard, gateway.NotifyToolsChanged)
+				await(t, heard, subscriptions.NotifyToolsChanged)
 				if project, err = s.Directory.Project("p"); err != nil || len(project.Tools) != 2 {
 					t.Errorf("the project has %d tools, %v", len(project.Tools), err)
 				}
@@ -132,8 +133,8 @@ func TestUpstreamChangesReachClients(t *testing.T) {
 				if _, err := s.Subscriptions.Handle(within(t), project, client, "resources/subscribe", params, nil); err != nil {
 					t.Fatal(err)
 				}
-				up.Notify(gateway.NotifyResourceUpdated, params)
-				await(t, heard, gateway.NotifyResourceUpdated+string(params))
+				up.Notify(subscriptions.NotifyResourceUpdated, params)
+				await(t, heard, subscriptions.NotifyResourceUpdated+string(params))
 				agreed, cancel := s.Subscriptions.SubscribeResources(within(t), project, []string{"test://a", "test://unknown"}, deliver)
 				if len(agreed) != 1 {
 					t.Errorf("agreed to %q", agreed)
@@ -193,7 +194,7 @@ func TestUpdateOfAResourceReachesTheProcessWithTheStream(t *testing.T) {
 			t.Fatal(err)
 		}
 		heard := make(chan string, 16)
-		defer streaming.Subscriptions.Attach("session", func(n gateway.Notification) { heard <- n.Method + string(n.Params) })()
+		defer streaming.Subscriptions.Attach("session", func(n subscriptions.Notification) { heard <- n.Method + string(n.Params) })()
 		client := &gateway.Client{Version: "2025-11-25", SessionID: "session"}
 		params := []byte(`{"uri":"test://a"}`)
 		if _, err := asked.Subscriptions.Handle(within(t), project, client, "resources/subscribe", params, nil); err != nil {
@@ -208,10 +209,10 @@ func TestUpdateOfAResourceReachesTheProcessWithTheStream(t *testing.T) {
 		// The upstream knows of the subscription a moment before its process
 		// has its answer, so what it says then may be early.
 		for tick := time.Tick(20 * time.Millisecond); ; {
-			up.Notify(gateway.NotifyResourceUpdated, params)
+			up.Notify(subscriptions.NotifyResourceUpdated, params)
 			select {
 			case got := <-heard:
-				if want := gateway.NotifyResourceUpdated + string(params); got != want {
+				if want := subscriptions.NotifyResourceUpdated + string(params); got != want {
 					t.Errorf("heard %s, want %s", got, want)
 				}
 				return

@@ -9,12 +9,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/crypto/argon2"
 	"gorm.io/gorm"
 
 	"mcpgateway/migrations"
 	"mcpgateway/models"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/keys"
 	"mcpgateway/services/access/oidc"
+	"mcpgateway/services/access/passwords"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/background"
 	"mcpgateway/services/catalog"
@@ -22,6 +25,7 @@ import (
 	"mcpgateway/services/config"
 	"mcpgateway/services/egress"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/inventory"
 	"mcpgateway/services/locks"
 	"mcpgateway/services/membudget"
@@ -51,7 +55,7 @@ type Services struct {
 	Audit       *activity.Audit
 	Denials     *activity.Denials
 	Projects    *projects.Store
-	Keys        *access.Keys
+	Keys        *keys.Store
 	ProjectAuth *access.ProjectAuth
 	CallLimits  *access.CallLimits
 	People      *access.People
@@ -71,7 +75,7 @@ type Services struct {
 	Gateway        *gateway.Gateway
 	Results        *membudget.Budget // of large results
 
-	Subscriptions *gateway.Subscriptions
+	Subscriptions *subscriptions.Subscriptions
 	EndedSessions *sessions.Ended
 	LogLevels     *sessions.Levels
 	Calls         *activity.Calls
@@ -94,7 +98,7 @@ type Services struct {
 
 	tokenIndex *oauthserver.TokenIndex
 	locks      *locks.Locks
-	keyIndex   *access.KeyIndex
+	keyIndex   *keys.Index
 	clients    *egress.Clients
 	search     *toolsearch.Searcher
 	pool       *pool.Pool
@@ -176,15 +180,15 @@ func (s *Services) wireStore(ctx context.Context, guard *egress.Guard, resolver 
 // wireAccess makes what decides who may do what.
 func (s *Services) wireAccess() {
 	db, c := s.DB, s.Config
-	s.keyIndex = access.NewKeyIndex(db, now)
+	s.keyIndex = keys.NewIndex(db, now)
 	s.tokenIndex = oauthserver.NewTokenIndex(db, now)
-	s.Keys = access.NewKeys(db, s.Audit, s.feed, now)
+	s.Keys = keys.New(db, s.Audit, s.feed, now)
 	s.ProjectAuth = access.NewProjectAuth(s.keyIndex, s.tokenIndex, s.feed.Fresh, c.MaxStaleness, now)
 	s.OAuth = oauthserver.New(oauthserver.Options{
 		DB: db, Issuer: c.PublicURL, Audit: s.Audit, Feed: s.feed, Sealer: c.Keys, Documents: s.clients.MCP().Transport, Now: now,
 	})
 	s.CallLimits = access.NewCallLimits(now)
-	s.People = access.NewPeople(db, s.Audit, s.feed, c.Keys, access.NewPasswords(), now)
+	s.People = access.NewPeople(db, s.Audit, s.feed, c.Keys, passwords.New(argon2.IDKey), now)
 	s.KeptForms = access.NewKeptForms(db, s.People, c.Keys, now)
 	if sso := c.SingleSignOn; sso.Configured() {
 		provider := oidc.NewProvider(oidc.Options{
@@ -228,7 +232,7 @@ func (s *Services) wireUpstreams(resolver *secrets.Resolver) {
 		return t
 	}
 	s.Directory = toolset.NewDirectory(s.DB, target)
-	s.Subscriptions = gateway.NewSubscriptions(s.Directory, s.pool, sessions.NewResources(s.DB, s.feed, now), s.Background)
+	s.Subscriptions = subscriptions.New(s.Directory, s.pool, sessions.NewResources(s.DB, s.feed, now), s.Background)
 	s.Syncer = inventory.NewSyncer(inventory.Options{
 		DB: s.DB, Pool: s.pool, Target: target, Feed: s.feed, Locks: s.locks, Now: now, Log: s.log, Tasks: s.Background,
 		ResourceUpdated: s.Subscriptions.ResourceUpdated, Listed: s.Subscriptions.Listed,

@@ -12,7 +12,7 @@ import (
 )
 
 func TestJSONBody(t *testing.T) {
-	app, _ := newApp(t)
+	app, _ := webtest.NewApp(t)
 	app.Post("/", func(c *fiber.Ctx) error {
 		b, err := web.JSONBody(c)
 		if err != nil {
@@ -39,7 +39,7 @@ func TestJSONBody(t *testing.T) {
 }
 
 func TestJSONStrict(t *testing.T) {
-	app, _ := newApp(t)
+	app, _ := webtest.NewApp(t)
 	app.Post("/", func(c *fiber.Ctx) error {
 		body := struct {
 			Name  string `json:"name"`

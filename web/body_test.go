@@ -15,17 +15,18 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mcpgateway/web"
+	"mcpgateway/web/webtest"
 )
 
 // lengthApp responds to requests with the length of the body, and counts the calls.
 func lengthApp(t *testing.T, calls *atomic.Int32, edits ...func(*web.Options)) string {
 	t.Helper()
-	app, _ := newApp(t, edits...)
+	app, _ := webtest.NewApp(t, edits...)
 	app.All("/*", func(c *fiber.Ctx) error {
 		calls.Add(1)
 		return c.SendString(fmt.Sprint(len(c.Body())))
 	})
-	return serve(t, app)
+	return webtest.Serve(t, app)
 }
 
 func limitOf(n int) func(*web.Options) {
@@ -38,7 +39,7 @@ func limitOf(n int) func(*web.Options) {
 // and whether the connection was closed after it.
 func talk(t *testing.T, addr, raw string) (status int, header http.Header, body string, closed bool) {
 	t.Helper()
-	conn := dialTCP(t, addr)
+	conn := webtest.DialTCP(t, addr)
 	if _, err := io.WriteString(conn, raw); err != nil {
 		t.Fatal(err)
 	}
@@ -116,10 +117,10 @@ func TestBodyLimits(t *testing.T) {
 // TestRefusedBodyIsNoRequest sends a request inside of a body that is refused.
 func TestRefusedBodyIsNoRequest(t *testing.T) {
 	var calls atomic.Int32
-	inner := posting("/inner", "")
+	inner := webtest.Posting("/inner", "")
 	addr := lengthApp(t, &calls, limitOf(10))
 	for _, raw := range []string{announced("POST", len(inner), inner), inChunks("POST", strings.Repeat("x", 11)) + inner, announced("GET", len(inner), inner)} {
-		conn := dialTCP(t, addr)
+		conn := webtest.DialTCP(t, addr)
 		if _, err := io.WriteString(conn, raw); err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +138,7 @@ func TestRefusedBodyIsNoRequest(t *testing.T) {
 func TestConnectionServesAfterBodies(t *testing.T) {
 	var calls atomic.Int32
 	addr := lengthApp(t, &calls)
-	conn := dialTCP(t, addr)
+	conn := webtest.DialTCP(t, addr)
 	sizes := []int{0, 1, 100, 4096, 4097, 20_000, 0, web.MaxBody, 5}
 	go func() {
 		for _, n := range sizes {
@@ -171,7 +172,7 @@ func TestBodyBudget(t *testing.T) {
 			}
 		}
 	}
-	slow := dialTCP(t, addr)
+	slow := webtest.DialTCP(t, addr)
 	if _, err := io.WriteString(slow, announced("POST", budget, strings.Repeat("x", budget/2))); err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +209,7 @@ func TestAnnouncedBodyTakesNoMemory(t *testing.T) {
 	before := heap()
 	conns := make([]net.Conn, connections)
 	for i := range conns {
-		conns[i] = dialTCP(t, addr)
+		conns[i] = webtest.DialTCP(t, addr)
 		if _, err := io.WriteString(conns[i], announced("POST", 1_024_000, "x")); err != nil {
 			t.Fatal(err)
 		}

@@ -1,46 +1,41 @@
 package web
 
 import (
-	"net/netip"
-	"strings"
-
 	"github.com/gofiber/fiber/v2"
-	"github.com/valyala/fasthttp"
-)
 
-// proxies are the networks of the trusted proxies.
-type proxies []netip.Prefix
+	"mcpgateway/web/forwarded"
+)
 
 // ClientIP returns the address of the client that made a request. Rate limits,
 // the audit log, sessions and the request log all use it. Without trusted
-// proxies it is the address of the peer. See proxies.client for the others.
+// proxies it is the address of the peer. See forwarded.Proxies.Client for the others.
 func ClientIP(c *fiber.Ctx) string {
 	e := EventOf(c)
 	if e.clientIP == "" {
-		e.clientIP = e.proxies.clientIP(c)
+		e.clientIP = clientIP(c, e.proxies)
 	}
 	return e.clientIP
 }
 
-func (p proxies) clientIP(c *fiber.Ctx) string {
+func clientIP(c *fiber.Ctx, trusted forwarded.Proxies) string {
 	text := peerIP(c)
-	peer := parseAddress(text)
-	if !p.trust(peer) {
+	peer := forwarded.ParseAddress(text)
+	if !trusted.Trust(peer) {
 		return text
 	}
-	return p.client(peer, &c.Request().Header).String()
+	return trusted.Client(peer, &c.Request().Header).String()
 }
 
-// isLocal reports whether a program on this machine made the request without a
+// IsLocal reports whether a program on this machine made the request without a
 // proxy.
-func isLocal(c *fiber.Ctx) bool {
-	return parseAddress(peerIP(c)).IsLoopback() && !ThroughProxy(c)
+func IsLocal(c *fiber.Ctx) bool {
+	return forwarded.ParseAddress(peerIP(c)).IsLoopback() && !ThroughProxy(c)
 }
 
 // ThroughProxy reports whether a request came through a proxy, as far as it
 // shows: its peer is a trusted one, or it has a header that proxies add.
 func ThroughProxy(c *fiber.Ctx) bool {
-	if EventOf(c).proxies.trust(parseAddress(peerIP(c))) {
+	if EventOf(c).proxies.Trust(forwarded.ParseAddress(peerIP(c))) {
 		return true
 	}
 	for _, name := range []string{fiber.HeaderXForwardedFor, fiber.HeaderForwarded, fiber.HeaderXForwardedHost, fiber.HeaderXForwardedProto, "X-Real-Ip", fiber.HeaderVia} {
@@ -51,102 +46,11 @@ func ThroughProxy(c *fiber.Ctx) bool {
 	return false
 }
 
-func (p proxies) trust(addr netip.Addr) bool {
-	for _, prefix := range p {
-		if prefix.Contains(addr) {
-			return true
-		}
+// peerIP returns the address of the other end of the connection of a request.
+// Connections of package conn remember it.
+func peerIP(c *fiber.Ctx) string {
+	if own, ok := c.Context().Conn().(interface{ PeerIP() string }); ok {
+		return own.PeerIP()
 	}
-	return false
-}
-
-// client returns the address of the client of a request from peer. The headers
-// of an untrusted peer are ignored. Those of a trusted one are read from the
-// right, because each proxy appends the address of its peer: the first address
-// that is not a trusted proxy is the client's. A client can only write
-// what is further to the left.
-//
-// Proxies add either X-Forwarded-For or Forwarded (RFC 7239) and may pass on
-// the other one as the client wrote it. When both are present and lead to
-// different addresses, neither is used and the client counts as its peer.
-func (p proxies) client(peer netip.Addr, h *fasthttp.RequestHeader) netip.Addr {
-	if !p.trust(peer) {
-		return peer
-	}
-	// PeekAll reuses the slice that it returned before.
-	listed, hasList := p.walk(peer, h.PeekAll(fiber.HeaderXForwardedFor), listedNodes)
-	forwarded, hasForwarded := p.walk(peer, h.PeekAll(fiber.HeaderForwarded), forwardedNodes)
-	switch {
-	case hasList && hasForwarded && listed != forwarded:
-		return peer
-	case hasForwarded:
-		return forwarded
-	default:
-		return listed
-	}
-}
-
-// walk follows the lines of a header from the last node to the first and
-// returns the first address that is not a trusted proxy, or the last one read.
-// It stops at a node that is not an address, which hides what is to its left.
-// found is false without a line.
-func (p proxies) walk(peer netip.Addr, lines [][]byte, nodesOf func(line string) []string) (client netip.Addr, found bool) {
-	client = peer
-	for i := len(lines) - 1; i >= 0; i-- {
-		nodes := nodesOf(string(lines[i]))
-		for n := len(nodes) - 1; n >= 0; n-- {
-			addr, ok := parseNode(nodes[n])
-			if !ok {
-				return client, true
-			}
-			client = addr
-			if !p.trust(addr) {
-				return client, true
-			}
-		}
-	}
-	return client, len(lines) > 0
-}
-
-// listedNodes returns the nodes of a line of X-Forwarded-For.
-func listedNodes(line string) []string { return strings.Split(line, ",") }
-
-// parseNode returns the address of a node: IPv4 or IPv6, the latter also in
-// brackets, each with or without a port. Obfuscated identifiers ("unknown",
-// "_hidden") and everything else are not addresses. Zones are dropped, because
-// they mean something on the proxy only.
-func parseNode(text string) (addr netip.Addr, ok bool) {
-	text = strings.Trim(text, " \t")
-	host, port, bracketed := text, "", false
-	if rest, found := strings.CutPrefix(text, "["); found {
-		bracketed = true
-		if host, port, found = strings.Cut(rest, "]"); !found || port != "" && !strings.HasPrefix(port, ":") {
-			return netip.Addr{}, false
-		}
-		if port != "" && !isPort(port[1:]) {
-			return netip.Addr{}, false
-		}
-	} else if strings.Count(text, ":") == 1 {
-		if host, port, _ = strings.Cut(text, ":"); !isPort(port) {
-			return netip.Addr{}, false
-		}
-	}
-	addr, err := netip.ParseAddr(host)
-	if err != nil || bracketed && !addr.Is6() || !bracketed && port != "" && !addr.Is4() {
-		return netip.Addr{}, false
-	}
-	return addr.Unmap().WithZone(""), true
-}
-
-// isPort reports whether a text is a port, or an obfuscated one (RFC 7239,
-// section 6).
-func isPort(text string) bool {
-	if name, obfuscated := strings.CutPrefix(text, "_"); obfuscated {
-		return name != "" && !strings.ContainsFunc(name, func(r rune) bool { return !isObfuscated(r) })
-	}
-	return text != "" && len(text) <= 5 && !strings.ContainsFunc(text, func(r rune) bool { return r < '0' || r > '9' })
-}
-
-func isObfuscated(r rune) bool {
-	return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '.' || r == '_' || r == '-'
+	return c.Context().RemoteIP().String()
 }

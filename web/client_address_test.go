@@ -10,12 +10,13 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
 	"mcpgateway/web"
+	"mcpgateway/web/ratelimit"
+	"mcpgateway/web/webtest"
 )
 
 // peer is the address of the other end of requests that tests make without a
@@ -47,9 +48,9 @@ func clientOf(t *testing.T, app *fiber.App, lines headers) string {
 
 // behindProxies returns a server that trusts its peer, 10.0.0.0/8 and
 // 2001:db8:ffff::/48, and serves the client's address at /ip.
-func behindProxies(t *testing.T) (*fiber.App, *logged) {
+func behindProxies(t *testing.T) (*fiber.App, *webtest.Log) {
 	t.Helper()
-	app, log := newApp(t, func(o *web.Options) {
+	app, log := webtest.NewApp(t, func(o *web.Options) {
 		o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix(peer + "/32"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8:ffff::/48")}
 	})
 	app.Get("/ip", func(c *fiber.Ctx) error { return c.SendString(web.ClientIP(c)) })
@@ -143,7 +144,7 @@ func TestClientAddressBehindProxies(t *testing.T) {
 
 func TestUntrustedPeerIsTheClient(t *testing.T) {
 	for name, trusted := range map[string][]netip.Prefix{"none": nil, "another": {netip.MustParsePrefix("10.0.0.0/8")}} {
-		app, _ := newApp(t, func(o *web.Options) { o.TrustedProxies = trusted })
+		app, _ := webtest.NewApp(t, func(o *web.Options) { o.TrustedProxies = trusted })
 		app.Get("/ip", func(c *fiber.Ctx) error { return c.SendString(web.ClientIP(c)) })
 		for _, lines := range []headers{{"X-Forwarded-For: 203.0.113.7"}, {"Forwarded: for=203.0.113.7"}, {"X-Forwarded-For: 10.0.0.1, 203.0.113.7, 10.0.0.2"}, {"X-Real-Ip: 203.0.113.7"}} {
 			if got := clientOf(t, app, lines); got != peer {
@@ -173,14 +174,14 @@ func TestOnlyLocalProgramsAreExempt(t *testing.T) {
 		"somebody else":                       {"127.0.0.0/8", "X-Forwarded-For: 203.0.113.7", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			app, _ := newApp(t, func(o *web.Options) {
+			app, _ := webtest.NewApp(t, func(o *web.Options) {
 				if tt.trusted != "" {
 					o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix(tt.trusted)}
 				}
 			})
-			clock := &ticker{now: time.Unix(1_700_000_000, 0)}
-			app.Get("/", web.NewAddressLimit(1, burst, clock.Now).Handler, func(c *fiber.Ctx) error { return c.SendString("ok") })
-			base := "http://" + serve(t, app) + "/"
+			clock := webtest.NewTicker()
+			app.Get("/", ratelimit.NewAddressLimit(1, burst, clock.Now).Handler, func(c *fiber.Ctx) error { return c.SendString("ok") })
+			base := "http://" + webtest.Serve(t, app) + "/"
 			ask := func() int {
 				r, err := http.NewRequest(http.MethodGet, base, nil)
 				if err != nil {
@@ -213,7 +214,7 @@ func FuzzClientAddress(f *testing.F) {
 	f.Add("203.0.113.7, 10.0.0.2", `for="[2001:db8::7]:4711";proto=https, for=10.0.0.2`)
 	f.Add("unknown,,[::1%eth0]:80", `for="\"`)
 	app := web.New(web.Options{
-		Names: web.NewNames(&url.URL{Scheme: "http", Host: "127.0.0.1"}, nil, nil, true), ErrorPage: page, Log: slog.New(slog.DiscardHandler),
+		Names: web.NewNames(&url.URL{Scheme: "http", Host: "127.0.0.1"}, nil, nil, true), ErrorPage: webtest.Page, Log: slog.New(slog.DiscardHandler),
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")},
 	})
 	app.Get("/ip", func(c *fiber.Ctx) error { return c.SendString(web.ClientIP(c)) })

@@ -18,7 +18,7 @@ import (
 type deadlineKey struct{}
 
 func TestRequestsEndAtTheirDeadline(t *testing.T) {
-	app, log := newApp(t)
+	app, log := webtest.NewApp(t)
 	const soon, never = time.Millisecond, time.Hour
 	until := func(c *fiber.Ctx) error {
 		<-c.UserContext().Done()

@@ -67,6 +67,13 @@ type errorBody struct {
 // ErrorPage renders the page that a browser sees for a failed request.
 type ErrorPage func(c *fiber.Ctx, status int, message, requestID string) templ.Component
 
+// errorPageKey is under what a request keeps that AllowErrorPage was called.
+type errorPageKey struct{}
+
+// AllowErrorPage lets browsers get the error page for a failure of the request,
+// whatever its method. Without it they get one for GET alone.
+func AllowErrorPage(c *fiber.Ctx) { c.Locals(errorPageKey{}, true) }
+
 // errorHandler answers every error that a handler returns: as JSON, or as a
 // page when the client asked for HTML. Texts of plain errors stay in the log.
 func errorHandler(page ErrorPage) fiber.ErrorHandler {
@@ -79,7 +86,7 @@ func errorHandler(page ErrorPage) fiber.ErrorHandler {
 		}
 		c.Set(fiber.HeaderCacheControl, "no-store")
 		c.Status(statusOf(f.Kind))
-		if page != nil && wantsHTML(c) && (c.Method() == fiber.MethodGet || PersonOf(c) != nil && !isAPI(c)) {
+		if page != nil && wantsHTML(c) && (c.Method() == fiber.MethodGet || c.Locals(errorPageKey{}) != nil) {
 			return Render(c, page(c, statusOf(f.Kind), f.Message, event.RequestID))
 		}
 		message := f.Message

@@ -15,7 +15,7 @@ import (
 )
 
 func TestFaultsBecomeStatuses(t *testing.T) {
-	app, _ := newApp(t)
+	app, _ := webtest.NewApp(t)
 	var failure error
 	app.All("/fail", func(*fiber.Ctx) error { return failure })
 	cause := errors.New("password is hunter2")
@@ -77,7 +77,7 @@ func TestFaultsBecomeStatuses(t *testing.T) {
 }
 
 func TestFaultsCarryTheirDetails(t *testing.T) {
-	app, _ := newApp(t)
+	app, _ := webtest.NewApp(t)
 	app.Get("/span", func(*fiber.Ctx) error {
 		f := fault.Invalid("no")
 		f.Span, f.Restart = &fault.Span{Start: 0, End: 7}, true
@@ -95,7 +95,7 @@ func TestFaultsCarryTheirDetails(t *testing.T) {
 }
 
 func TestRetryAfterIsInWholeSecondsRoundedUp(t *testing.T) {
-	app, _ := newApp(t)
+	app, _ := webtest.NewApp(t)
 	var after time.Duration
 	app.Get("/fail", func(*fiber.Ctx) error {
 		f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "slow down")
@@ -110,7 +110,7 @@ func TestRetryAfterIsInWholeSecondsRoundedUp(t *testing.T) {
 }
 
 func TestBrowsersGetAPage(t *testing.T) {
-	app, _ := newApp(t)
+	app, _ := webtest.NewApp(t)
 	app.All("/fail", func(*fiber.Ctx) error { return fault.NotFound("thing", "<script>") })
 	const html, json = "text/html; charset=utf-8", "application/json"
 	for _, tc := range []struct{ method, accept, want string }{
@@ -136,7 +136,7 @@ func TestBrowsersGetAPage(t *testing.T) {
 }
 
 func TestUnknownPathsAreJSON(t *testing.T) {
-	app, _ := newApp(t)
+	app, _ := webtest.NewApp(t)
 	app.Add("GET", "/known", func(c *fiber.Ctx) error { return c.SendString("x") })
 	webtest.Run(t, app, []webtest.Case{
 		{Name: "unknown", Path: "/unknown", Status: 404, WantBody: []string{`"code":"NOT_FOUND"`, "there is nothing at GET /unknown"}},

@@ -21,7 +21,7 @@ func TestATagStandsForItsPartsOnly(t *testing.T) {
 }
 
 func TestUnchangedAnswersAre304(t *testing.T) {
-	app, _ := newApp(t)
+	app, _ := webtest.NewApp(t)
 	tag := web.ETag("x")
 	app.Get("/", func(c *fiber.Ctx) error {
 		if web.Unchanged(c, tag, "public, max-age=60") {

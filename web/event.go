@@ -13,6 +13,7 @@ import (
 
 	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
+	"mcpgateway/web/forwarded"
 )
 
 // Event is what one request did: it becomes one log line when the request
@@ -31,9 +32,9 @@ type Event struct {
 	start    time.Time
 	end      time.Time
 	trace    traceContext
-	own      string  // the id of the trace that begins with the request
-	proxies  proxies // trusted to give the client's address
-	clientIP string  // once ClientIP was called
+	own      string            // the id of the trace that begins with the request
+	proxies  forwarded.Proxies // trusted to give the client's address
+	clientIP string            // once ClientIP was called
 	code     fault.Code
 	err      error
 
@@ -128,7 +129,7 @@ func withoutKeys(s string) string {
 
 // logRequests writes one line per request, with its client's address, and has it
 // counted and recorded; counter and spans may be nil.
-func logRequests(log requestLog, trusted proxies, counter RequestCounter, spans Spans, tasks *background.Tasks) fiber.Handler {
+func logRequests(log requestLog, trusted forwarded.Proxies, counter RequestCounter, spans Spans, tasks *background.Tasks) fiber.Handler {
 	write := func(e *Event) {
 		log.write(e)
 		if spans != nil {

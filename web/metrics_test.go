@@ -31,7 +31,7 @@ func (c *counter) Request(method, route string, status int, took time.Duration) 
 
 func TestRequestsAreCountedByTheirRoute(t *testing.T) {
 	counted := &counter{}
-	app, _ := newApp(t, func(o *web.Options) { o.Requests = counted })
+	app, _ := webtest.NewApp(t, func(o *web.Options) { o.Requests = counted })
 	app.Get("/things/:id", web.Route("/things/:id"), func(c *fiber.Ctx) error {
 		if c.Params("id") == "lost" {
 			return fault.NotFound("thing", "lost")
@@ -60,7 +60,7 @@ func TestDownloadIsMadeWhileItIsRead(t *testing.T) {
 		"broken in between": {[]string{"a"}, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			app, _ := newApp(t)
+			app, _ := webtest.NewApp(t)
 			app.Get("/file", func(c *fiber.Ctx) error {
 				left := tc.pieces
 				web.Download(c, "text/csv", "x.csv", func() ([]byte, error) {
@@ -76,7 +76,7 @@ func TestDownloadIsMadeWhileItIsRead(t *testing.T) {
 				})
 				return nil
 			})
-			address := serve(t, app)
+			address := webtest.Serve(t, app)
 			status, body, err := fetch(t, "http://"+address+"/file")
 			if status != 200 || (err != nil) != tc.fails || !tc.fails && body != tc.want {
 				t.Errorf("%d, %q, %v", status, body, err)

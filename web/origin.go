@@ -29,13 +29,13 @@ type Names struct {
 func NewNames(public *url.URL, hosts, origins []string, loopbackListener bool) *Names {
 	n := &Names{hosts: map[string]bool{}, origins: map[string]bool{}, loopback: loopbackListener}
 	n.hosts[strings.ToLower(public.Hostname())] = true
-	n.origins[originOf(public)] = true
+	n.origins[OriginOf(public)] = true
 	for _, h := range hosts {
 		n.hosts[hostname(h)] = true
 	}
 	for _, o := range origins {
 		if u, err := url.Parse(o); err == nil {
-			n.origins[originOf(u)] = true
+			n.origins[OriginOf(u)] = true
 		}
 	}
 	return n
@@ -77,7 +77,7 @@ func (n *Names) checkOrigin(header string) error {
 		return nil
 	}
 	if u, err := url.Parse(header); err == nil && u.Host != "" {
-		if n.origins[originOf(u)] || n.loopback && u.Scheme == "http" && isLoopback(strings.ToLower(u.Hostname())) {
+		if n.origins[OriginOf(u)] || n.loopback && u.Scheme == "http" && isLoopback(strings.ToLower(u.Hostname())) {
 			return nil
 		}
 	}
@@ -92,7 +92,8 @@ func hostname(host string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
-func originOf(u *url.URL) string {
+// OriginOf returns the origin of a URL, without the default port of its scheme.
+func OriginOf(u *url.URL) string {
 	port := u.Port()
 	if port == "" || u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443" {
 		return strings.ToLower(u.Scheme + "://" + u.Hostname())

@@ -39,7 +39,7 @@ func TestHostsThatAreServed(t *testing.T) {
 		{"gateway.example@evil.example", false, false},
 	} {
 		for _, loopback := range []bool{true, false} {
-			app, _ := newApp(t, func(o *web.Options) { o.Names = names(t, "https://gateway.example", hosts, nil, loopback) })
+			app, _ := webtest.NewApp(t, func(o *web.Options) { o.Names = webtest.Names(t, "https://gateway.example", hosts, nil, loopback) })
 			for _, path := range []string{"/page", "/healthz", "/readyz"} {
 				app.Get(path, func(c *fiber.Ctx) error { return c.SendString("x") })
 			}
@@ -91,8 +91,8 @@ func TestOriginsThatMayCall(t *testing.T) {
 		{"%", false, false},
 	} {
 		for _, loopback := range []bool{true, false} {
-			n := names(t, "https://gateway.example", nil, []string{"https://App.example:8443"}, loopback)
-			app, _ := newApp(t)
+			n := webtest.Names(t, "https://gateway.example", nil, []string{"https://App.example:8443"}, loopback)
+			app, _ := webtest.NewApp(t)
 			app.Get("/", func(c *fiber.Ctx) error { return n.CheckOrigin(c) })
 			want := 403
 			if loopback && tc.loopback || !loopback && tc.remote {

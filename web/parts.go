@@ -6,12 +6,10 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// SendParts responds with the parts one after another, without copying them into
-// one. They must not change until the response is sent. It always returns nil.
-func SendParts(c *fiber.Ctx, parts ...[]byte) error { return SendPartsThen(c, nil, parts...) }
-
-// SendPartsThen is SendParts and calls done, which may be nil, once when the
-// parts were sent or the connection was closed.
+// SendPartsThen responds with the parts one after another, without copying them
+// into one. They must not change until the response is sent. done, which may be
+// nil, is called once when the parts were sent or the connection was closed. It
+// always returns nil.
 func SendPartsThen(c *fiber.Ctx, done func(), parts ...[]byte) error {
 	size := 0
 	for _, part := range parts {

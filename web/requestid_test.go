@@ -13,7 +13,7 @@ import (
 
 // TestRequestIDsAreRandomUUIDs follows RFC 9562, section 5.4.
 func TestRequestIDsAreRandomUUIDs(t *testing.T) {
-	app, _ := newApp(t)
+	app, _ := webtest.NewApp(t)
 	traces := map[string]string{}
 	app.Get("/x", func(c *fiber.Ctx) error {
 		e := web.EventOf(c)

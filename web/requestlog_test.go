@@ -57,8 +57,8 @@ func TestRequestLines(t *testing.T) {
 		"INFO request " + begin + "/ok status=200 ms=Float64 ip=0.0.0.0 project=p rpc=tools/call tool=a__b upstream=a ",
 	}
 	var lines []string
-	handler := recorder{slog.NewTextHandler(&logged{}, &slog.HandlerOptions{Level: slog.LevelDebug}), &lines}
-	app, _ := newApp(t, func(o *web.Options) { o.Log = slog.New(handler) })
+	handler := recorder{slog.NewTextHandler(&webtest.Log{}, &slog.HandlerOptions{Level: slog.LevelDebug}), &lines}
+	app, _ := webtest.NewApp(t, func(o *web.Options) { o.Log = slog.New(handler) })
 	app.Get("/ok", func(c *fiber.Ctx) error {
 		e := web.EventOf(c)
 		e.Project, e.Method, e.Tool, e.Upstream = "p", "tools/call", "a__b", "a"

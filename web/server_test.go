@@ -25,7 +25,7 @@ var always = map[string]string{
 }
 
 func TestEveryAnswerCarriesTheSecurityHeaders(t *testing.T) {
-	app, _ := newApp(t)
+	app, _ := webtest.NewApp(t)
 	app.Get("/ok", func(c *fiber.Ctx) error { return c.SendString("x") })
 	app.Get("/fault", func(*fiber.Ctx) error { return fault.Conflict("no") })
 	app.Get("/panic", func(*fiber.Ctx) error { panic("no") })
@@ -39,14 +39,14 @@ func TestEveryAnswerCarriesTheSecurityHeaders(t *testing.T) {
 		webtest.Case{Name: "foreign host", Path: "/ok", Header: map[string]string{"Host": "evil.example"}, Status: 403, WantHeader: always},
 		webtest.Case{Name: "wrong method", Method: "POST", Path: "/ok", Status: 405, WantHeader: always})
 	webtest.Run(t, app, cases)
-	plain, _ := newApp(t, func(o *web.Options) { o.HTTPS = false })
+	plain, _ := webtest.NewApp(t, func(o *web.Options) { o.HTTPS = false })
 	webtest.Run(t, plain, []webtest.Case{{Name: "no HSTS over http", Path: "/", Status: 404, WantHeader: map[string]string{"Strict-Transport-Security": "", "X-Content-Type-Options": "nosniff"}}})
 }
 
 func TestUnreadableRequestsAreAnsweredAndLoggedLikeOthers(t *testing.T) {
-	app, log := newApp(t)
+	app, log := webtest.NewApp(t)
 	app.Post("/x", func(c *fiber.Ctx) error { return c.SendString("x") })
-	addr := serve(t, app)
+	addr := webtest.Serve(t, app)
 	for name, tc := range map[string]struct {
 		request string
 		status  int
@@ -97,7 +97,7 @@ func TestUnreadableRequestsAreAnsweredAndLoggedLikeOthers(t *testing.T) {
 }
 
 func TestPanicsShowNothing(t *testing.T) {
-	app, log := newApp(t)
+	app, log := webtest.NewApp(t)
 	app.Get("/panic", func(c *fiber.Ctx) error {
 		switch c.Query("kind") {
 		case "nil":
@@ -122,7 +122,7 @@ func TestPanicsShowNothing(t *testing.T) {
 }
 
 func TestOneLinePerRequest(t *testing.T) {
-	app, log := newApp(t)
+	app, log := webtest.NewApp(t)
 	app.Get("/ok", func(c *fiber.Ctx) error {
 		e := web.EventOf(c)
 		e.Project, e.Method, e.Tool, e.Upstream = "p", "tools/call", "a__b", "a"

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"mcpgateway/web/webtest"
+
 	"github.com/gofiber/fiber/v2"
 )
 
@@ -16,13 +18,13 @@ import (
 // others are served all the same, and the server ends those in time.
 func TestSlowloris(t *testing.T) {
 	const halfOpen = 200
-	app, _ := newApp(t)
+	app, _ := webtest.NewApp(t)
 	if d := app.Server().ReadTimeout; d != 30*time.Second {
 		t.Errorf("a request may take %s to arrive", d)
 	}
 	app.Server().ReadTimeout = 2 * time.Second // the same mechanism, without the wait
 	app.Get("/healthz", func(c *fiber.Ctx) error { return c.SendString("ok") })
-	addr := serve(t, app)
+	addr := webtest.Serve(t, app)
 	begun := []string{
 		"", "G", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
 		"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{", "POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{",

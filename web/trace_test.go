@@ -44,7 +44,7 @@ func TestTraceIsCarriedOn(t *testing.T) {
 		"too short":                 {valid[:54], "", "", "00", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			app, log := newApp(t)
+			app, log := webtest.NewApp(t)
 			var first, second web.Trace
 			app.Get("/x", func(c *fiber.Ctx) error {
 				first, second = web.EventOf(c).Trace(), web.EventOf(c).Trace()
@@ -78,7 +78,7 @@ func TestTraceIsCarriedOn(t *testing.T) {
 }
 
 func TestSeveralTraceStatesAreOne(t *testing.T) {
-	app, _ := newApp(t)
+	app, _ := webtest.NewApp(t)
 	var got web.Trace
 	app.Get("/x", func(c *fiber.Ctx) error {
 		got = web.EventOf(c).Trace()

@@ -4,7 +4,7 @@ import (
 	"log/slog"
 
 	"mcpgateway/services/config"
-	"mcpgateway/web"
+	"mcpgateway/web/conn"
 )
 
 // maxReserved is the most descriptors that are reserved when the process may
@@ -15,8 +15,8 @@ const maxReserved = 256
 // descriptors that the process may open, at least 256 of them where it may open
 // 512, are reserved for the database, upstream servers and files. One address
 // gets at most half of all connections.
-func connLimits(c *config.Config, descriptors int, log *slog.Logger) web.ConnLimits {
-	limits := web.ConnLimits{Max: c.MaxConnections, MaxPerAddress: c.MaxPerAddress, Exempt: c.TrustedProxies, Log: log}
+func connLimits(c *config.Config, descriptors int, log *slog.Logger) conn.Limits {
+	limits := conn.Limits{Max: c.MaxConnections, MaxPerAddress: c.MaxPerAddress, Exempt: c.TrustedProxies, Log: log}
 	if descriptors > 0 {
 		reserved := max(descriptors/4, min(maxReserved, descriptors/2))
 		if most := max(1, descriptors-reserved); most < limits.Max {

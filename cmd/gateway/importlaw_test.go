@@ -117,6 +117,16 @@ func importLaws() []importLaw {
 			forbids: ours(in("services/upstream/pool", "services/upstream/listing", "services/upstream/credentials")),
 		},
 		{
+			says:    "API keys and passwords are checked without knowing who may do what",
+			binds:   shipped(in("services/access/keys", "services/access/passwords")),
+			forbids: ours(in("services/access")),
+		},
+		{
+			says:    "requests are answered without knowing who listens to changes",
+			binds:   is("services/gateway"),
+			forbids: ours(in("services/gateway/subscriptions")),
+		},
+		{
 			says:    "models import nothing of ours",
 			binds:   shipped(in("models")),
 			forbids: ours(not(in("models"))),
@@ -142,6 +152,16 @@ func importLaws() []importLaw {
 			forbids: anyOf(isDatabase, ours(not(in("web", "views/ui", "static", "services/background", "services/fault", "services/rawjson")))),
 		},
 		{
+			says:    "the shell knows none of the rooms that stand behind it",
+			binds:   is("web"),
+			forbids: ours(in("web/conn", "web/sse", "web/compress", "web/ratelimit", "web/guard")),
+		},
+		{
+			says:    "addresses behind proxies are read without the shell",
+			binds:   shipped(in("web/forwarded")),
+			forbids: ours(anything),
+		},
+		{
 			says:    "routes bind, call and answer: no database, no migration, no command",
 			binds:   shipped(in("routes")),
 			forbids: anyOf(isDatabase, ours(in("migrations", "cmd"))),
@@ -157,9 +177,11 @@ func importLaws() []importLaw {
 			forbids: ours(in("routes/admin")),
 		},
 		{
-			says:    "the rooms of the administration import of each other only observe, which names callers",
-			binds:   shipped(in("routes/admin")),
-			forbids: ours(func(room string) bool { return strings.HasPrefix(room, "routes/admin/") && room != "routes/admin/observe" }),
+			says:  "the rooms of the administration import of each other only observe, which names callers",
+			binds: shipped(in("routes/admin")),
+			forbids: ours(func(room string) bool {
+				return strings.HasPrefix(room, "routes/admin/") && room != "routes/admin/observe"
+			}),
 		},
 		{
 			says:    "the paths of the pages import nothing of ours",
@@ -336,9 +358,14 @@ func TestTheImportLawFindsBreaches(t *testing.T) {
 		{"services/access", "mcpgateway/services/page", 0},
 		{"services/access", "mcpgateway/models", 0},
 		{"services/access", gorm, 0},
+		{"services/access", "mcpgateway/services/access/keys", 0},
+		{"services/access/keys", "mcpgateway/services/access", 1},
+		{"services/access/passwords", "mcpgateway/services/access", 1},
 		{"services", "mcpgateway/services/access", 0},
 		{"services", fiber, 1},
 		{"services/gateway", "mcpgateway/services/upstream/upstreamtest", 1},
+		{"services/gateway", "mcpgateway/services/gateway/subscriptions", 1},
+		{"services/gateway/subscriptions", "mcpgateway/services/gateway", 0},
 		{"routes/mcp", "mcpgateway/services/upstream/upstreamtest", 1},
 		{"cmd/gateway", "mcpgateway/services/upstream/upstreamtest", 0},
 		{"cmd/mockmcp", "mcpgateway/services/upstream/upstreamtest", 0},
@@ -393,6 +420,12 @@ func TestTheImportLawFindsBreaches(t *testing.T) {
 		{"web", "mcpgateway/services/rawjson", 0},
 		{"web", "mcpgateway/services/access", 1},
 		{"web", gorm, 1},
+		{"web", "mcpgateway/web/forwarded", 0},
+		{"web", "mcpgateway/web/guard", 1},
+		{"web/guard", "mcpgateway/web", 0},
+		{"web/guard", "mcpgateway/web/ratelimit", 0},
+		{"web/guard", "mcpgateway/services/access", 1},
+		{"web/forwarded", "mcpgateway/web", 1},
 		{"web/webtest", "mcpgateway/services/access", 0},
 		{"routes/admin", gorm, 1},
 		{"routes/admin", "database/sql", 1},

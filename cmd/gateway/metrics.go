@@ -7,7 +7,7 @@ import (
 
 	"mcpgateway/routes"
 	"mcpgateway/services"
-	"mcpgateway/web"
+	"mcpgateway/web/conn"
 )
 
 // serveMetrics serves /metrics at GATEWAY_METRICS_ADDR until stop is called.
@@ -24,7 +24,7 @@ func serveMetrics(ctx context.Context, s *services.Services, log *slog.Logger) (
 	app := routes.NewMetrics(s, log)
 	ended := make(chan error, 1)
 	s.Background.Go("metrics listener", func() {
-		ended <- s.Background.Try("metrics listener", func() error { return app.Listener(web.Listener(listener)) })
+		ended <- s.Background.Try("metrics listener", func() error { return app.Listener(conn.Listener(listener)) })
 	})
 	log.Info("serving metrics", "address", listener.Addr().String())
 	return func() {

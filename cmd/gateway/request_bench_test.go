@@ -13,6 +13,7 @@ import (
 	"mcpgateway/services/config"
 	"mcpgateway/services/metrics"
 	"mcpgateway/web"
+	"mcpgateway/web/conn"
 )
 
 const benchRequest = "POST /v1/mcp/demo/request HTTP/1.1\r\nHost: 127.0.0.1:19103\r\nUser-Agent: Go-http-client/1.1\r\nContent-Length: 2\r\n" +
@@ -118,7 +119,7 @@ func BenchmarkRequest(b *testing.B) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	listener.conns <- client
-	go func() { served <- app.Listener(web.Listener(listener)) }()
+	go func() { served <- app.Listener(conn.Listener(listener)) }()
 	<-client.over
 	b.StopTimer()
 	close(listener.conns)

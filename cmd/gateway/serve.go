@@ -13,7 +13,7 @@ import (
 	"mcpgateway/routes"
 	"mcpgateway/services"
 	"mcpgateway/services/projects"
-	"mcpgateway/web"
+	"mcpgateway/web/conn"
 )
 
 // shutdownTimeout is how long calls in flight may take to end.
@@ -137,7 +137,7 @@ func listenAndServe(ctx context.Context, s *services.Services, listener net.List
 			limits := connLimits(s.Config, maxDescriptors(), log)
 			limits.Background = s.Background
 			s.Background.Go("listener", func() {
-				ended <- s.Background.Try("listener", func() error { return app.Listener(web.LimitedListener(listener, limits)) })
+				ended <- s.Background.Try("listener", func() error { return app.Listener(conn.NewListener(listener, limits)) })
 			})
 			ready()
 			continue

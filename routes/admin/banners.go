@@ -6,7 +6,7 @@ import (
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
-	"mcpgateway/web"
+	"mcpgateway/web/guard"
 )
 
 // WaitingCounter counts the servers that wait for a person.
@@ -19,7 +19,7 @@ type WaitingCounter interface {
 func Banners(waiting WaitingCounter) func(ctx context.Context, role string) []layout.Banner {
 	return func(_ context.Context, role string) []layout.Banner {
 		n := waiting.Count()
-		if n == 0 || role == web.RoleMember {
+		if n == 0 || role == guard.RoleMember {
 			return nil
 		}
 		text := ui.Plural(n, "server waits", "servers wait") + " for an administrator to connect "

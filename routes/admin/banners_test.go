@@ -3,8 +3,9 @@ package admin_test
 import (
 	"testing"
 
+	"mcpgateway/web/guard"
+
 	"mcpgateway/routes/admin"
-	"mcpgateway/web"
 )
 
 // counter is how many servers wait.
@@ -18,9 +19,9 @@ func TestABannerCountsTheServersThatWait(t *testing.T) {
 		role string
 		says string
 	}{
-		{0, web.RoleAdmin, ""}, {1, web.RoleMember, ""},
-		{1, web.RoleAdmin, "1 server waits for an administrator to connect it."},
-		{2, web.RoleViewer, "2 servers wait for an administrator to connect them."},
+		{0, guard.RoleAdmin, ""}, {1, guard.RoleMember, ""},
+		{1, guard.RoleAdmin, "1 server waits for an administrator to connect it."},
+		{2, guard.RoleViewer, "2 servers wait for an administrator to connect them."},
 	} {
 		got := ""
 		for _, b := range admin.Banners(c.n)(t.Context(), c.role) {

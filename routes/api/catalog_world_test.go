@@ -25,6 +25,7 @@ import (
 	"mcpgateway/services/page"
 	"mcpgateway/services/secrets"
 	"mcpgateway/web"
+	"mcpgateway/web/conn"
 	"mcpgateway/web/webtest"
 )
 
@@ -123,7 +124,7 @@ func listenOn(t *testing.T, app *fiber.App) string {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- app.Listener(web.Listener(listener)) }()
+	go func() { ended <- app.Listener(conn.Listener(listener)) }()
 	t.Cleanup(func() {
 		if err := app.Shutdown(); err != nil {
 			t.Error(err)

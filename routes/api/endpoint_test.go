@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"mcpgateway/web"
+	"mcpgateway/web/conn"
 	"mcpgateway/web/webtest"
 )
 
@@ -173,7 +174,7 @@ func (a *app) listen(t *testing.T) string {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- a.Listener(web.Listener(listener)) }()
+	go func() { ended <- a.Listener(conn.Listener(listener)) }()
 	t.Cleanup(func() {
 		if err := a.Shutdown(); err != nil {
 			t.Error(err)

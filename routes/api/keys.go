@@ -6,21 +6,22 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
-	"mcpgateway/services/access"
+	"mcpgateway/services/access/keys"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/projects"
 	"mcpgateway/services/secrets"
 	"mcpgateway/web"
+	"mcpgateway/web/compress"
 )
 
 // Keys serves the API keys of projects.
 type Keys struct {
-	keys  *access.Keys
+	keys  *keys.Store
 	store *projects.Store
 }
 
 // NewKeys returns the handlers.
-func NewKeys(keys *access.Keys, store *projects.Store) *Keys { return &Keys{keys: keys, store: store} }
+func NewKeys(keys *keys.Store, store *projects.Store) *Keys { return &Keys{keys: keys, store: store} }
 
 type keyRecord struct {
 	ID         string     `json:"id"`
@@ -88,7 +89,7 @@ func (k *Keys) Rotate(c *fiber.Ctx) error {
 	if err := web.BindJSON(c, &body); err != nil {
 		return err
 	}
-	if limit := int64(access.MaxKeyGrace / time.Second); body.GraceSeconds < 0 || body.GraceSeconds > limit {
+	if limit := int64(keys.MaxGrace / time.Second); body.GraceSeconds < 0 || body.GraceSeconds > limit {
 		return fault.Validation(map[string]string{"graceSeconds": "use 0 to 2592000"})
 	}
 	old, err := k.keys.Get(c.UserContext(), c.Params("id"))
@@ -117,7 +118,7 @@ func (k *Keys) Revoke(c *fiber.Ctx) error {
 func answerNewKey(c *fiber.Ctx, row models.Key, text secrets.Value) error {
 	record := keyOf(row)
 	record.Key = text.Reveal()
-	web.NoCompression(c)
+	compress.Never(c)
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	return c.Status(fiber.StatusCreated).JSON(record)
 }

@@ -8,12 +8,14 @@ import (
 	"mcpgateway/services/fault"
 	"mcpgateway/services/metrics"
 	"mcpgateway/web"
+	"mcpgateway/web/guard"
+	"mcpgateway/web/ratelimit"
 )
 
 // MetricsAccess restricts reading the metrics. The zero value rejects every request.
 type MetricsAccess struct {
-	Token    web.TokenChecker  // nil requires none
-	Failures *web.FailureLimit // of wrong tokens; needed with Token
+	Token    guard.TokenChecker      // nil requires none
+	Failures *ratelimit.FailureLimit // of wrong tokens; needed with Token
 	// Open admits every request without a token. Direct admits those that came
 	// without a proxy.
 	Open, Direct bool

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"mcpgateway/routes/routestest"
-	"mcpgateway/web"
+	"mcpgateway/web/ratelimit"
 	"mcpgateway/web/webtest"
 )
 
@@ -47,7 +47,7 @@ func TestRateLimit(t *testing.T) {
 	asProgram := []string{"Authorization", "Bearer " + routestest.AdminToken}
 	t.Run("wrong administration tokens", func(t *testing.T) {
 		const address = "198.51.100.3"
-		for n := 1; n <= web.MaxAuthFailures; n++ {
+		for n := 1; n <= ratelimit.MaxAuthFailures; n++ {
 			if answer := send(address, projects, "Authorization", "Bearer wrong"); answer.Status != 401 {
 				t.Fatalf("failure %d is answered %d: %s", n, answer.Status, answer.Body)
 			}
@@ -78,7 +78,7 @@ func TestRateLimit(t *testing.T) {
 	})
 	t.Run("wrong grants of a client", func(t *testing.T) {
 		const address = "198.51.100.4"
-		for n := 1; n <= web.MaxAuthFailures; n++ {
+		for n := 1; n <= ratelimit.MaxAuthFailures; n++ {
 			if answer := send(address, grant("x"), form...); answer.Status != 401 {
 				t.Fatalf("failure %d is answered %d: %s", n, answer.Status, answer.Body)
 			}
@@ -102,12 +102,12 @@ func TestRateLimit(t *testing.T) {
 		const address = "198.51.100.20"
 		wrong := func() webtest.Answer { return send(address, ask("key"), "Authorization", "Bearer wrong") }
 		first := wrong()
-		for n := 2; n <= web.MaxAuthFailures; n++ {
+		for n := 2; n <= ratelimit.MaxAuthFailures; n++ {
 			if answer := wrong(); answer.Status != 401 || answer.Header.Get("Retry-After") != "" {
 				t.Fatalf("failure %d is answered %d: %v", n, answer.Status, answer.Header)
 			}
 		}
-		n := web.MaxAuthFailures + 1
+		n := ratelimit.MaxAuthFailures + 1
 		for ; n <= 100; n++ {
 			answer := wrong()
 			seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
@@ -142,7 +142,7 @@ func TestRateLimit(t *testing.T) {
 		}
 	})
 	t.Run("tokens that expired", func(t *testing.T) {
-		for n := 0; n <= web.MaxAuthFailures; n++ {
+		for n := 0; n <= ratelimit.MaxAuthFailures; n++ {
 			if answer := send("198.51.100.22", ask("oa"), "Authorization", "Bearer gwat_wrong"); answer.Status != 401 || answer.Header.Get("WWW-Authenticate") == "" {
 				t.Fatalf("failure %d is answered %d: %s", n+1, answer.Status, answer.Body)
 			}

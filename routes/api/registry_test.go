@@ -15,7 +15,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"mcpgateway/models/modelstest"
-	"mcpgateway/web"
+	"mcpgateway/web/ratelimit"
 	"mcpgateway/web/webtest"
 )
 
@@ -219,7 +219,7 @@ func TestCatalogAnswersMayBeKeptAndReadByAnyPage(t *testing.T) {
 
 func TestRateLimitOfTheCatalog(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
-	w := onSQLiteCatalog(t, web.NewAddressLimit(20, 100, func() time.Time { return now }).Handler)
+	w := onSQLiteCatalog(t, ratelimit.NewAddressLimit(20, 100, func() time.Time { return now }).Handler)
 	for range 100 {
 		w.get(t, "/api/templates?limit=1", 200, nil)
 	}

@@ -7,10 +7,12 @@ package frame
 import (
 	"context"
 
+	"mcpgateway/web/compress"
+	"mcpgateway/web/guard"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/views/layout"
-	"mcpgateway/web"
 )
 
 // Pages are what every page is drawn with.
@@ -33,13 +35,13 @@ func (p *Pages) Frame(c *fiber.Ctx, title string, section layout.Section) layout
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	f := layout.Frame{Assets: p.Assets, Title: title, Section: section, Flash: takeFlash(c)}
 	if f.Flash != nil && f.Flash.Undo != "" {
-		web.NoCompression(c) // it is a token, too
+		compress.Never(c) // it is a token, too
 	}
-	person := web.PersonOf(c)
+	person := guard.PersonOf(c)
 	if person == nil {
 		return f
 	}
-	f.Person = &layout.Person{Name: person.Name, Email: person.Email, Role: person.Role, CSRF: web.MaskToken(person.CSRF)}
+	f.Person = &layout.Person{Name: person.Name, Email: person.Email, Role: person.Role, CSRF: guard.MaskToken(person.CSRF)}
 	if p.Banners != nil {
 		f.Banners = p.Banners(c.UserContext(), person.Role)
 	}

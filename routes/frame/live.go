@@ -5,6 +5,9 @@ import (
 	"context"
 	"encoding/json"
 
+	"mcpgateway/web/conn"
+	"mcpgateway/web/sse"
+
 	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
@@ -22,14 +25,14 @@ const (
 // how the work goes on, rather than the page with its outcome.
 func WantsLive(c *fiber.Ctx) bool {
 	c.Vary(fiber.HeaderAccept)
-	named, _ := web.AcceptsEventStream(c.Get(fiber.HeaderAccept))
+	named, _ := sse.AcceptsEventStream(c.Get(fiber.HeaderAccept))
 	return named
 }
 
 // LiveAnswer is the stream of one piece of work.
 type LiveAnswer struct {
 	ctx    context.Context // of drawing
-	stream *web.Stream
+	stream *sse.Stream
 }
 
 // liveMessage is the data of an event.
@@ -46,7 +49,7 @@ func AnswerLive(c *fiber.Ctx, assets layout.Assets, work func(ctx context.Contex
 	unwatch := func() {}
 	ended := make(chan struct{})
 	live := &LiveAnswer{ctx: layout.WithAssets(ctx, assets)}
-	live.stream = web.NewStream(c, web.StreamOptions{Closed: func() {
+	live.stream = sse.NewStream(c, sse.StreamOptions{Closed: func() {
 		unwatch()
 		cancel()
 		<-ended // the request lasts as long as its work
@@ -59,7 +62,7 @@ func AnswerLive(c *fiber.Ctx, assets layout.Assets, work func(ctx context.Contex
 			live.stream.Break() // the page says that the connection was lost
 		}
 	})
-	unwatch = web.WatchDisconnect(c, live.stream.Break)
+	unwatch = conn.WatchDisconnect(c, live.stream.Break)
 	return live.stream.Answer(c)
 }
 

@@ -16,7 +16,7 @@ import (
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/sandbox"
 	"mcpgateway/services/upstream/upstreamtest"
-	"mcpgateway/web"
+	"mcpgateway/web/conn"
 )
 
 // slowPages are pages with a tool that answers when the test wants it to.
@@ -55,7 +55,7 @@ func newSlowPages(t *testing.T) *slowPages {
 	}
 	a.address = listener.Addr().String()
 	ended := make(chan error, 1)
-	go func() { ended <- a.Listener(web.Listener(listener)) }()
+	go func() { ended <- a.Listener(conn.Listener(listener)) }()
 	t.Cleanup(func() {
 		if err := a.Shutdown(); err != nil {
 			t.Error(err)

@@ -77,3 +77,47 @@ func scopeOf(m *message) access.Scope {
 		return access.ScopeCall
 	}
 }
+
+// authenticate proves the caller. A wrong key is UNAUTHORIZED, however often it
+// is presented, because clients then prompt for another one. After a few from an
+// address the fault has a time to wait, and after very many it is RATE_LIMITED.
+// Right keys pass all the same, because many clients share an address and keys
+// cannot be guessed. Tokens are not counted: clients renew one that expired
+// after it is rejected.
+func (e *Endpoint) authenticate(c *fiber.Ctx, project *toolset.Snapshot) (access.Principal, error) {
+	presented := c.Get(fiber.HeaderAuthorization)
+	principal, err := e.Auth.Authenticate(c.UserContext(), &project.Project, presented)
+	if err == nil && !principal.Known() {
+		err = fault.Unauthorized()
+	}
+	if err == nil {
+		return principal, nil
+	}
+	if fault.Is(err, fault.CodeUnauthorized) {
+		if presented != "" && project.Project.AuthMode == models.AuthAPIKey {
+			if err = e.countWrongKey(c, err); !fault.Is(err, fault.CodeUnauthorized) {
+				return access.Principal{}, err
+			}
+		}
+		e.challenge(c, project)
+	}
+	return access.Principal{}, err
+}
+
+// countWrongKey counts a wrong key and returns its fault:
+// unauthorized, with a time to wait when the address presented several, or
+// RATE_LIMITED for an address that presented very many.
+func (e *Endpoint) countWrongKey(c *fiber.Ctx, unauthorized error) error {
+	if wait := e.WrongKeys.Spend(c); wait > 0 {
+		f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "Too many wrong keys came from this address. Check the key in use and wait before the next request.")
+		f.RetryAfter = wait
+		return f
+	}
+	limited := e.Failures.Failed(c, "")
+	if limited == nil {
+		return unauthorized
+	}
+	f := *fault.From(unauthorized)
+	f.RetryAfter = fault.From(limited).RetryAfter
+	return &f
+}

@@ -12,6 +12,8 @@ import (
 	"mcpgateway/services/membudget"
 	"mcpgateway/services/toolset"
 	"mcpgateway/web"
+	"mcpgateway/web/conn"
+	"mcpgateway/web/sse"
 )
 
 // exchange is one request whose answer becomes a stream as soon as anything
@@ -30,7 +32,7 @@ type exchange struct {
 	trace    gateway.Trace
 
 	mu       sync.Mutex
-	stream   *web.Stream // nil until something is to be sent
+	stream   *sse.Stream // nil until something is to be sent
 	refused  error       // why there can be no stream
 	answered bool        // nothing may be sent any more
 	gone     bool        // the client is
@@ -50,7 +52,7 @@ func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client 
 	case client.Stateless():
 		// To go away is how a stateless client cancels; a handshake client
 		// may lose its connection and its call runs on.
-		defer web.WatchDisconnect(c, x.lost)()
+		defer conn.WatchDisconnect(c, x.lost)()
 	case client.SessionID != "":
 		x.session = e.live.enter(client.SessionID)
 		defer x.session.leave()
@@ -85,12 +87,12 @@ func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client 
 
 // open makes the answer a stream. It is called once at most, while the request
 // is handled.
-func (x *exchange) open() (*web.Stream, error) {
+func (x *exchange) open() (*sse.Stream, error) {
 	free, err := x.endpoint.slots.take(streamOwner(x.request, x.client.Principal))
 	if err != nil {
 		return nil, err
 	}
-	stream := web.NewStream(x.request, web.StreamOptions{KeepAlive: x.endpoint.KeepAlive, Closed: func() {
+	stream := sse.NewStream(x.request, sse.StreamOptions{KeepAlive: x.endpoint.KeepAlive, Closed: func() {
 		free()
 		if x.client.Stateless() {
 			x.cancel()
@@ -106,7 +108,7 @@ func (x *exchange) becomeStream() { _, _ = x.toClient() }
 // toClient returns the stream to the client, which it opens when there is
 // none. It returns why there is none else: too many are open, and the call,
 // which may have had its effects, goes on to its answer; or that was given.
-func (x *exchange) toClient() (*web.Stream, error) {
+func (x *exchange) toClient() (*sse.Stream, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
@@ -124,7 +126,7 @@ func (x *exchange) toClient() (*web.Stream, error) {
 }
 
 // end returns the stream, if there is one, and lets none be opened any more.
-func (x *exchange) end() *web.Stream {
+func (x *exchange) end() *sse.Stream {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.answered = true
@@ -159,7 +161,7 @@ func (x *exchange) ask(ctx context.Context, method string, params []byte) (resul
 }
 
 // sendNotification sends a notification; only progress may be lost.
-func sendNotification(stream *web.Stream, method string, params []byte) {
+func sendNotification(stream *sse.Stream, method string, params []byte) {
 	frame := appendNotification(make([]byte, 0, len(params)+len(method)+64), method, params)
 	if method == progressMethod {
 		stream.Offer(messageEvent, progressMethod, frame)

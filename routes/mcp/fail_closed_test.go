@@ -10,12 +10,14 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/routes/mcp"
+	"mcpgateway/routes/mcp/session"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/toolset"
 	"mcpgateway/web"
+	"mcpgateway/web/ratelimit"
 	"mcpgateway/web/webtest"
 )
 
@@ -57,8 +59,8 @@ func TestAuthFailClosed(t *testing.T) {
 			s := a.Services
 			names := web.NewNames(s.Config.PublicURL, nil, nil, true)
 			endpoint := mcp.NewEndpoint(mcp.Options{
-				Projects: s.Directory, Auth: tc.verdict, Gateway: untouchable{t}, Sessions: mcp.NewSessions(s.Config.Keys, s.EndedSessions, time.Now),
-				Names: names, Failures: web.NewFailureLimit(time.Now), Limits: s.CallLimits, Subscriptions: s.Subscriptions, MaxStreams: 10,
+				Projects: s.Directory, Auth: tc.verdict, Gateway: untouchable{t}, Sessions: session.NewSessions(s.Config.Keys, s.EndedSessions, time.Now),
+				Names: names, Failures: ratelimit.NewFailureLimit(time.Now), Limits: s.CallLimits, Subscriptions: s.Subscriptions, MaxStreams: 10,
 			})
 			app := web.New(web.Options{Names: names, Log: slog.New(slog.DiscardHandler)})
 			app.All("/v1/mcp/:projectSlug/request", endpoint.Request)

@@ -13,16 +13,6 @@ const (
 	// hold is how long the answer of a call is waited for before it becomes a
 	// stream, which shows proxies and clients that it is still on its way.
 	hold = 15 * time.Second
-	// maxCapabilities bounds the declared capabilities that a session id
-	// carries, in bytes.
-	maxCapabilities = 4 << 10
-	// maxOpenedSessions bounds the sessions whose ids need not be opened again,
-	// each of which has sessionsPerSet places to be in.
-	maxOpenedSessions = 16_384
-	sessionsPerSet    = 4
-	// maxOpenedID bounds the ids of those sessions, in bytes, and with them what
-	// they hold: longer ones are opened every time.
-	maxOpenedID = 1 << 10
 	// maxAsks bounds the requests that wait for one session's answer.
 	maxAsks = 64
 	// maxPosted bounds the requests that run at once for one HTTP+SSE session.
@@ -63,4 +53,11 @@ func (s *slots) take(principal string) (free func(), err error) {
 			delete(s.used, principal)
 		}
 	}), nil
+}
+
+// OpenStreams returns how many streams of clients are open.
+func (e *Endpoint) OpenStreams() int {
+	e.slots.mu.Lock()
+	defer e.slots.mu.Unlock()
+	return e.slots.total
 }

@@ -10,9 +10,11 @@ import (
 
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
-	"mcpgateway/web"
+	"mcpgateway/web/conn"
+	"mcpgateway/web/sse"
 )
 
 // metaSubscriptionID is where the notifications of a subscription carry the
@@ -31,13 +33,13 @@ type subscribed struct {
 // has reports whether the client wants notifications of the method.
 func (s *subscribed) has(method string) bool {
 	switch method {
-	case gateway.NotifyToolsChanged:
+	case subscriptions.NotifyToolsChanged:
 		return s.ToolsListChanged
-	case gateway.NotifyPromptsChanged:
+	case subscriptions.NotifyPromptsChanged:
 		return s.PromptsListChanged
-	case gateway.NotifyResourcesChanged:
+	case subscriptions.NotifyResourcesChanged:
 		return s.ResourcesListChanged
-	case gateway.NotifyResourceUpdated:
+	case subscriptions.NotifyResourceUpdated:
 		return true // it comes for the agreed resources only
 	default:
 		return false
@@ -54,10 +56,8 @@ func (s *subscribed) any() bool {
 // sends those until either side ends it. A wish for nothing that can come
 // ends at once.
 func (e *Endpoint) listen(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message) error {
-	if accept := c.Get(fiber.HeaderAccept); accept != "" && !strings.Contains(accept, "*/*") {
-		if named, _ := web.AcceptsEventStream(accept); !named {
-			return invalidRequest(m.id, "subscriptions/listen is answered with a stream: send Accept: text/event-stream").answer(c)
-		}
+	if !acceptsStream(c.Get(fiber.HeaderAccept)) {
+		return invalidRequest(m.id, "subscriptions/listen is answered with a stream: send Accept: text/event-stream").answer(c)
 	}
 	wanted, err := wantedSubscriptions(m.params)
 	if err != nil {
@@ -69,46 +69,73 @@ func (e *Endpoint) listen(c *fiber.Ctx, project *toolset.Snapshot, client *gatew
 	}
 	ctx, cancel := context.WithTimeout(c.UserContext(), listenTimeout)
 	defer cancel()
-	unsubscribe, release, unwatch := func() {}, func() {}, func() {}
-	var stream *web.Stream
-	stream = web.NewStream(c, web.StreamOptions{
+	unsubscribe, unwatch := func() {}, func() {}
+	var stream *sse.Stream
+	stream = sse.NewStream(c, sse.StreamOptions{
 		KeepAlive: e.KeepAlive,
 		Alive:     e.stillAdmitted(c, project, client.Principal),
 		Stop:      func() { stream.EndWith(messageEvent, appendResult(nil, m.id, listenResult(m.id))) },
 		Closed: func() {
 			unsubscribe()
-			release()
 			unwatch()
 			free()
 		},
 	})
-	unwatch = web.WatchDisconnect(c, func() {
+	unwatch = conn.WatchDisconnect(c, func() {
 		cancel()
 		stream.Break()
 	})
 	var acknowledged atomic.Bool // nothing may come before the acknowledgment
-	deliver := func(n gateway.Notification) {
+	deliver := func(n subscriptions.Notification) {
 		if acknowledged.Load() && wanted.has(n.Method) {
 			stream.Send(messageEvent, appendNotification(nil, n.Method, withSubscription(n.Params, m.id)))
 		}
 	}
-	if len(wanted.ResourceSubscriptions) > 0 {
-		agreed, stop := e.Subscriptions.SubscribeResources(ctx, project, wanted.ResourceSubscriptions, deliver)
-		release, wanted.ResourceSubscriptions = stop, append([]string{}, agreed...)
-	}
-	unsubscribe = e.Subscriptions.Subscribe(project.Project.ID, deliver)
-	agreed, err := json.Marshal(wanted)
-	if err != nil {
+	unsubscribe = e.subscribeTo(ctx, project, wanted, deliver)
+	if err := acknowledge(stream, wanted, m.id); err != nil {
 		stream.Discard()
-		return fault.Internal(err)
+		return err
 	}
-	params := append(append([]byte(`{"notifications":`), agreed...), '}')
-	stream.Send(messageEvent, appendNotification(nil, "notifications/subscriptions/acknowledged", withSubscription(params, m.id)))
 	acknowledged.Store(true)
 	if !wanted.any() {
 		stream.EndWith(messageEvent, appendResult(nil, m.id, listenResult(m.id)))
 	}
 	return stream.Answer(c)
+}
+
+// subscribeTo calls deliver with the wanted notifications until cancel is called.
+// It leaves those resources in wanted that their upstreams agreed to watch.
+func (e *Endpoint) subscribeTo(ctx context.Context, project *toolset.Snapshot, wanted *subscribed, deliver func(subscriptions.Notification)) (cancel func()) {
+	release := func() {}
+	if len(wanted.ResourceSubscriptions) > 0 {
+		agreed, stop := e.Subscriptions.SubscribeResources(ctx, project, wanted.ResourceSubscriptions, deliver)
+		release, wanted.ResourceSubscriptions = stop, append([]string{}, agreed...)
+	}
+	unsubscribe := e.Subscriptions.Subscribe(project.Project.ID, deliver)
+	return func() {
+		unsubscribe()
+		release()
+	}
+}
+
+// acceptsStream reports whether an Accept header allows an event stream.
+func acceptsStream(accept string) bool {
+	if accept == "" || strings.Contains(accept, "*/*") {
+		return true
+	}
+	named, _ := sse.AcceptsEventStream(accept)
+	return named
+}
+
+// acknowledge tells the client which notifications will come.
+func acknowledge(stream *sse.Stream, agreed *subscribed, id []byte) error {
+	raw, err := json.Marshal(agreed)
+	if err != nil {
+		return fault.Internal(err)
+	}
+	params := append(append([]byte(`{"notifications":`), raw...), '}')
+	stream.Send(messageEvent, appendNotification(nil, "notifications/subscriptions/acknowledged", withSubscription(params, id)))
+	return nil
 }
 
 // wantedSubscriptions returns the wishes of subscriptions/listen. It returns

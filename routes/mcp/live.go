@@ -10,7 +10,7 @@ import (
 
 	"mcpgateway/services/fault"
 	"mcpgateway/services/rawjson"
-	"mcpgateway/web"
+	"mcpgateway/web/sse"
 )
 
 // liveSessions hold what is going on in this process for sessions: open
@@ -54,7 +54,7 @@ type liveSession struct {
 
 // sessionStream is the stream of a session's GET.
 type sessionStream struct {
-	*web.Stream
+	*sse.Stream
 	free func() // its slot
 }
 
@@ -164,7 +164,7 @@ func (s *liveSession) hear(m *message) {
 // or error of its response. It returns UNAVAILABLE when the stream ends first,
 // the context's error, and RATE_LIMITED when the client has too many questions
 // already.
-func (s *liveSession) ask(ctx context.Context, stream *web.Stream, method string, params []byte) (result, rpcError []byte, err error) {
+func (s *liveSession) ask(ctx context.Context, stream *sse.Stream, method string, params []byte) (result, rpcError []byte, err error) {
 	id, answer, err := s.expect()
 	if err != nil {
 		return nil, nil, err

@@ -14,6 +14,8 @@ import (
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/toolset"
 	"mcpgateway/web"
+	"mcpgateway/web/conn"
+	"mcpgateway/web/sse"
 )
 
 // postedSessions are the open sessions of the HTTP+SSE transport (MCP
@@ -33,7 +35,7 @@ type postedSession struct {
 	id        string
 	projectID string
 	principal string
-	stream    *web.Stream
+	stream    *sse.Stream
 	live      *liveSession
 	ctx       context.Context // ends with the stream
 	slots     chan struct{}   // a token for each running request
@@ -82,7 +84,7 @@ func (e *Endpoint) openPosted(c *fiber.Ctx, project *toolset.Snapshot, principal
 	ctx, cancel := context.WithCancel(c.UserContext())
 	s.ctx, s.live = ctx, e.live.enter(s.id)
 	unsubscribe, unwatch := func() {}, func() {}
-	s.stream = web.NewStream(c, web.StreamOptions{
+	s.stream = sse.NewStream(c, sse.StreamOptions{
 		KeepAlive: e.KeepAlive,
 		Alive:     e.stillAdmitted(c, project, principal),
 		Stop:      func() {}, // its protocol has no last words
@@ -100,7 +102,7 @@ func (e *Endpoint) openPosted(c *fiber.Ctx, project *toolset.Snapshot, principal
 	s.stream.Send("endpoint", []byte("/v1/mcp/"+project.Project.Slug+"/sse?"+querySession+"="+s.id))
 	e.posted.add(s)
 	unsubscribe = e.subscribe(project, s.id, s.stream)
-	unwatch = web.WatchDisconnect(c, s.stream.Break)
+	unwatch = conn.WatchDisconnect(c, s.stream.Break)
 	return s.stream.Answer(c)
 }
 

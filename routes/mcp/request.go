@@ -13,13 +13,19 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
+	"mcpgateway/routes/mcp/cors"
+	"mcpgateway/routes/mcp/session"
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/membudget"
 	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
 	"mcpgateway/web"
+	"mcpgateway/web/conn"
+	"mcpgateway/web/ratelimit"
+	"mcpgateway/web/sse"
 )
 
 // Projects finds the snapshot of a project.
@@ -43,14 +49,14 @@ type Handler interface {
 }
 
 // Subscriptions call deliver, which does not block, with what clients want to
-// hear, until they are told to stop; gateway.Subscriptions says how.
+// hear, until they are told to stop; subscriptions.Subscriptions says how.
 type Subscriptions interface {
 	// Subscribe is for the lists of a project.
-	Subscribe(projectID string, deliver func(gateway.Notification)) (cancel func())
+	Subscribe(projectID string, deliver func(subscriptions.Notification)) (cancel func())
 	// SubscribeResources is for the resources that can be watched, and returns these.
-	SubscribeResources(ctx context.Context, project *toolset.Snapshot, uris []string, deliver func(gateway.Notification)) (agreed []string, cancel func())
+	SubscribeResources(ctx context.Context, project *toolset.Snapshot, uris []string, deliver func(subscriptions.Notification)) (agreed []string, cancel func())
 	// Attach is for the resources that a session subscribed to.
-	Attach(sessionID string, deliver func(gateway.Notification)) (detach func())
+	Attach(sessionID string, deliver func(subscriptions.Notification)) (detach func())
 	// Handle answers a session's resources/subscribe and resources/unsubscribe.
 	Handle(ctx context.Context, project *toolset.Snapshot, client *gateway.Client, method string, params []byte, trace *gateway.Trace) ([]byte, error)
 	// End forgets what a session subscribed to.
@@ -63,11 +69,11 @@ type Options struct {
 	Projects      Projects
 	Auth          Authenticator
 	Gateway       Handler
-	Sessions      *Sessions
+	Sessions      *session.Sessions
 	Levels        LogLevels
 	Names         *web.Names
-	Failures      *web.FailureLimit // of wrong keys, whose 401 then has Retry-After
-	WrongKeys     *web.AddressLimit // of wrong keys, beyond which an address gets 429
+	Failures      *ratelimit.FailureLimit // of wrong keys, whose 401 then has Retry-After
+	WrongKeys     *ratelimit.AddressLimit // of wrong keys, beyond which an address gets 429
 	Limits        Limiter
 	Subscriptions Subscriptions
 	Results       *membudget.Budget // memory of large results; nil is unlimited
@@ -110,7 +116,7 @@ func (e *Endpoint) Request(c *fiber.Ctx) error {
 		return err
 	}
 	if c.Method() == fiber.MethodOptions {
-		return preflight(c, requestMethods)
+		return cors.Preflight(c, requestMethods)
 	}
 	principal, err := e.authenticate(c, project)
 	if err != nil {
@@ -147,7 +153,7 @@ func (e *Endpoint) locate(c *fiber.Ctx) (*toolset.Snapshot, error) {
 	if err := e.Names.CheckOrigin(c); err != nil {
 		return nil, err
 	}
-	shareWithOrigin(c)
+	cors.ShareWithOrigin(c)
 	if hops := hopsOf(c); hops != "" {
 		if err := upstream.CheckHops(e.Instance, upstream.Hops(hops)); err != nil {
 			c.Set(upstream.HeaderHops, e.Instance)
@@ -164,50 +170,6 @@ func hopsOf(c *fiber.Ctx) string {
 		return ""
 	}
 	return string(bytes.Join(c.Request().Header.PeekAll(upstream.HeaderHops), []byte(", ")))
-}
-
-// authenticate proves the caller. A wrong key is UNAUTHORIZED, however often it
-// is presented, because clients then prompt for another one. After a few from an
-// address the fault has a time to wait, and after very many it is RATE_LIMITED.
-// Right keys pass all the same, because many clients share an address and keys
-// cannot be guessed. Tokens are not counted: clients renew one that expired
-// after it is rejected.
-func (e *Endpoint) authenticate(c *fiber.Ctx, project *toolset.Snapshot) (access.Principal, error) {
-	presented := c.Get(fiber.HeaderAuthorization)
-	principal, err := e.Auth.Authenticate(c.UserContext(), &project.Project, presented)
-	if err == nil && !principal.Known() {
-		err = fault.Unauthorized()
-	}
-	if err == nil {
-		return principal, nil
-	}
-	if fault.Is(err, fault.CodeUnauthorized) {
-		if presented != "" && project.Project.AuthMode == models.AuthAPIKey {
-			if err = e.countWrongKey(c, err); !fault.Is(err, fault.CodeUnauthorized) {
-				return access.Principal{}, err
-			}
-		}
-		e.challenge(c, project)
-	}
-	return access.Principal{}, err
-}
-
-// countWrongKey counts a wrong key and returns its fault:
-// unauthorized, with a time to wait when the address presented several, or
-// RATE_LIMITED for an address that presented very many.
-func (e *Endpoint) countWrongKey(c *fiber.Ctx, unauthorized error) error {
-	if wait := e.WrongKeys.Spend(c); wait > 0 {
-		f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "Too many wrong keys came from this address. Check the key in use and wait before the next request.")
-		f.RetryAfter = wait
-		return f
-	}
-	limited := e.Failures.Failed(c, "")
-	if limited == nil {
-		return unauthorized
-	}
-	f := *fault.From(unauthorized)
-	f.RetryAfter = fault.From(limited).RetryAfter
-	return &f
 }
 
 func notAllowed(c *fiber.Ctx, methods, format string, args ...any) error {
@@ -256,7 +218,7 @@ func (e *Endpoint) post(c *fiber.Ctx, project *toolset.Snapshot, principal acces
 	case m.method == "subscriptions/listen" && client.Stateless():
 		return e.listen(c, project, client, m)
 	}
-	named, only := web.AcceptsEventStream(c.Get(fiber.HeaderAccept))
+	named, only := sse.AcceptsEventStream(c.Get(fiber.HeaderAccept))
 	if named && streams(m.method) && c.Request().Header.IsHTTP11() {
 		return e.answerLazily(c, project, client, m, only)
 	}
@@ -283,7 +245,7 @@ func (e *Endpoint) answerJSON(c *fiber.Ctx, project *toolset.Snapshot, client *g
 		// To go away is how a stateless client cancels (MCP 2026-07-28, "Cancellation").
 		cancellable, cancel := context.WithCancel(ctx)
 		defer cancel()
-		defer web.WatchDisconnect(c, cancel)()
+		defer conn.WatchDisconnect(c, cancel)()
 		ctx = cancellable
 	case client.SessionID != "":
 		cancellable, cancel := context.WithCancel(ctx)

@@ -9,20 +9,21 @@ import (
 	"mcpgateway/routes/mcp"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/toolset"
 )
 
 // watched stands in for the subscriptions to resources.
 type watched struct {
-	*gateway.Subscriptions
+	*subscriptions.Subscriptions
 	mu       sync.Mutex
-	deliver  map[string]func(gateway.Notification) // by session, "" for a stream
+	deliver  map[string]func(subscriptions.Notification) // by session, "" for a stream
 	handled  []string
 	ended    []string
 	released int
 }
 
-func (w *watched) keep(session string, deliver func(gateway.Notification)) func() {
+func (w *watched) keep(session string, deliver func(subscriptions.Notification)) func() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.deliver[session] = deliver
@@ -33,12 +34,12 @@ func (w *watched) keep(session string, deliver func(gateway.Notification)) func(
 	}
 }
 
-func (w *watched) SubscribeResources(_ context.Context, _ *toolset.Snapshot, uris []string, deliver func(gateway.Notification)) ([]string, func()) {
+func (w *watched) SubscribeResources(_ context.Context, _ *toolset.Snapshot, uris []string, deliver func(subscriptions.Notification)) ([]string, func()) {
 	deliver(updated("too early"))
 	return uris[:1], w.keep("", deliver)
 }
 
-func (w *watched) Attach(session string, deliver func(gateway.Notification)) func() {
+func (w *watched) Attach(session string, deliver func(subscriptions.Notification)) func() {
 	return w.keep(session, deliver)
 }
 
@@ -70,15 +71,15 @@ func (w *watched) gone() bool {
 	return w.released == len(w.deliver)
 }
 
-func updated(uri string) gateway.Notification {
-	return gateway.Notification{Method: gateway.NotifyResourceUpdated, Params: []byte(`{"uri":"` + uri + `"}`)}
+func updated(uri string) subscriptions.Notification {
+	return subscriptions.Notification{Method: subscriptions.NotifyResourceUpdated, Params: []byte(`{"uri":"` + uri + `"}`)}
 }
 
 // watch serves with resources that can be watched.
 func watch(t *testing.T) (*server, *watched) {
-	w := &watched{deliver: map[string]func(gateway.Notification){}}
+	w := &watched{deliver: map[string]func(subscriptions.Notification){}}
 	s := serve(t, openProject, nil, func(o *mcp.Options) {
-		real, ok := o.Subscriptions.(*gateway.Subscriptions)
+		real, ok := o.Subscriptions.(*subscriptions.Subscriptions)
 		if !ok {
 			t.Fatal("the subscriptions are others")
 		}

@@ -20,10 +20,13 @@ import (
 	"go.uber.org/goleak"
 
 	"mcpgateway/routes/mcp"
+	"mcpgateway/routes/mcp/session"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/toolset"
 	"mcpgateway/web"
+	"mcpgateway/web/conn"
+	"mcpgateway/web/ratelimit"
 )
 
 // call is what a scripted tools/call gets.
@@ -110,10 +113,10 @@ func serveOn(t *testing.T, dsn, declaration string, play func(*call) (string, er
 	services := s.Services
 	o := mcp.Options{
 		Projects: services.Directory, Auth: services.ProjectAuth, Gateway: &script{services.Gateway, play},
-		Sessions: mcp.NewSessions(services.Config.Keys, services.EndedSessions, time.Now),
+		Sessions: session.NewSessions(services.Config.Keys, services.EndedSessions, time.Now),
 		Levels:   services.LogLevels,
 		Names:    web.NewNames(services.Config.PublicURL, nil, []string{"https://app.example.com"}, true),
-		Failures: web.NewFailureLimit(time.Now),
+		Failures: ratelimit.NewFailureLimit(time.Now),
 		Limits:   services.CallLimits, Subscriptions: services.Subscriptions, MaxStreams: 1000,
 	}
 	for _, set := range settings {
@@ -130,7 +133,7 @@ func serveOn(t *testing.T, dsn, declaration string, play func(*call) (string, er
 	s.base = "http://" + listener.Addr().String() + "/v1/mcp/p/"
 	go func() {
 		defer close(s.ended)
-		if err := s.app.Listener(web.Listener(listener)); err != nil {
+		if err := s.app.Listener(conn.Listener(listener)); err != nil {
 			t.Errorf("listening: %v", err)
 		}
 	}()

@@ -1,7 +1,6 @@
 package mcp_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -11,9 +10,6 @@ import (
 
 	"mcpgateway/routes/mcp"
 	"mcpgateway/routes/routestest"
-	"mcpgateway/services/fault"
-	"mcpgateway/services/secrets"
-	"mcpgateway/services/sessions"
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
@@ -151,73 +147,6 @@ func TestWhatASessionIsNeededFor(t *testing.T) {
 				t.Errorf("Allow is %q, want %q", got.Get("Allow"), allow)
 			}
 		})
-	}
-}
-
-// ended remembers ended sessions in memory.
-type ended map[sessions.Hash]bool
-
-func (e ended) Has(s sessions.Hash) bool { return e[s] }
-
-func (e ended) End(_ context.Context, s sessions.Hash) error {
-	e[s] = true
-	return nil
-}
-
-func TestASessionIsGoodForSevenDays(t *testing.T) {
-	ring, err := secrets.ParseKeyRing("test:" + "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := serve(t, openProject, nil)
-	project, err := s.Services.Directory.Project("p")
-	if err != nil {
-		t.Fatal(err)
-	}
-	principal, err := s.Services.ProjectAuth.Authenticate(t.Context(), &project.Project, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	clock := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	all := mcp.NewSessions(ring, ended{}, func() time.Time { return clock })
-	id, err := all.Mint("p", principal, "2025-11-25", []byte(`{"roots":{}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	twin, err := all.Mint("p", principal, "2025-11-25", []byte(`{"roots":{}}`))
-	if err != nil || twin == id {
-		t.Errorf("two sessions have one id (%v)", err)
-	}
-	begin := clock
-	for _, c := range []struct {
-		age   time.Duration
-		lives bool
-	}{{0, true}, {sessions.Lifetime - time.Second, true}, {sessions.Lifetime, false}, {sessions.Lifetime + time.Second, false}} {
-		clock = begin.Add(c.age)
-		session, err := all.Open(id, "p", principal)
-		if (err == nil) != c.lives || err != nil && !fault.Is(err, fault.CodeNotFound) {
-			t.Errorf("after %v: %v", c.age, err)
-		}
-		if err == nil && string(session.Capabilities) != `{"roots":{}}` {
-			t.Errorf("the capabilities are %s", session.Capabilities)
-		}
-	}
-	clock = begin
-	if _, err := all.Open(id, "q", principal); !fault.Is(err, fault.CodeNotFound) {
-		t.Errorf("another project's session: %v", err)
-	}
-	session, err := all.Open(id, "p", principal)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := all.End(t.Context(), session); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := all.Open(id, "p", principal); !fault.Is(err, fault.CodeNotFound) || all.Lives(session) {
-		t.Errorf("an ended session: %v", err)
-	}
-	if _, err := all.Open(twin, "p", principal); err != nil {
-		t.Errorf("ending one session ended another: %v", err)
 	}
 }
 

@@ -6,12 +6,15 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"mcpgateway/routes/mcp/cors"
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/toolset"
 	"mcpgateway/web"
+	"mcpgateway/web/conn"
+	"mcpgateway/web/sse"
 )
 
 // Query parameters of the endpoint.
@@ -37,7 +40,7 @@ func (e *Endpoint) SSE(c *fiber.Ctx) error {
 		return err
 	}
 	if c.Method() == fiber.MethodOptions {
-		return preflight(c, sseMethods)
+		return cors.Preflight(c, sseMethods)
 	}
 	principal, err := e.authenticate(c, project)
 	if err != nil {
@@ -56,7 +59,7 @@ func (e *Endpoint) SSE(c *fiber.Ctx) error {
 		return e.bridge(c, project, principal, body)
 	case fiber.MethodGet:
 		if query.Has(queryRequest) || query.Has(queryName) {
-			if err := refuseForeignPages(c); err != nil {
+			if err := cors.RefuseForeignPages(c); err != nil {
 				return err
 			}
 			body, problem := bridgeQuery(query)
@@ -65,7 +68,7 @@ func (e *Endpoint) SSE(c *fiber.Ctx) error {
 			}
 			return e.bridge(c, project, principal, body)
 		}
-		if named, _ := web.AcceptsEventStream(c.Get(fiber.HeaderAccept)); !named {
+		if named, _ := sse.AcceptsEventStream(c.Get(fiber.HeaderAccept)); !named {
 			return fault.New(fault.KindNotAcceptable, fault.CodeNotAcceptable, "name a call with ?name= and ?arguments= or with ?request=, or send Accept: text/event-stream")
 		}
 		return e.openPosted(c, project, principal)
@@ -117,7 +120,12 @@ func (e *Endpoint) bridge(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 	if err := e.allow(project, client, messages); err != nil {
 		return err
 	}
-	free, err := e.slots.take(streamOwner(c, principal))
+	return e.streamCall(c, project, client, m)
+}
+
+// streamCall answers a call with a stream of its progress and result.
+func (e *Endpoint) streamCall(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message) error {
+	free, err := e.slots.take(streamOwner(c, client.Principal))
 	if err != nil {
 		return err
 	}
@@ -127,7 +135,7 @@ func (e *Endpoint) bridge(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 	unwatch := func() {}
 	lease := e.Results.NewLease()
 	client.Memory = lease
-	stream := web.NewStream(c, web.StreamOptions{KeepAlive: e.KeepAlive, Closed: func() {
+	stream := sse.NewStream(c, sse.StreamOptions{KeepAlive: e.KeepAlive, Closed: func() {
 		unwatch()
 		free()
 		cancel()
@@ -138,7 +146,7 @@ func (e *Endpoint) bridge(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 			stream.Offer("", progressMethod, progress)
 		}
 	}
-	unwatch = web.WatchDisconnect(c, func() {
+	unwatch = conn.WatchDisconnect(c, func() {
 		cancel()
 		stream.Break()
 	})

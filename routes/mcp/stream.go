@@ -3,16 +3,20 @@ package mcp
 import (
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/routes/mcp/session"
 	"mcpgateway/services/access"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/subscriptions"
 	"mcpgateway/services/toolset"
 	"mcpgateway/web"
+	"mcpgateway/web/conn"
+	"mcpgateway/web/sse"
 )
 
 // openSession returns the session that a GET or DELETE names. For one that
 // cannot name a session it returns METHOD_NOT_ALLOWED, and NOT_FOUND for a
 // session that has ended.
-func (e *Endpoint) openSession(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) (*Session, error) {
+func (e *Endpoint) openSession(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) (*session.Session, error) {
 	id := c.Get(HeaderSession)
 	if id == "" || c.Get(headerVersion) >= gateway.VersionStateless {
 		return nil, notAllowed(c, requestMethods, "only a client with a session can %s: send its Mcp-Session-Id, or use POST", c.Method())
@@ -24,7 +28,7 @@ func (e *Endpoint) openSession(c *fiber.Ctx, project *toolset.Snapshot, principa
 // client hears that a list or resource changed (MCP 2025-11-25, "Listening for Messages
 // from the Server"). A session has one; the newest replaces the one before.
 func (e *Endpoint) listenForSession(c *fiber.Ctx, project *toolset.Snapshot, principal access.Principal) error {
-	if named, _ := web.AcceptsEventStream(c.Get(fiber.HeaderAccept)); !named {
+	if named, _ := sse.AcceptsEventStream(c.Get(fiber.HeaderAccept)); !named {
 		return notAllowed(c, requestMethods, "a GET gets a stream only: send Accept: text/event-stream, or use POST")
 	}
 	session, err := e.openSession(c, project, principal)
@@ -44,7 +48,7 @@ func (e *Endpoint) listenForSession(c *fiber.Ctx, project *toolset.Snapshot, pri
 	stream := &sessionStream{free: free}
 	unsubscribe, unwatch := func() {}, func() {}
 	admitted := e.stillAdmitted(c, project, principal)
-	stream.Stream = web.NewStream(c, web.StreamOptions{
+	stream.Stream = sse.NewStream(c, sse.StreamOptions{
 		KeepAlive: e.KeepAlive,
 		Alive:     func() bool { return e.Sessions.Lives(session) && admitted() },
 		Stop:      func() {}, // it has no last words
@@ -64,14 +68,14 @@ func (e *Endpoint) listenForSession(c *fiber.Ctx, project *toolset.Snapshot, pri
 	}
 	stream.Comment()
 	unsubscribe = e.subscribe(project, session.Key(), stream.Stream)
-	unwatch = web.WatchDisconnect(c, stream.Break)
+	unwatch = conn.WatchDisconnect(c, stream.Break)
 	return stream.Answer(c)
 }
 
 // subscribe sends what a session is to hear of on its stream, until cancel is
 // called: of every changed list, and of the resources that it subscribed to.
-func (e *Endpoint) subscribe(project *toolset.Snapshot, sessionID string, stream *web.Stream) (cancel func()) {
-	deliver := func(n gateway.Notification) {
+func (e *Endpoint) subscribe(project *toolset.Snapshot, sessionID string, stream *sse.Stream) (cancel func()) {
+	deliver := func(n subscriptions.Notification) {
 		stream.Send(messageEvent, appendNotification(nil, n.Method, n.Params))
 	}
 	unsubscribe := e.Subscriptions.Subscribe(project.Project.ID, deliver)

@@ -13,6 +13,7 @@ import (
 	"mcpgateway/views/layout"
 	views "mcpgateway/views/oauth"
 	"mcpgateway/web"
+	"mcpgateway/web/guard"
 )
 
 // Paths of the pages, for links and redirects.
@@ -125,7 +126,7 @@ func (a *Authorize) consent(c *fiber.Ctx, asked *oauthserver.Authorization) view
 
 // personOf returns who is signed in, or nil.
 func personOf(c *fiber.Ctx) *oauthserver.Person {
-	p := web.PersonOf(c)
+	p := guard.PersonOf(c)
 	if p == nil {
 		return nil
 	}
@@ -135,8 +136,8 @@ func personOf(c *fiber.Ctx) *oauthserver.Person {
 // frame returns the frame of a page for whoever is signed in.
 func frame(c *fiber.Ctx, assets layout.Assets, title string) layout.Frame {
 	f := layout.Frame{Assets: assets, Title: title, Section: layout.SectionAccount}
-	if p := web.PersonOf(c); p != nil {
-		f.Person = &layout.Person{Name: p.Name, Email: p.Email, Role: p.Role, CSRF: web.MaskToken(p.CSRF)}
+	if p := guard.PersonOf(c); p != nil {
+		f.Person = &layout.Person{Name: p.Name, Email: p.Email, Role: p.Role, CSRF: guard.MaskToken(p.CSRF)}
 	}
 	return f
 }

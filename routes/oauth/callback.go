@@ -8,7 +8,7 @@ import (
 
 	"mcpgateway/services/fault"
 	"mcpgateway/services/oauthclient"
-	"mcpgateway/web"
+	"mcpgateway/web/guard"
 )
 
 // Finisher takes the answers of the authorization servers of upstreams.
@@ -44,7 +44,7 @@ func NewCallback(connections Finisher, outcome Outcome) *Callback {
 func (b *Callback) Serve(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	c.Set(fiber.HeaderReferrerPolicy, "no-referrer")
-	person := web.PersonOf(c)
+	person := guard.PersonOf(c)
 	if person == nil {
 		return b.outcome.NotConnected(c, "", fault.Forbidden("you are not signed in any more: sign in and connect the server again"))
 	}

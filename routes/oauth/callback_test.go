@@ -15,7 +15,7 @@ import (
 	"mcpgateway/routes/oauth"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/oauthclient"
-	"mcpgateway/web"
+	"mcpgateway/web/guard"
 	"mcpgateway/web/webtest"
 )
 
@@ -42,7 +42,7 @@ func (outcome) NotConnected(c *fiber.Ctx, serverID string, err error) error {
 	return c.Status(400).SendString("failed " + serverID + ": " + fault.From(err).Message)
 }
 
-func callbackApp(f *finisher, person *web.Person) *fiber.App {
+func callbackApp(f *finisher, person *guard.Person) *fiber.App {
 	app := fiber.New(fiber.Config{Immutable: true})
 	serve := oauth.NewCallback(f, outcome{}).Serve
 	know := func(c *fiber.Ctx) error {
@@ -57,10 +57,10 @@ func callbackApp(f *finisher, person *web.Person) *fiber.App {
 }
 
 func TestACallbackIsHandedOnAsItCame(t *testing.T) {
-	ann := &web.Person{ID: "ann", SessionID: "anns-session"}
+	ann := &guard.Person{ID: "ann", SessionID: "anns-session"}
 	for name, c := range map[string]struct {
 		path   string
-		person *web.Person
+		person *guard.Person
 		done   oauthclient.Finished
 		err    error
 		want   []oauthclient.Callback

@@ -25,7 +25,7 @@ import (
 	"mcpgateway/services/oauthserver"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/upstream/upstreamtest"
-	"mcpgateway/web"
+	"mcpgateway/web/conn"
 )
 
 func TestMain(m *testing.M) {
@@ -72,7 +72,7 @@ func newSite(t *testing.T, dsn string, documents http.RoundTripper) *site {
 		}
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- s.Listener(web.Listener(listener)) }()
+	go func() { ended <- s.Listener(conn.Listener(listener)) }()
 	t.Cleanup(func() {
 		if err := s.ShutdownWithTimeout(30 * time.Second); err != nil {
 			t.Error(err)

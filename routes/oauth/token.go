@@ -8,7 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/oauthserver"
-	"mcpgateway/web"
+	"mcpgateway/web/ratelimit"
 )
 
 // TokenServer issues and revokes tokens; oauthserver.Server says how.
@@ -20,12 +20,12 @@ type TokenServer interface {
 // Token serves the token and revocation endpoints.
 type Token struct {
 	server   TokenServer
-	failures *web.FailureLimit
+	failures *ratelimit.FailureLimit
 }
 
 // NewToken returns the handlers. failures counts wrong secrets, codes and
 // refresh tokens by the client that presents them.
-func NewToken(server TokenServer, failures *web.FailureLimit) *Token {
+func NewToken(server TokenServer, failures *ratelimit.FailureLimit) *Token {
 	return &Token{server: server, failures: failures}
 }
 

@@ -16,7 +16,7 @@ import (
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/access"
 	"mcpgateway/services/secrets"
-	"mcpgateway/web"
+	"mcpgateway/web/guard"
 	"mcpgateway/web/webtest"
 )
 
@@ -65,7 +65,7 @@ func administrator(t *testing.T, a *routestest.App) (cookie, csrf string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return "sid=" + in.Cookie.Reveal(), web.MaskToken(in.Session.CSRF)
+	return "sid=" + in.Cookie.Reveal(), guard.MaskToken(in.Session.CSRF)
 }
 
 var link = regexp.MustCompile(`<a [^>]*href="([^"]*)"[^>]*rel="next"`)

@@ -12,6 +12,7 @@ import (
 	"mcpgateway/views/layout"
 	"mcpgateway/views/public"
 	"mcpgateway/web"
+	"mcpgateway/web/guard"
 )
 
 // How long the pages may be kept: by anybody for a moment, and by the browser
@@ -77,7 +78,7 @@ func answerList(c *fiber.Ctx, f layout.Frame, page templ.Component, cursor, vers
 		return c.Send(body.Bytes())
 	}
 	keep, says, session := visitorCache, body.String(), ""
-	if p := web.PersonOf(c); p != nil {
+	if p := guard.PersonOf(c); p != nil {
 		keep, session = personCache, p.CSRF
 	}
 	for _, random := range []string{cursor, f.CSRF()} {

@@ -7,7 +7,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/static"
-	"mcpgateway/web"
+	"mcpgateway/web/compress"
 )
 
 // Static serves GET /static/:hash/*: files whose address changes with their
@@ -17,7 +17,7 @@ func Static(c *fiber.Ctx) error {
 	if !ok {
 		return fiber.ErrNotFound
 	}
-	web.CompressOnce(c, c.Params("hash"))
+	compress.Once(c, c.Params("hash"))
 	c.Set(fiber.HeaderCacheControl, "public, max-age=31536000, immutable")
 	c.Set(fiber.HeaderContentType, mime.TypeByExtension(path.Ext(c.Params("*"))))
 	return c.Send(content)

@@ -10,11 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"mcpgateway/web/guard"
+
 	"mcpgateway/models"
 	"mcpgateway/services/access"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/upstream/upstreamtest"
-	"mcpgateway/web"
 )
 
 // Administrator is who is signed in to an Admin.
@@ -48,7 +49,7 @@ func NewAdminOn(t testing.TB, dsn string) *Admin {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Admin{App: app, Cookie: in.Cookie.Reveal(), CSRF: web.MaskToken(in.Session.CSRF)}
+	return &Admin{App: app, Cookie: in.Cookie.Reveal(), CSRF: guard.MaskToken(in.Session.CSRF)}
 }
 
 // Send sends a form, or requests a page without one, and returns the response's

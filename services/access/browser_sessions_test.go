@@ -11,6 +11,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/accesstest"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 )
@@ -28,7 +29,7 @@ func TestSession(t *testing.T) {
 			if err := w.db.First(&row).Error; err != nil {
 				t.Fatal(err)
 			}
-			if string(row.Hash) != string(sha(string(raw))) || strings.Contains(fmt.Sprintf("%v", row), cookie) || bytes.Contains(row.Hash, raw) {
+			if string(row.Hash) != string(accesstest.SHA256(string(raw))) || strings.Contains(fmt.Sprintf("%v", row), cookie) || bytes.Contains(row.Hash, raw) {
 				t.Errorf("stored %+v", row)
 			}
 			info, err := w.people.Session(t.Context(), cookie)
@@ -48,7 +49,7 @@ func TestSession(t *testing.T) {
 		})
 	})
 	t.Run("a sign-in makes a new one and ends the browser's old one", func(t *testing.T) {
-		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		w.add(t, email, models.RoleViewer)
 		old := w.signIn(t, email)
 		in, err := w.people.SignIn(t.Context(), email, secrets.NewValue(password), access.Browser{IP: address, Cookie: old})
@@ -65,8 +66,8 @@ func TestSession(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.Advance(access.StepUpIdle)
-			want(t, w.people.NeedStepUp(before.ConfirmedUntil), fault.CodeStepUpRequired)
-			f := want(t, second(w.people.StepUp(t.Context(), secrets.NewValue("wrong"), access.Browser{IP: address, Cookie: old})), fault.CodeValidationFailed)
+			accesstest.Want(t, w.people.NeedStepUp(before.ConfirmedUntil), fault.CodeStepUpRequired)
+			f := accesstest.Want(t, second(w.people.StepUp(t.Context(), secrets.NewValue("wrong"), access.Browser{IP: address, Cookie: old})), fault.CodeValidationFailed)
 			if f.Fields["password"] == "" || !w.live(t, old) {
 				t.Errorf("a wrong password: %+v", f)
 			}
@@ -84,7 +85,7 @@ func TestSession(t *testing.T) {
 			if last := w.lastAudit(t); last.Action != "step_up" || last.ActorID != after.Person.ID {
 				t.Errorf("recorded %+v", last)
 			}
-			want(t, second(w.people.StepUp(t.Context(), secrets.NewValue(password), access.Browser{IP: address, Cookie: old})), fault.CodeUnauthorized)
+			accesstest.Want(t, second(w.people.StepUp(t.Context(), secrets.NewValue(password), access.Browser{IP: address, Cookie: old})), fault.CodeUnauthorized)
 		})
 	})
 	t.Run("a person has so many at most", func(t *testing.T) {
@@ -105,7 +106,7 @@ func TestSession(t *testing.T) {
 		})
 	})
 	t.Run("being seen is written once a minute", func(t *testing.T) {
-		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		w.add(t, email, models.RoleAdmin)
 		cookie, begun := w.signIn(t, email), w.Now()
 		for _, step := range []struct{ advance, seen time.Duration }{{time.Minute - time.Millisecond, 0}, {time.Millisecond, time.Minute}, {30 * time.Second, time.Minute}} {
@@ -149,14 +150,14 @@ func TestExpiredSessionIsForgotten(t *testing.T) {
 }
 
 func TestExpiredSessionIsOfItsUser(t *testing.T) {
-	w := joinPeople(t, modelstest.SQLite(t), newClock())
+	w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 	ada := w.add(t, email, models.RoleViewer)
 	old, ended := w.signIn(t, email), w.signIn(t, email)
 	before, err := w.people.Session(t.Context(), old)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want(t, second(w.people.ExpiredSession(t.Context(), old)), fault.CodeUnauthorized)
+	accesstest.Want(t, second(w.people.ExpiredSession(t.Context(), old)), fault.CodeUnauthorized)
 	if err := w.people.SignOut(t.Context(), ended); err != nil {
 		t.Fatal(err)
 	}
@@ -165,8 +166,8 @@ func TestExpiredSessionIsOfItsUser(t *testing.T) {
 	if err != nil || info.Person.ID != ada.ID || info.ID != before.ID || info.CSRF != before.CSRF {
 		t.Errorf("ExpiredSession() = %+v, %v", info, err)
 	}
-	want(t, second(w.people.ExpiredSession(t.Context(), ended)), fault.CodeUnauthorized)
-	want(t, second(w.people.ExpiredSession(t.Context(), "no cookie of ours")), fault.CodeUnauthorized)
+	accesstest.Want(t, second(w.people.ExpiredSession(t.Context(), ended)), fault.CodeUnauthorized)
+	accesstest.Want(t, second(w.people.ExpiredSession(t.Context(), "no cookie of ours")), fault.CodeUnauthorized)
 	in, err := w.people.SignIn(t.Context(), email, secrets.NewValue(password), access.Browser{IP: address, Cookie: old})
 	if err != nil || in.Session.CSRF != before.CSRF || in.Session.ID == before.ID {
 		t.Errorf("the same browser signs in with %+v, %v; want the token of its open pages", in.Session, err)
@@ -175,7 +176,7 @@ func TestExpiredSessionIsOfItsUser(t *testing.T) {
 	if err := w.people.Disable(t.Context(), ada.ID); err != nil {
 		t.Fatal(err)
 	}
-	want(t, second(w.people.ExpiredSession(t.Context(), in.Cookie.Reveal())), fault.CodeUnauthorized)
+	accesstest.Want(t, second(w.people.ExpiredSession(t.Context(), in.Cookie.Reveal())), fault.CodeUnauthorized)
 }
 
 func TestStepUpSlides(t *testing.T) {
@@ -292,7 +293,7 @@ func TestSessionKill(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			modelstest.EachDSN(t, func(t *testing.T, dsn string) {
-				k := newClock()
+				k := accesstest.NewClock()
 				w, replica := joinPeople(t, dsn, k), joinPeople(t, dsn, k)
 				ada := w.add(t, email, models.RoleViewer)
 				w.add(t, "bob@example.com", models.RoleAdmin)
@@ -307,24 +308,24 @@ func TestSessionKill(t *testing.T) {
 		})
 	}
 	t.Run("somebody else's session is not found", func(t *testing.T) {
-		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		w.add(t, email, models.RoleAdmin)
 		bob := w.add(t, "bob@example.com", models.RoleAdmin)
 		info, err := w.people.Session(t.Context(), w.signIn(t, email))
 		if err != nil {
 			t.Fatal(err)
 		}
-		want(t, w.people.EndSession(t.Context(), bob.ID, info.ID), fault.CodeNotFound)
+		accesstest.Want(t, w.people.EndSession(t.Context(), bob.ID, info.ID), fault.CodeNotFound)
 	})
 	t.Run("a disabled person who is enabled again signs in anew", func(t *testing.T) {
-		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		w.add(t, "bob@example.com", models.RoleAdmin)
 		ada := w.add(t, email, models.RoleMember)
 		cookie := w.signIn(t, email)
 		if err := w.people.Disable(t.Context(), ada.ID); err != nil {
 			t.Fatal(err)
 		}
-		want(t, w.try(t, email, password, address), fault.CodeUnauthorized)
+		accesstest.Want(t, w.try(t, email, password, address), fault.CodeUnauthorized)
 		if err := w.people.Enable(t.Context(), ada.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -334,7 +335,7 @@ func TestSessionKill(t *testing.T) {
 		w.signIn(t, email)
 	})
 	t.Run("a role holds at the next request", func(t *testing.T) {
-		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		w.add(t, "bob@example.com", models.RoleAdmin)
 		ada := w.add(t, email, models.RoleAdmin)
 		cookie := w.signIn(t, email)

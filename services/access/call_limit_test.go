@@ -9,11 +9,13 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/accesstest"
+	"mcpgateway/services/access/keys"
 	"mcpgateway/services/fault"
 )
 
 func rated(perSecond float64, burst int) *models.Project {
-	p := project("p", models.AuthNone)
+	p := accesstest.Project("p", models.AuthNone)
 	p.RatePerSecond, p.RateBurst = perSecond, burst
 	return p
 }
@@ -21,7 +23,7 @@ func rated(perSecond float64, burst int) *models.Project {
 // anonymous returns the principal of a project without authentication.
 func anonymous(t *testing.T, p *models.Project) access.Principal {
 	t.Helper()
-	principal, err := access.NewProjectAuth(access.NewKeyIndex(nil, time.Now), noTokens{}, time.Now, time.Minute, time.Now).Authenticate(t.Context(), p, "")
+	principal, err := access.NewProjectAuth(keys.NewIndex(nil, time.Now), accesstest.NoTokens{}, time.Now, time.Minute, time.Now).Authenticate(t.Context(), p, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +34,7 @@ func TestBurstIsAllowedAndNoMore(t *testing.T) {
 	for _, burst := range []int{1, 2, 5} {
 		for _, n := range []int{burst - 1, burst, burst + 1} {
 			t.Run(fmt.Sprintf("%d of %d", n, burst), func(t *testing.T) {
-				c := newClock()
+				c := accesstest.NewClock()
 				limits, p := access.NewCallLimits(c.Now), rated(1, burst)
 				for i := range n {
 					err := limits.Allow(p, anonymous(t, p), 1)
@@ -42,7 +44,7 @@ func TestBurstIsAllowedAndNoMore(t *testing.T) {
 						}
 						continue
 					}
-					if f := want(t, err, fault.CodeRateLimited); f.Kind != fault.KindRateLimited || f.RetryAfter != time.Second {
+					if f := accesstest.Want(t, err, fault.CodeRateLimited); f.Kind != fault.KindRateLimited || f.RetryAfter != time.Second {
 						t.Errorf("call %d: %+v", i+1, f)
 					}
 				}
@@ -52,14 +54,14 @@ func TestBurstIsAllowedAndNoMore(t *testing.T) {
 }
 
 func TestTokensComeBackWithTime(t *testing.T) {
-	c := newClock()
+	c := accesstest.NewClock()
 	limits, p := access.NewCallLimits(c.Now), rated(2, 1)
 	who := anonymous(t, p)
 	if err := limits.Allow(p, who, 1); err != nil {
 		t.Fatal(err)
 	}
 	c.Advance(499 * time.Millisecond)
-	if f := want(t, limits.Allow(p, who, 1), fault.CodeRateLimited); f.RetryAfter <= 0 || f.RetryAfter > 2*time.Millisecond {
+	if f := accesstest.Want(t, limits.Allow(p, who, 1), fault.CodeRateLimited); f.RetryAfter <= 0 || f.RetryAfter > 2*time.Millisecond {
 		t.Errorf("to wait: %s, want 1ms", f.RetryAfter)
 	}
 	c.Advance(time.Millisecond)
@@ -70,18 +72,18 @@ func TestTokensComeBackWithTime(t *testing.T) {
 	if err := limits.Allow(p, who, 1); err != nil {
 		t.Error(err)
 	}
-	want(t, limits.Allow(p, who, 1), fault.CodeRateLimited)
+	accesstest.Want(t, limits.Allow(p, who, 1), fault.CodeRateLimited)
 }
 
 func TestRefusedCallsCostNothing(t *testing.T) {
-	c := newClock()
+	c := accesstest.NewClock()
 	limits, p := access.NewCallLimits(c.Now), rated(1, 3)
 	who := anonymous(t, p)
 	if err := limits.Allow(p, who, 2); err != nil {
 		t.Fatal(err)
 	}
 	for range 10 {
-		if f := want(t, limits.Allow(p, who, 2), fault.CodeRateLimited); f.RetryAfter != time.Second {
+		if f := accesstest.Want(t, limits.Allow(p, who, 2), fault.CodeRateLimited); f.RetryAfter != time.Second {
 			t.Errorf("to wait: %s", f.RetryAfter)
 		}
 	}
@@ -91,10 +93,10 @@ func TestRefusedCallsCostNothing(t *testing.T) {
 }
 
 func TestBatchBeyondTheBurstIsRefused(t *testing.T) {
-	c := newClock()
+	c := accesstest.NewClock()
 	limits, p := access.NewCallLimits(c.Now), rated(1000, 5)
 	who := anonymous(t, p)
-	want(t, limits.Allow(p, who, 6), fault.CodeRateLimited)
+	accesstest.Want(t, limits.Allow(p, who, 6), fault.CodeRateLimited)
 	if err := limits.Allow(p, who, 5); err != nil {
 		t.Errorf("a batch of the burst: %v", err)
 	}
@@ -105,7 +107,7 @@ func TestBatchBeyondTheBurstIsRefused(t *testing.T) {
 }
 
 func TestProjectWithoutARateAllowsEverything(t *testing.T) {
-	limits := access.NewCallLimits(newClock().Now)
+	limits := access.NewCallLimits(accesstest.NewClock().Now)
 	for _, perSecond := range []float64{0, -1} {
 		p := rated(perSecond, 1)
 		for range 1000 {
@@ -117,46 +119,46 @@ func TestProjectWithoutARateAllowsEverything(t *testing.T) {
 }
 
 func TestRateWithoutABurstAllowsOneCall(t *testing.T) {
-	limits, p := access.NewCallLimits(newClock().Now), rated(1, 0)
+	limits, p := access.NewCallLimits(accesstest.NewClock().Now), rated(1, 0)
 	if err := limits.Allow(p, anonymous(t, p), 1); err != nil {
 		t.Error(err)
 	}
-	want(t, limits.Allow(p, anonymous(t, p), 1), fault.CodeRateLimited)
+	accesstest.Want(t, limits.Allow(p, anonymous(t, p), 1), fault.CodeRateLimited)
 }
 
 func TestChangedRateHoldsAtOnce(t *testing.T) {
-	c := newClock()
+	c := accesstest.NewClock()
 	limits, slow, fast := access.NewCallLimits(c.Now), rated(0.001, 1), rated(100, 2)
 	who := anonymous(t, slow)
 	if err := limits.Allow(slow, who, 1); err != nil {
 		t.Fatal(err)
 	}
-	want(t, limits.Allow(slow, who, 1), fault.CodeRateLimited)
+	accesstest.Want(t, limits.Allow(slow, who, 1), fault.CodeRateLimited)
 	for range 2 {
 		if err := limits.Allow(fast, who, 1); err != nil {
 			t.Errorf("after the change: %v", err)
 		}
 	}
-	if f := want(t, limits.Allow(fast, who, 1), fault.CodeRateLimited); f.RetryAfter > 10*time.Millisecond {
+	if f := accesstest.Want(t, limits.Allow(fast, who, 1), fault.CodeRateLimited); f.RetryAfter > 10*time.Millisecond {
 		t.Errorf("to wait: %s", f.RetryAfter)
 	}
 }
 
 func TestCallersAndProjectsHaveTheirOwnRates(t *testing.T) {
-	w := onSQLite(t)
+	w := accesstest.OnSQLite(t)
 	limits := access.NewCallLimits(w.Now)
 	p, q := rated(1, 1), rated(1, 1)
 	p.AuthMode, q.ID = models.AuthAPIKey, "q"
 	for range 2 {
-		_, key := w.create(t, 0)
-		who, err := w.auth.Authenticate(t.Context(), p, "Bearer "+key)
+		_, key := w.Create(t, 0)
+		who, err := w.Auth.Authenticate(t.Context(), p, "Bearer "+key)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := limits.Allow(p, who, 1); err != nil {
 			t.Errorf("another key of the project: %v", err)
 		}
-		want(t, limits.Allow(p, who, 1), fault.CodeRateLimited)
+		accesstest.Want(t, limits.Allow(p, who, 1), fault.CodeRateLimited)
 	}
 	for _, project := range []*models.Project{rated(1, 1), q} {
 		if err := limits.Allow(project, anonymous(t, project), 1); err != nil {
@@ -166,7 +168,7 @@ func TestCallersAndProjectsHaveTheirOwnRates(t *testing.T) {
 }
 
 func TestIdleCallersAreForgottenOnlyWhenFullAgain(t *testing.T) {
-	c := newClock()
+	c := accesstest.NewClock()
 	limits, hourly := access.NewCallLimits(c.Now), rated(1.0/3600, 1)
 	who := anonymous(t, hourly)
 	if err := limits.Allow(hourly, who, 1); err != nil {
@@ -180,7 +182,7 @@ func TestIdleCallersAreForgottenOnlyWhenFullAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want(t, limits.Allow(hourly, who, 1), fault.CodeRateLimited)
+	accesstest.Want(t, limits.Allow(hourly, who, 1), fault.CodeRateLimited)
 	c.Advance(10 * time.Minute)
 	if err := limits.Allow(hourly, who, 1); err != nil {
 		t.Errorf("after an hour: %v", err)
@@ -188,7 +190,7 @@ func TestIdleCallersAreForgottenOnlyWhenFullAgain(t *testing.T) {
 }
 
 func TestManyCallersAtOnceGetTheBurst(t *testing.T) {
-	c := newClock()
+	c := accesstest.NewClock()
 	limits, p := access.NewCallLimits(c.Now), rated(1, 40)
 	who := anonymous(t, p)
 	var allowed atomic.Int64
@@ -209,7 +211,7 @@ func TestManyCallersAtOnceGetTheBurst(t *testing.T) {
 }
 
 func TestRateMayChangeWhileCalled(t *testing.T) {
-	c := newClock()
+	c := accesstest.NewClock()
 	limits := access.NewCallLimits(c.Now)
 	rates := []*models.Project{rated(1, 1), rated(2, 2), rated(3, 3)}
 	who := anonymous(t, rates[0])

@@ -7,6 +7,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/accesstest"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 )
@@ -92,7 +93,7 @@ func TestKnownBrowserHasItsOwnLimit(t *testing.T) {
 }
 
 func TestKnownBrowserIsForgotten(t *testing.T) {
-	w := joinPeople(t, modelstest.SQLite(t), newClock())
+	w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 	w.add(t, email, models.RoleAdmin)
 	known := w.device(t, email)
 	for _, tt := range []struct {
@@ -140,7 +141,7 @@ func TestStepUpLimitIsPerSession(t *testing.T) {
 		hashes := w.hashes.Load()
 		for range 2 {
 			_, err := stepUp(one, password)
-			if f := want(t, err, fault.CodeRateLimited); f.RetryAfter <= 0 || f.RetryAfter > access.LoginWindow {
+			if f := accesstest.Want(t, err, fault.CodeRateLimited); f.RetryAfter <= 0 || f.RetryAfter > access.LoginWindow {
 				t.Errorf("try again after %s", f.RetryAfter)
 			}
 		}

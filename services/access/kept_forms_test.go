@@ -12,6 +12,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/accesstest"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 )
@@ -26,7 +27,7 @@ type formsWorld struct {
 
 func newFormsWorld(t *testing.T, dsn string) *formsWorld {
 	t.Helper()
-	w := &formsWorld{peopleWorld: joinPeople(t, dsn, newClock())}
+	w := &formsWorld{peopleWorld: joinPeople(t, dsn, accesstest.NewClock())}
 	w.forms = access.NewKeptForms(w.db, w.people, sealer(t), w.Now)
 	w.user = w.add(t, email, models.RoleAdmin)
 	info, err := w.people.Session(t.Context(), w.signIn(t, email))
@@ -78,7 +79,7 @@ func TestKeptFormComesBackOnce(t *testing.T) {
 		if got, err := w.forms.Take(t.Context(), token, w.user.ID, w.session.ID); err != nil || !cmp.Equal(got, exampleForm()) {
 			t.Errorf("Take() = %+v, %v", got, err)
 		}
-		want(t, second(w.forms.Take(t.Context(), token, w.user.ID, w.session.ID)), fault.CodeNotFound)
+		accesstest.Want(t, second(w.forms.Take(t.Context(), token, w.user.ID, w.session.ID)), fault.CodeNotFound)
 	})
 }
 
@@ -91,9 +92,9 @@ func TestKeptFormIsOfItsUserAndSession(t *testing.T) {
 			t.Fatal(err)
 		}
 		token := w.keep(t, exampleForm())
-		want(t, second(w.forms.Take(t.Context(), token, bob.ID, w.session.ID)), fault.CodeNotFound)
-		want(t, second(w.forms.Take(t.Context(), token, w.user.ID, other.ID)), fault.CodeNotFound)
-		want(t, second(w.forms.Take(t.Context(), "", w.user.ID, w.session.ID)), fault.CodeNotFound)
+		accesstest.Want(t, second(w.forms.Take(t.Context(), token, bob.ID, w.session.ID)), fault.CodeNotFound)
+		accesstest.Want(t, second(w.forms.Take(t.Context(), token, w.user.ID, other.ID)), fault.CodeNotFound)
+		accesstest.Want(t, second(w.forms.Take(t.Context(), "", w.user.ID, w.session.ID)), fault.CodeNotFound)
 		if err := w.people.EndSession(t.Context(), w.user.ID, w.session.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +106,7 @@ func TestKeptFormIsOfItsUserAndSession(t *testing.T) {
 		if err := w.db.Exec("UPDATE kept_forms SET sealed = (SELECT sealed FROM kept_forms WHERE user_id = ?) WHERE user_id = ?", w.user.ID, bob.ID).Error; err != nil {
 			t.Fatal(err)
 		}
-		want(t, second(w.forms.Take(t.Context(), theirs, bob.ID, "another")), fault.CodeNotFound)
+		accesstest.Want(t, second(w.forms.Take(t.Context(), theirs, bob.ID, "another")), fault.CodeNotFound)
 		if _, err := w.forms.Take(t.Context(), token, w.user.ID, other.ID); err != nil {
 			t.Errorf("in the session after the one that ended: %v", err)
 		}
@@ -139,7 +140,7 @@ func TestKeptFormLimits(t *testing.T) {
 					t.Fatalf("%d bytes: %v", n, err)
 				}
 				if err != nil {
-					want(t, err, fault.CodePayloadTooLarge)
+					accesstest.Want(t, err, fault.CodePayloadTooLarge)
 					continue
 				}
 				if got, err := w.forms.Take(t.Context(), token, w.user.ID, w.session.ID); err != nil || len(got.Body) != n {

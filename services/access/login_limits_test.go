@@ -9,6 +9,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/accesstest"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 )
@@ -36,14 +37,14 @@ func (w *peopleWorld) failAll(t *testing.T, n int) {
 func TestLoginLimit(t *testing.T) {
 	t.Run("eleventh attempt on an account from an address", func(t *testing.T) {
 		modelstest.EachDSN(t, func(t *testing.T, dsn string) {
-			c := newClock()
+			c := accesstest.NewClock()
 			one, two := joinPeople(t, dsn, c), joinPeople(t, dsn, c)
 			one.add(t, email, models.RoleAdmin)
 			one.failing(t, 5, email, address)
 			two.failing(t, 5, "ADA@example.COM", address)
 			for _, w := range []*peopleWorld{one, two} {
 				hashes := w.hashes.Load()
-				f := want(t, w.try(t, email, password, address), fault.CodeRateLimited)
+				f := accesstest.Want(t, w.try(t, email, password, address), fault.CodeRateLimited)
 				if f.RetryAfter <= 0 || f.RetryAfter > access.LoginWindow {
 					t.Errorf("try again after %s", f.RetryAfter)
 				}
@@ -61,7 +62,7 @@ func TestLoginLimit(t *testing.T) {
 				t.Errorf("%d failures are recorded, want each inside the limit and one beyond it", failures)
 			}
 			c.Advance(access.LoginWindow - time.Millisecond)
-			want(t, two.try(t, email, password, address), fault.CodeRateLimited)
+			accesstest.Want(t, two.try(t, email, password, address), fault.CodeRateLimited)
 			c.Advance(time.Millisecond)
 			if err := two.try(t, email, password, address); err != nil {
 				t.Errorf("after the window: %v", err)
@@ -72,7 +73,7 @@ func TestLoginLimit(t *testing.T) {
 		eachPeople(t, func(t *testing.T, w *peopleWorld) {
 			w.add(t, email, models.RoleAdmin)
 			w.failing(t, access.MaxLoginsPerPair, email, "203.0.113.1")
-			want(t, w.try(t, email, password, "203.0.113.1"), fault.CodeRateLimited)
+			accesstest.Want(t, w.try(t, email, password, "203.0.113.1"), fault.CodeRateLimited)
 			if err := w.try(t, email, password, address); err != nil {
 				t.Errorf("the person is locked out elsewhere: %v", err)
 			}
@@ -83,8 +84,8 @@ func TestLoginLimit(t *testing.T) {
 			w.add(t, email, models.RoleAdmin)
 			w.failAll(t, access.MaxLoginsPerAccount-1)
 			w.failing(t, 1, email, "203.0.113.254")
-			want(t, w.try(t, email, password, address), fault.CodeRateLimited)
-			want(t, w.try(t, email, password, address), fault.CodeRateLimited)
+			accesstest.Want(t, w.try(t, email, password, address), fault.CodeRateLimited)
+			accesstest.Want(t, w.try(t, email, password, address), fault.CodeRateLimited)
 			w.Advance(access.LoginWindow)
 			if err := w.try(t, email, password, address); err != nil {
 				t.Errorf("after the window: %v", err)
@@ -92,11 +93,11 @@ func TestLoginLimit(t *testing.T) {
 		})
 	})
 	t.Run("rejected attempts do not count for the account", func(t *testing.T) {
-		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		w.add(t, email, models.RoleAdmin)
 		w.failing(t, access.MaxLoginsPerPair, email, "203.0.113.1")
 		for range access.MaxLoginsPerAccount {
-			want(t, w.try(t, email, "wrong password", "203.0.113.1"), fault.CodeRateLimited)
+			accesstest.Want(t, w.try(t, email, "wrong password", "203.0.113.1"), fault.CodeRateLimited)
 		}
 		if err := w.try(t, email, password, address); err != nil {
 			t.Error(err)
@@ -108,7 +109,7 @@ func TestLoginLimit(t *testing.T) {
 			w.failing(t, access.MaxLoginsPerPair-1, email, address)
 			w.signIn(t, email)
 			w.failing(t, access.MaxLoginsPerPair, email, address)
-			want(t, w.try(t, email, password, address), fault.CodeRateLimited)
+			accesstest.Want(t, w.try(t, email, password, address), fault.CodeRateLimited)
 		})
 	})
 	t.Run("the thirty-first attempt from an address is refused", func(t *testing.T) {
@@ -117,32 +118,32 @@ func TestLoginLimit(t *testing.T) {
 			for i := range access.MaxLoginsPerAddress {
 				w.failing(t, 1, fmt.Sprintf("nobody%d@example.com", i), address)
 			}
-			want(t, w.try(t, email, password, address), fault.CodeRateLimited)
+			accesstest.Want(t, w.try(t, email, password, address), fault.CodeRateLimited)
 			if err := w.try(t, email, password, "192.0.2.99"); err != nil {
 				t.Errorf("from another address: %v", err)
 			}
 		})
 	})
 	t.Run("successes do not use an address up", func(t *testing.T) {
-		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		w.add(t, email, models.RoleAdmin)
 		for range access.MaxLoginsPerAddress + 1 {
 			w.signIn(t, email)
 		}
 	})
 	t.Run("an IPv6 customer is one address", func(t *testing.T) {
-		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		for i := range access.MaxLoginsPerAddress {
 			w.failing(t, 1, fmt.Sprintf("nobody%d@example.com", i), fmt.Sprintf("2001:db8::%x", i+1))
 		}
-		want(t, w.try(t, "x@example.com", password, "2001:db8::ffff"), fault.CodeRateLimited)
+		accesstest.Want(t, w.try(t, "x@example.com", password, "2001:db8::ffff"), fault.CodeRateLimited)
 		if err := w.try(t, "x@example.com", password, "2001:db8:0:1::1"); !fault.Is(err, fault.CodeUnauthorized) {
 			t.Errorf("from the next network: %v", err)
 		}
 	})
 	t.Run("attempts at the same moment do not pass together", func(t *testing.T) {
 		modelstest.EachDSN(t, func(t *testing.T, dsn string) {
-			c := newClock()
+			c := accesstest.NewClock()
 			worlds := []*peopleWorld{joinPeople(t, dsn, c), joinPeople(t, dsn, c)}
 			worlds[0].add(t, email, models.RoleAdmin)
 			errs := make([]error, 16)
@@ -167,7 +168,7 @@ func TestLoginLimit(t *testing.T) {
 		})
 	})
 	t.Run("the table holds no e-mail address", func(t *testing.T) {
-		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		w.failing(t, 1, "a password in the wrong field", address)
 		var subjects []string
 		if err := w.db.Model(&models.LoginLimit{}).Order("subject").Pluck("subject", &subjects).Error; err != nil {

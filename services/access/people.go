@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/passwords"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
@@ -25,19 +26,29 @@ const (
 	MaxPersonName = 100 // characters
 )
 
+// Publisher tells this process and others of committed changes.
+type Publisher interface {
+	Published(ctx context.Context, topics ...notify.Topic) error
+}
+
+// Auditor records a change or a security event, in the writer's transaction.
+type Auditor interface {
+	Record(tx *gorm.DB, e activity.Entry) error
+}
+
 // People keeps who may sign in, in which role, and their browser sessions.
 type People struct {
 	db        *gorm.DB
 	audit     Auditor
 	feed      Publisher
 	sealer    TokenSealer
-	passwords *Passwords
+	passwords *passwords.Hasher
 	now       func() time.Time
 }
 
 // NewPeople returns the people of the database. Changes are recorded in audit
 // and announced on feed; sealer seals the cookies of known browsers.
-func NewPeople(db *gorm.DB, audit Auditor, feed Publisher, sealer TokenSealer, passwords *Passwords, now func() time.Time) *People {
+func NewPeople(db *gorm.DB, audit Auditor, feed Publisher, sealer TokenSealer, passwords *passwords.Hasher, now func() time.Time) *People {
 	return &People{db: db, audit: audit, feed: feed, sealer: sealer, passwords: passwords, now: now}
 }
 
@@ -73,7 +84,7 @@ type NewPerson struct {
 // unusable fields and CONFLICT when the e-mail address is taken or there are
 // too many people. Adding an administrator ends the setup for good.
 func (p *People) Create(ctx context.Context, n NewPerson) (Person, error) {
-	row, err := p.newUser(ctx, n, SignedInQueue(activity.ActorOf(ctx).ID))
+	row, err := p.newUser(ctx, n, passwords.SignedInQueue(activity.ActorOf(ctx).ID))
 	if err != nil {
 		return Person{}, err
 	}
@@ -98,14 +109,14 @@ func (p *People) Create(ctx context.Context, n NewPerson) (Person, error) {
 }
 
 // newUser returns the checked row of a new person, with the password hashed.
-func (p *People) newUser(ctx context.Context, n NewPerson, queue HashQueue) (models.User, error) {
+func (p *People) newUser(ctx context.Context, n NewPerson, queue passwords.Queue) (models.User, error) {
 	n.Email, n.Name = strings.TrimSpace(n.Email), strings.TrimSpace(n.Name)
 	fields := map[string]string{}
 	note(fields, "email", emailProblem(n.Email))
 	note(fields, "name", nameProblem(n.Name))
 	note(fields, "role", roleProblem(n.Role))
 	if !n.Password.IsZero() {
-		note(fields, "password", passwordProblem(n.Password, n.Email))
+		note(fields, "password", passwords.Problem(n.Password, n.Email))
 	}
 	if len(fields) > 0 {
 		return models.User{}, fault.Validation(fields)

@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/passwords"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
@@ -26,7 +27,7 @@ func (p *People) SignIn(ctx context.Context, email string, password secrets.Valu
 	if err != nil {
 		return SignedIn{}, err
 	}
-	queue := NetworkQueue(from.IP)
+	queue := passwords.NetworkQueue(from.IP)
 	ok, outdated, err := p.passwords.Matches(ctx, queue, user.PasswordHash, password)
 	if err != nil {
 		return SignedIn{}, fault.From(err)
@@ -139,15 +140,10 @@ func (p *People) proved(ctx context.Context, password secrets.Value, field strin
 		return SignedIn{}, fault.From(err)
 	}
 	limit := stepUpLimit(session.ID)
-	if first, limited := p.countLogins(ctx, limit); limited != nil {
-		if first {
-			if err := p.recordFailure(ctx, &user, tooManyAttempts); err != nil {
-				return SignedIn{}, err
-			}
-		}
-		return SignedIn{}, limited
+	if err := p.countStepUp(ctx, &user, limit); err != nil {
+		return SignedIn{}, err
 	}
-	ok, _, err := p.passwords.Matches(ctx, SignedInQueue(session.ID), user.PasswordHash, password)
+	ok, _, err := p.passwords.Matches(ctx, passwords.SignedInQueue(session.ID), user.PasswordHash, password)
 	if err != nil {
 		return SignedIn{}, fault.From(err)
 	}
@@ -185,6 +181,18 @@ func (p *People) proved(ctx context.Context, password secrets.Value, field strin
 		return SignedIn{}, fault.From(err)
 	}
 	return in, nil
+}
+
+// countStepUp counts a confirmation of the password and returns RATE_LIMITED
+// beyond the limit, which it records once.
+func (p *People) countStepUp(ctx context.Context, user *models.User, limit loginLimit) error {
+	first, limited := p.countLogins(ctx, limit)
+	if limited != nil && first {
+		if err := p.recordFailure(ctx, user, tooManyAttempts); err != nil {
+			return err
+		}
+	}
+	return limited
 }
 
 func nothing() error { return nil }

@@ -12,6 +12,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/accesstest"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/secrets"
@@ -48,7 +49,7 @@ func TestPeopleAreAddedAndChanged(t *testing.T) {
 		if err := w.people.Delete(t.Context(), ada.ID); err != nil {
 			t.Fatal(err)
 		}
-		want(t, second(w.people.Get(t.Context(), ada.ID)), fault.CodeNotFound)
+		accesstest.Want(t, second(w.people.Get(t.Context(), ada.ID)), fault.CodeNotFound)
 		audit := []string{"person.created", "person.created", "person.role_changed", "person.renamed", "person.disabled", "person.enabled", "password.changed", "person.deleted"}
 		if d := cmp.Diff(audit, w.audited(t)); d != "" {
 			t.Errorf("audit (-want +got):\n%s", d)
@@ -61,7 +62,7 @@ func TestPeopleAreAddedAndChanged(t *testing.T) {
 }
 
 func TestUnusablePeopleAreRefused(t *testing.T) {
-	w := joinPeople(t, modelstest.SQLite(t), newClock())
+	w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 	w.add(t, email, models.RoleAdmin)
 	long := func(n int) string { return strings.Repeat("a", n-len("@example.com")) + "@example.com" }
 	for _, c := range []struct {
@@ -82,7 +83,7 @@ func TestUnusablePeopleAreRefused(t *testing.T) {
 		{access.NewPerson{Email: "x@example.com", Role: models.RoleAdmin, Name: "a\u202eb"}, "name"},
 		{access.NewPerson{Email: "x@example.com", Role: models.RoleAdmin, Name: "a\nb"}, "name"},
 	} {
-		if f := want(t, second(w.people.Create(t.Context(), c.person)), fault.CodeValidationFailed); f.Fields[c.fields] == "" {
+		if f := accesstest.Want(t, second(w.people.Create(t.Context(), c.person)), fault.CodeValidationFailed); f.Fields[c.fields] == "" {
 			t.Errorf("%+v: %+v", c.person, f)
 		}
 	}
@@ -92,7 +93,7 @@ func TestUnusablePeopleAreRefused(t *testing.T) {
 	if _, err := w.people.Create(t.Context(), access.NewPerson{Email: "x@example.com", Role: models.RoleMember, Name: strings.Repeat("ü", access.MaxPersonName)}); err != nil {
 		t.Error(err)
 	}
-	if f := want(t, second(w.people.Create(t.Context(), access.NewPerson{Email: strings.ToUpper(email), Role: models.RoleMember})), fault.CodeConflict); f.Fields["email"] == "" {
+	if f := accesstest.Want(t, second(w.people.Create(t.Context(), access.NewPerson{Email: strings.ToUpper(email), Role: models.RoleMember})), fault.CodeConflict); f.Fields["email"] == "" {
 		t.Errorf("a taken address: %+v", f)
 	}
 	for name, err := range map[string]error{
@@ -100,9 +101,9 @@ func TestUnusablePeopleAreRefused(t *testing.T) {
 		"delete": w.people.Delete(t.Context(), "nobody"), "rename": w.people.Rename(t.Context(), "nobody", "x"), "password": w.people.ResetPassword(t.Context(), "nobody", secrets.NewValue(password)),
 		"sessions": second(w.people.Sessions(t.Context(), "nobody")), "everywhere": w.people.SignOutEverywhere(t.Context(), "nobody"),
 	} {
-		t.Run(name, func(t *testing.T) { want(t, err, fault.CodeNotFound) })
+		t.Run(name, func(t *testing.T) { accesstest.Want(t, err, fault.CodeNotFound) })
 	}
-	want(t, w.people.Rename(t.Context(), "nobody", " "), fault.CodeValidationFailed)
+	accesstest.Want(t, w.people.Rename(t.Context(), "nobody", " "), fault.CodeValidationFailed)
 }
 
 func TestTheLastAdministratorStays(t *testing.T) {
@@ -116,7 +117,7 @@ func TestTheLastAdministratorStays(t *testing.T) {
 	for name, lose := range losing {
 		t.Run(name, func(t *testing.T) {
 			modelstest.EachDSN(t, func(t *testing.T, dsn string) {
-				c := newClock()
+				c := accesstest.NewClock()
 				w, replica := joinPeople(t, dsn, c), joinPeople(t, dsn, c)
 				a, b := w.add(t, "a@example.com", models.RoleAdmin), w.add(t, "b@example.com", models.RoleAdmin)
 				off := w.add(t, "off@example.com", models.RoleAdmin)
@@ -137,7 +138,7 @@ func TestTheLastAdministratorStays(t *testing.T) {
 				if errs[0] == nil {
 					last = b
 				}
-				want(t, lose(t, w, last.ID), fault.CodeConflict)
+				accesstest.Want(t, lose(t, w, last.ID), fault.CodeConflict)
 				if err := w.people.SetRole(t.Context(), last.ID, models.RoleAdmin); err != nil {
 					t.Errorf("staying what they are: %v", err)
 				}
@@ -152,7 +153,7 @@ func TestTheLastAdministratorStays(t *testing.T) {
 func TestMembersOfProjects(t *testing.T) {
 	eachPeople(t, func(t *testing.T, w *peopleWorld) {
 		for _, id := range []string{"p", "q"} {
-			if err := w.db.Create(project(id, models.AuthOAuth)).Error; err != nil {
+			if err := w.db.Create(accesstest.Project(id, models.AuthOAuth)).Error; err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -171,8 +172,8 @@ func TestMembersOfProjects(t *testing.T) {
 		if list, err := w.people.Members(t.Context(), "p"); err != nil || len(list) != 1 || list[0].ID != ada.ID {
 			t.Errorf("listed %+v, %v", list, err)
 		}
-		want(t, w.people.AddMember(t.Context(), "nowhere", ada.ID), fault.CodeNotFound)
-		want(t, w.people.AddMember(t.Context(), "p", "nobody"), fault.CodeNotFound)
+		accesstest.Want(t, w.people.AddMember(t.Context(), "nowhere", ada.ID), fault.CodeNotFound)
+		accesstest.Want(t, w.people.AddMember(t.Context(), "p", "nobody"), fault.CodeNotFound)
 		if last := w.lastAudit(t); last.Action != "member.added" || last.Project != "p" {
 			t.Errorf("recorded %+v", last)
 		}
@@ -194,7 +195,7 @@ func TestMembersOfProjects(t *testing.T) {
 }
 
 func TestThereIsRoomForSoManyPeople(t *testing.T) {
-	w := joinPeople(t, modelstest.SQLite(t), newClock())
+	w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 	rows := make([]models.User, access.MaxPeople-1)
 	for i := range rows {
 		id := fmt.Sprintf("p%05d", i)
@@ -204,7 +205,7 @@ func TestThereIsRoomForSoManyPeople(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.add(t, email, models.RoleAdmin)
-	want(t, second(w.people.Create(t.Context(), access.NewPerson{Email: "late@example.com", Role: models.RoleMember})), fault.CodeConflict)
+	accesstest.Want(t, second(w.people.Create(t.Context(), access.NewPerson{Email: "late@example.com", Role: models.RoleMember})), fault.CodeConflict)
 	if err := w.people.Delete(t.Context(), "p00000"); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/accesstest"
+	"mcpgateway/services/access/passwords"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/notify"
 	"mcpgateway/services/secrets"
@@ -25,21 +27,21 @@ const (
 // peopleWorld is the people of one database as a process of the gateway sees
 // them, with hashes that cost nothing and are counted.
 type peopleWorld struct {
-	*clock
+	*accesstest.Clock
 	db     *gorm.DB
 	people *access.People
 	hashes *atomic.Int64
 }
 
 // joinPeople opens the database as one more process of the gateway.
-func joinPeople(t *testing.T, dsn string, c *clock) *peopleWorld {
+func joinPeople(t *testing.T, dsn string, c *accesstest.Clock) *peopleWorld {
 	t.Helper()
-	w := &peopleWorld{clock: c, db: modelstest.Open(t, dsn), hashes: &atomic.Int64{}}
+	w := &peopleWorld{Clock: c, db: modelstest.Open(t, dsn), hashes: &atomic.Int64{}}
 	feed, err := notify.NewFeed(w.db, dsn, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	passwords := access.NewPasswordsBy(func(password, salt []byte, _, _ uint32, _ uint8, length uint32) []byte {
+	passwords := passwords.New(func(password, salt []byte, _, _ uint32, _ uint8, length uint32) []byte {
 		w.hashes.Add(1)
 		sum := sha256.Sum256(append(salt, password...))
 		return sum[:length]
@@ -54,7 +56,7 @@ func joinPeople(t *testing.T, dsn string, c *clock) *peopleWorld {
 
 func eachPeople(t *testing.T, f func(t *testing.T, w *peopleWorld)) {
 	t.Helper()
-	modelstest.EachDSN(t, func(t *testing.T, dsn string) { f(t, joinPeople(t, dsn, newClock())) })
+	modelstest.EachDSN(t, func(t *testing.T, dsn string) { f(t, joinPeople(t, dsn, accesstest.NewClock())) })
 }
 
 // add creates a person with the test's password.
@@ -88,7 +90,7 @@ func (w *peopleWorld) live(t *testing.T, cookie string) bool {
 	t.Helper()
 	_, err := w.people.Session(t.Context(), cookie)
 	if err != nil {
-		want(t, err, "UNAUTHORIZED")
+		accesstest.Want(t, err, "UNAUTHORIZED")
 	}
 	return err == nil
 }

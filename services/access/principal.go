@@ -1,5 +1,6 @@
 // Package access decides who may use what: it proves the callers of project
-// endpoints and keeps their API keys.
+// endpoints, signs people in and holds their roles and browser sessions. API
+// keys and the hashes of passwords are in rooms of their own.
 package access
 
 // Scope is a part of what a project's endpoint does, for access tokens.
@@ -30,9 +31,9 @@ const (
 	person // by a client with an access token
 )
 
-// What the ids of callers begin with, and that of those who need no proof.
+// What the ids of people begin with, and that of those who need no proof. Keys
+// have the ids that keys.Index returns.
 const (
-	keyPrincipal    = "key:"
 	personPrincipal = "user:"
 	anyPrincipal    = "anonymous"
 )

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/keys"
 	"mcpgateway/services/fault"
 )
 
@@ -26,7 +27,7 @@ type TokenHolder struct {
 // ProjectAuth admits the clients of project endpoints by the project's
 // authMode (specification, "Project authentication").
 type ProjectAuth struct {
-	keys     *KeyIndex
+	keys     *keys.Index
 	tokens   Tokens
 	fresh    func() time.Time
 	maxStale time.Duration
@@ -37,7 +38,7 @@ type ProjectAuth struct {
 // the tokens. fresh tells when this process last knew that it had heard of
 // every change; longer than maxStale after that, projects with access control
 // are closed.
-func NewProjectAuth(keys *KeyIndex, tokens Tokens, fresh func() time.Time, maxStale time.Duration, now func() time.Time) *ProjectAuth {
+func NewProjectAuth(keys *keys.Index, tokens Tokens, fresh func() time.Time, maxStale time.Duration, now func() time.Time) *ProjectAuth {
 	return &ProjectAuth{keys: keys, tokens: tokens, fresh: fresh, maxStale: maxStale, now: now}
 }
 
@@ -64,11 +65,11 @@ func (a *ProjectAuth) Authenticate(ctx context.Context, project *models.Project,
 	if project.AuthMode == models.AuthOAuth {
 		return a.byToken(ctx, project, strings.Clone(token)) // which may be kept longer than the request
 	}
-	k := a.keys.find(project.ID, token)
-	if k == nil {
+	id, ok := a.keys.Find(project.ID, token)
+	if !ok {
 		return Principal{}, fault.Unauthorized()
 	}
-	return Principal{kind: keyHolder, projectID: project.ID, id: k.principal}, nil
+	return Principal{kind: keyHolder, projectID: project.ID, id: id}, nil
 }
 
 // byToken proves the client of a person.

@@ -10,13 +10,15 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/accesstest"
+	"mcpgateway/services/access/keys"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 )
 
 func TestAuthenticateByMode(t *testing.T) {
-	w := onSQLite(t)
-	id, key := w.create(t, 0)
+	w := accesstest.OnSQLite(t)
+	id, key := w.Create(t, 0)
 	for _, tc := range []struct {
 		name   string
 		mode   models.AuthMode
@@ -34,9 +36,9 @@ func TestAuthenticateByMode(t *testing.T) {
 		{"an empty mode admits nobody", models.AuthMode(""), "Bearer " + key, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			principal, err := w.auth.Authenticate(t.Context(), project("p", tc.mode), tc.header)
+			principal, err := w.Auth.Authenticate(t.Context(), accesstest.Project("p", tc.mode), tc.header)
 			if tc.want == "" {
-				want(t, err, fault.CodeUnauthorized)
+				accesstest.Want(t, err, fault.CodeUnauthorized)
 				if principal.Known() || principal.ID() != "" || principal.ProjectID() != "" {
 					t.Errorf("a refused caller is %+v", principal)
 				}
@@ -69,26 +71,26 @@ func TestAdministratorsActAsThemselvesInOneProject(t *testing.T) {
 }
 
 func TestEveryBadKeyGivesTheSameFault(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		_, good := w.create(t, 0)
-		_, expired := w.create(t, time.Hour)
-		revokedID, revoked := w.create(t, 0)
-		if err := w.keys.Revoke(t.Context(), "p", revokedID); err != nil {
+	accesstest.Each(t, func(t *testing.T, w *accesstest.World) {
+		_, good := w.Create(t, 0)
+		_, expired := w.Create(t, time.Hour)
+		revokedID, revoked := w.Create(t, 0)
+		if err := w.Keys.Revoke(t.Context(), "p", revokedID); err != nil {
 			t.Fatal(err)
 		}
-		_, foreign, err := w.keys.Create(t.Context(), "q", "", 0)
+		_, foreign, err := w.Keys.Create(t.Context(), "q", "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, unknown := w.create(t, 0)
-		if err := w.db.Where("prefix <> ''").Delete(&models.Key{}, "hash = ?", hashOf(t, w, unknown)).Error; err != nil {
+		_, unknown := w.Create(t, 0)
+		if err := w.DB.Where("prefix <> ''").Delete(&models.Key{}, "hash = ?", hashOf(t, w, unknown)).Error; err != nil {
 			t.Fatal(err)
 		}
-		if err := w.index.Load(t.Context()); err != nil {
+		if err := w.Index.Load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		w.Advance(time.Hour)
-		if !w.admits(t, good) || !w.admitsTo(t, "q", foreign.Reveal()) {
+		if !w.Admits(t, good) || !w.AdmitsTo(t, "q", foreign.Reveal()) {
 			t.Fatal("the good keys are refused")
 		}
 		first := fault.Unauthorized()
@@ -109,11 +111,11 @@ func TestEveryBadKeyGivesTheSameFault(t *testing.T) {
 			"revoked":         "Bearer " + revoked,
 			"very long":       "Bearer " + strings.Repeat("gwk_", 4096),
 		} {
-			principal, err := w.auth.Authenticate(t.Context(), project("p", models.AuthAPIKey), header)
+			principal, err := w.Auth.Authenticate(t.Context(), accesstest.Project("p", models.AuthAPIKey), header)
 			if principal.Known() {
 				t.Errorf("%s: admitted as %s", name, principal.ID())
 			}
-			if d := cmp.Diff(*first, want(t, err, fault.CodeUnauthorized)); d != "" {
+			if d := cmp.Diff(*first, accesstest.Want(t, err, fault.CodeUnauthorized)); d != "" {
 				t.Errorf("%s: the fault tells what was wrong (-want +got):\n%s", name, d)
 			}
 		}
@@ -121,14 +123,14 @@ func TestEveryBadKeyGivesTheSameFault(t *testing.T) {
 }
 
 // hashOf returns the stored hash of a key's text.
-func hashOf(t *testing.T, w *world, text string) []byte {
+func hashOf(t *testing.T, w *accesstest.World, text string) []byte {
 	t.Helper()
 	var rows []models.Key
-	if err := w.db.Find(&rows).Error; err != nil {
+	if err := w.DB.Find(&rows).Error; err != nil {
 		t.Fatal(err)
 	}
 	for _, row := range rows {
-		if string(row.Hash) == string(sha(text)) {
+		if string(row.Hash) == string(accesstest.SHA256(text)) {
 			return row.Hash
 		}
 	}
@@ -137,7 +139,7 @@ func hashOf(t *testing.T, w *world, text string) []byte {
 }
 
 func TestAdminTokenMatchesItselfOnly(t *testing.T) {
-	token := access.NewAdminToken(secrets.NewValue("a-token-of-an-admin"))
+	token := keys.NewAdminToken(secrets.NewValue("a-token-of-an-admin"))
 	for given, want := range map[string]bool{
 		"a-token-of-an-admin": true, "": false, "a-token-of-an-admi": false, "a-token-of-an-admin ": false, "A-token-of-an-admin": false,
 	} {
@@ -145,7 +147,7 @@ func TestAdminTokenMatchesItselfOnly(t *testing.T) {
 			t.Errorf("%q: got %v", given, !want)
 		}
 	}
-	for _, none := range []access.AdminToken{{}, access.NewAdminToken(secrets.Value{})} {
+	for _, none := range []keys.AdminToken{{}, keys.NewAdminToken(secrets.Value{})} {
 		if none.Matches("") || none.Matches("[redacted]") {
 			t.Error("without a token something matches")
 		}
@@ -153,24 +155,24 @@ func TestAdminTokenMatchesItselfOnly(t *testing.T) {
 }
 
 func TestProjectsCloseWhenRevocationsMayBeUnheard(t *testing.T) {
-	w := onSQLite(t)
-	_, key := w.create(t, 0)
+	w := accesstest.OnSQLite(t)
+	_, key := w.Create(t, 0)
 	heard, maxStale := w.Now(), 5*time.Minute
-	auth := access.NewProjectAuth(w.index, noTokens{}, func() time.Time { return heard }, maxStale, w.Now)
+	auth := access.NewProjectAuth(w.Index, accesstest.NoTokens{}, func() time.Time { return heard }, maxStale, w.Now)
 	for _, tc := range []struct {
 		since  time.Duration
 		closed bool
 	}{{0, false}, {maxStale - 1, false}, {maxStale, false}, {maxStale + 1, true}, {24 * time.Hour, true}} {
 		w.Set(heard.Add(tc.since))
 		for _, token := range []string{key, "gwk_nonsense", ""} {
-			principal, err := auth.Authenticate(t.Context(), project("p", models.AuthAPIKey), "Bearer "+token)
+			principal, err := auth.Authenticate(t.Context(), accesstest.Project("p", models.AuthAPIKey), "Bearer "+token)
 			switch {
 			case tc.closed:
-				if f := want(t, err, fault.CodeUnavailable); f.Kind != fault.KindUnavailable {
+				if f := accesstest.Want(t, err, fault.CodeUnavailable); f.Kind != fault.KindUnavailable {
 					t.Errorf("after %s: kind %d", tc.since, f.Kind)
 				}
 			case token != key:
-				want(t, err, fault.CodeUnauthorized)
+				accesstest.Want(t, err, fault.CodeUnauthorized)
 			case err != nil:
 				t.Errorf("after %s: %v", tc.since, err)
 			}
@@ -178,12 +180,12 @@ func TestProjectsCloseWhenRevocationsMayBeUnheard(t *testing.T) {
 				t.Errorf("after %s: the principal is %q with the error %v", tc.since, principal.ID(), err)
 			}
 		}
-		if _, err := auth.Authenticate(t.Context(), project("p", models.AuthNone), ""); err != nil {
+		if _, err := auth.Authenticate(t.Context(), accesstest.Project("p", models.AuthNone), ""); err != nil {
 			t.Errorf("after %s a project without access control is closed: %v", tc.since, err)
 		}
 	}
 	heard = w.Now()
-	if _, err := auth.Authenticate(t.Context(), project("p", models.AuthAPIKey), "Bearer "+key); err != nil {
+	if _, err := auth.Authenticate(t.Context(), accesstest.Project("p", models.AuthAPIKey), "Bearer "+key); err != nil {
 		t.Errorf("after it heard again: %v", err)
 	}
 }
@@ -201,9 +203,9 @@ func (k tokens) Find(_ context.Context, project *models.Project, token string) (
 }
 
 func TestAuthenticateByToken(t *testing.T) {
-	w := onSQLite(t)
-	_, key := w.create(t, 0)
-	auth := access.NewProjectAuth(w.index, tokens{}, w.Now, time.Minute, w.Now)
+	w := accesstest.OnSQLite(t)
+	_, key := w.Create(t, 0)
+	auth := access.NewProjectAuth(w.Index, tokens{}, w.Now, time.Minute, w.Now)
 	for _, tc := range []struct {
 		header, id string
 		read, call bool
@@ -218,30 +220,30 @@ func TestAuthenticateByToken(t *testing.T) {
 		{"read", "", false, false},
 		{"", "", false, false},
 	} {
-		principal, err := auth.Authenticate(t.Context(), project("p", models.AuthOAuth), tc.header)
+		principal, err := auth.Authenticate(t.Context(), accesstest.Project("p", models.AuthOAuth), tc.header)
 		if principal.ID() != tc.id || principal.Known() != (err == nil) || principal.Allows(access.ScopeRead) != tc.read || principal.Allows(access.ScopeCall) != tc.call {
 			t.Errorf("%q: %+v, %v", tc.header, principal, err)
 		}
 		if tc.id == "" {
-			want(t, err, fault.CodeUnauthorized)
+			accesstest.Want(t, err, fault.CodeUnauthorized)
 		}
 	}
 	for _, mode := range []models.AuthMode{models.AuthAPIKey, "", "other"} {
-		if principal, err := auth.Authenticate(t.Context(), project("p", mode), "Bearer both"); err == nil || principal.Known() {
+		if principal, err := auth.Authenticate(t.Context(), accesstest.Project("p", mode), "Bearer both"); err == nil || principal.Known() {
 			t.Errorf("mode %q admits a token", mode)
 		}
 	}
-	if _, err := auth.Authenticate(t.Context(), project("q", models.AuthOAuth), "Bearer both"); err == nil {
+	if _, err := auth.Authenticate(t.Context(), accesstest.Project("q", models.AuthOAuth), "Bearer both"); err == nil {
 		t.Error("another project admits the token")
 	}
-	broken := access.NewProjectAuth(w.index, tokens{fault.Internal(context.Canceled)}, w.Now, time.Minute, w.Now)
-	if principal, err := broken.Authenticate(t.Context(), project("p", models.AuthOAuth), "Bearer both"); err == nil || principal.Known() {
+	broken := access.NewProjectAuth(w.Index, tokens{fault.Internal(context.Canceled)}, w.Now, time.Minute, w.Now)
+	if principal, err := broken.Authenticate(t.Context(), accesstest.Project("p", models.AuthOAuth), "Bearer both"); err == nil || principal.Known() {
 		t.Errorf("a failed look-up admits %q", principal.ID())
 	}
-	stale := access.NewProjectAuth(w.index, tokens{}, func() time.Time { return w.Now().Add(-time.Minute - 1) }, time.Minute, w.Now)
-	_, err := stale.Authenticate(t.Context(), project("p", models.AuthOAuth), "Bearer both")
-	want(t, err, fault.CodeUnavailable)
-	key2, err := auth.Authenticate(t.Context(), project("p", models.AuthAPIKey), "Bearer "+key)
+	stale := access.NewProjectAuth(w.Index, tokens{}, func() time.Time { return w.Now().Add(-time.Minute - 1) }, time.Minute, w.Now)
+	_, err := stale.Authenticate(t.Context(), accesstest.Project("p", models.AuthOAuth), "Bearer both")
+	accesstest.Want(t, err, fault.CodeUnavailable)
+	key2, err := auth.Authenticate(t.Context(), accesstest.Project("p", models.AuthAPIKey), "Bearer "+key)
 	if err != nil || !key2.Allows(access.ScopeRead) || !key2.Allows(access.ScopeCall) || (access.Principal{}).Allows(access.ScopeRead) {
 		t.Errorf("a key may not do everything, or nobody may do something: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"mcpgateway/models"
+	"mcpgateway/services/access/passwords"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 )
@@ -101,14 +102,10 @@ func (p *People) Setup(ctx context.Context, form SetupForm, from Browser) (Signe
 	if err := p.checkSetupToken(p.db.WithContext(ctx), form.Token); err != nil {
 		return SignedIn{}, fault.From(err)
 	}
-	if form.Password.IsZero() {
-		return SignedIn{}, fault.Validation(map[string]string{"password": passwordProblem(form.Password, form.Email)})
-	}
-	user, err := p.newUser(ctx, NewPerson{Email: form.Email, Name: form.Name, Role: models.RoleAdmin, Password: form.Password}, NetworkQueue(from.IP))
+	user, err := p.newAdmin(ctx, form, passwords.NetworkQueue(from.IP))
 	if err != nil {
 		return SignedIn{}, err
 	}
-	user.LastLoginAt = &user.CreatedAt
 	var in SignedIn
 	err = p.change(ctx, func(tx *gorm.DB) error {
 		// The token is checked once more after the row that decides: whoever
@@ -135,6 +132,20 @@ func (p *People) Setup(ctx context.Context, form SetupForm, from Browser) (Signe
 		return SignedIn{}, err
 	}
 	return in, nil
+}
+
+// newAdmin returns the checked row of the first administrator, who must have a
+// password.
+func (p *People) newAdmin(ctx context.Context, form SetupForm, queue passwords.Queue) (models.User, error) {
+	if form.Password.IsZero() {
+		return models.User{}, fault.Validation(map[string]string{"password": passwords.Problem(form.Password, form.Email)})
+	}
+	user, err := p.newUser(ctx, NewPerson{Email: form.Email, Name: form.Name, Role: models.RoleAdmin, Password: form.Password}, queue)
+	if err != nil {
+		return models.User{}, err
+	}
+	user.LastLoginAt = &user.CreatedAt
+	return user, nil
 }
 
 // firstAdmin checks the token and ends the setup, in the order that lets no

@@ -11,6 +11,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/access"
+	"mcpgateway/services/access/accesstest"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 )
@@ -44,7 +45,7 @@ func TestBootstrap(t *testing.T) {
 				t.Errorf("stored %v, %v", rows, err)
 			}
 			for _, wrong := range []string{"", "x", token.Reveal() + "x"} {
-				f := want(t, second(w.people.Setup(t.Context(), setupForm(secrets.NewValue(wrong)), from)), fault.CodeValidationFailed)
+				f := accesstest.Want(t, second(w.people.Setup(t.Context(), setupForm(secrets.NewValue(wrong)), from)), fault.CodeValidationFailed)
 				if f.Fields["token"] == "" {
 					t.Errorf("the token %q fails as %+v", wrong, f)
 				}
@@ -62,13 +63,13 @@ func TestBootstrap(t *testing.T) {
 			if open, err := w.people.SetupOpen(t.Context()); err != nil || open {
 				t.Errorf("open after it is over: %v, %v", open, err)
 			}
-			want(t, second(w.people.Setup(t.Context(), setupForm(token), from)), fault.CodeNotFound)
-			want(t, second(w.people.NewSetupToken(t.Context())), fault.CodeNotFound)
+			accesstest.Want(t, second(w.people.Setup(t.Context(), setupForm(token), from)), fault.CodeNotFound)
+			accesstest.Want(t, second(w.people.NewSetupToken(t.Context())), fault.CodeNotFound)
 		})
 	})
 	t.Run("tokens end after an hour", func(t *testing.T) {
 		for age, ok := range map[time.Duration]bool{time.Hour - time.Millisecond: true, time.Hour: false, time.Hour + time.Millisecond: false} {
-			w := joinPeople(t, modelstest.SQLite(t), newClock())
+			w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 			token := w.setupToken(t)
 			w.Advance(age)
 			if _, err := w.people.Setup(t.Context(), setupForm(token), from); (err == nil) != ok {
@@ -77,7 +78,7 @@ func TestBootstrap(t *testing.T) {
 		}
 	})
 	t.Run("every replica's token works", func(t *testing.T) {
-		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		first := w.setupToken(t)
 		w.setupToken(t)
 		if _, err := w.people.Setup(t.Context(), setupForm(first), from); err != nil {
@@ -85,26 +86,26 @@ func TestBootstrap(t *testing.T) {
 		}
 	})
 	t.Run("a wrong form leaves the setup open", func(t *testing.T) {
-		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		form := setupForm(w.setupToken(t))
 		form.Password = secrets.NewValue("short")
-		want(t, second(w.people.Setup(t.Context(), form, from)), fault.CodeValidationFailed)
+		accesstest.Want(t, second(w.people.Setup(t.Context(), form, from)), fault.CodeValidationFailed)
 		form.Password = secrets.Value{}
-		want(t, second(w.people.Setup(t.Context(), form, from)), fault.CodeValidationFailed)
+		accesstest.Want(t, second(w.people.Setup(t.Context(), form, from)), fault.CodeValidationFailed)
 		form.Password = secrets.NewValue(password)
 		if _, err := w.people.Setup(t.Context(), form, from); err != nil {
 			t.Error(err)
 		}
 	})
 	t.Run("an administrator of the command line ends it", func(t *testing.T) {
-		w := joinPeople(t, modelstest.SQLite(t), newClock())
+		w := joinPeople(t, modelstest.SQLite(t), accesstest.NewClock())
 		token := w.setupToken(t)
 		w.add(t, "cli@example.com", models.RoleAdmin)
-		want(t, second(w.people.Setup(t.Context(), setupForm(token), from)), fault.CodeNotFound)
+		accesstest.Want(t, second(w.people.Setup(t.Context(), setupForm(token), from)), fault.CodeNotFound)
 	})
 	t.Run("racing setups create one administrator", func(t *testing.T) {
 		modelstest.EachDSN(t, func(t *testing.T, dsn string) {
-			c := newClock()
+			c := accesstest.NewClock()
 			worlds := []*peopleWorld{joinPeople(t, dsn, c), joinPeople(t, dsn, c)}
 			var tokens []secrets.Value
 			for range 8 {

@@ -9,6 +9,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/gatewaytest"
 	"mcpgateway/services/upstream"
 )
 
@@ -74,7 +75,7 @@ func TestCallsThatReachNoUpstream(t *testing.T) {
 }
 
 func TestHiddenToolsAreNotCalled(t *testing.T) {
-	src := source("on", "off", "del_x", "changed")
+	src := gatewaytest.Source("on", "off", "del_x", "changed")
 	src.Project.DisabledTools = models.StringList{"up__off"}
 	src.Servers[0].DenyTools = models.StringList{"del_*"}
 	src.Servers[0].DefinitionPolicy = models.PolicyApprove
@@ -84,7 +85,7 @@ func TestHiddenToolsAreNotCalled(t *testing.T) {
 	src.Tools["u"][3].DefinitionHash, src.Tools["u"][3].ApprovedHash = "new", "old"
 	for name, ok := range map[string]bool{"up__on": true, "up__off": false, "up__del_x": false, "up__changed": false} {
 		c := &caller{response: &upstream.Response{Result: []byte(`{}`)}}
-		_, err := newGateway(t, c).Handle(t.Context(), build(src), client(v2511), "tools/call", []byte(`{"name":"`+name+`"}`), nil)
+		_, err := newGateway(t, c).Handle(t.Context(), gatewaytest.Build(src), client(v2511), "tools/call", []byte(`{"name":"`+name+`"}`), nil)
 		if ok {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -99,9 +100,9 @@ func TestHiddenToolsAreNotCalled(t *testing.T) {
 
 func TestShortenedNamesAreCalledByEither(t *testing.T) {
 	long := strings.Repeat("t", 60)
-	src := source(long)
+	src := gatewaytest.Source(long)
 	src.Project.ToolNameLimit = 32
-	s := build(src)
+	s := gatewaytest.Build(src)
 	listed := s.Tools[0].Name
 	if len(listed) != 32 {
 		t.Fatalf("listed as %s", listed)
@@ -128,7 +129,7 @@ func TestFailedCallKeepsItsFault(t *testing.T) {
 }
 
 func TestTraceNamesToolAndServer(t *testing.T) {
-	g, s := newGateway(t, &caller{response: &upstream.Response{Result: []byte(`{}`)}}), build(source("echo"))
+	g, s := newGateway(t, &caller{response: &upstream.Response{Result: []byte(`{}`)}}), gatewaytest.Build(gatewaytest.Source("echo"))
 	var trace gateway.Trace
 	if _, err := g.Handle(t.Context(), s, client(v2511), "tools/call", []byte(call), &trace); err != nil || trace.Tool != "up__echo" || trace.Server != "up" {
 		t.Errorf("traced %+v, %v", trace, err)
@@ -144,9 +145,9 @@ func TestTraceNamesToolAndServer(t *testing.T) {
 }
 
 func TestParameterAnnotationsTravelWithTheCall(t *testing.T) {
-	src := source(`{"name":"routed","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}`)
+	src := gatewaytest.Source(`{"name":"routed","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}`)
 	c := &caller{response: &upstream.Response{Result: []byte(`{}`), Stateless: true}}
-	s := build(src)
+	s := gatewaytest.Build(src)
 	if _, err := newGateway(t, c).Handle(t.Context(), s, client(v2511), "tools/call", []byte(`{"name":"up__routed","arguments":{"region":"eu"}}`), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,7 @@ func TestCallsAreRepeatableByAnnotation(t *testing.T) {
 		`,"annotations":{"readOnlyHint":"true"}`:                        false,
 	} {
 		c := &caller{response: &upstream.Response{Result: []byte(`{"content":[]}`)}}
-		snapshot := build(source(`{"name":"t","inputSchema":{"type":"object"}` + annotations + `}`))
+		snapshot := gatewaytest.Build(gatewaytest.Source(`{"name":"t","inputSchema":{"type":"object"}` + annotations + `}`))
 		if _, err := newGateway(t, c).Handle(t.Context(), snapshot, client(v2511), "tools/call", []byte(`{"name":"up__t"}`), nil); err != nil {
 			t.Fatal(err)
 		}

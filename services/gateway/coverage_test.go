@@ -9,6 +9,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/gatewaytest"
 	"mcpgateway/services/toolset"
 )
 
@@ -25,10 +26,10 @@ func (d down) Outage(serverID string) string { return d[serverID] }
 // TestAListTellsOfServersThatAreNotWell asks for the tools of a project with a
 // server that was synced, one that could not be read and one that never was.
 func TestAListTellsOfServersThatAreNotWell(t *testing.T) {
-	whole := source("a")
-	src := source("a")
+	whole := gatewaytest.Source("a")
+	src := gatewaytest.Source("a")
 	src.Servers = append(src.Servers, models.Server{ID: "new", ProjectID: "p", Alias: "new", Enabled: true}, models.Server{ID: "off", ProjectID: "p", Alias: "off"})
-	failed := source("a")
+	failed := gatewaytest.Source("a")
 	failed.Servers = append(failed.Servers, models.Server{ID: "new", ProjectID: "p", Alias: "new", Enabled: true})
 	failed.Inventories["new"] = &models.Inventory{ServerID: "new", ErrorCode: "UPSTREAM_UNAVAILABLE", ErrorMessage: "connection refused"}
 	synced := src.Servers[0]
@@ -51,7 +52,7 @@ func TestAListTellsOfServersThatAreNotWell(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := gateway.New(gateway.Options{Upstreams: &caller{}, Calls: &calls{}, Waiting: c.waits, Outages: c.down, Tokens: keyRing(t), Version: "test", Log: slog.New(slog.DiscardHandler)})
-			project := build(c.of)
+			project := gatewaytest.Build(c.of)
 			for _, version := range []string{v2503, v2026} {
 				raw, err := g.Handle(t.Context(), project, client(version), "tools/list", []byte(`{}`), nil)
 				if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/gatewaytest"
 	"mcpgateway/services/upstream"
 )
 
@@ -55,7 +56,7 @@ func TestElicitationCompleteReachesOwner(t *testing.T) {
 			c := &elicitingCaller{id: "e1", sends: sends}
 			g := gateway.New(gateway.Options{Upstreams: c, Calls: &calls{}, Tokens: keyRing(t)})
 			call := func(name string) {
-				_, _ = g.Handle(t.Context(), build(source("echo")), receiver(name, &got), "tools/call", []byte(`{"name":"up__echo"}`), nil)
+				_, _ = g.Handle(t.Context(), gatewaytest.Build(gatewaytest.Source("echo")), receiver(name, &got), "tools/call", []byte(`{"name":"up__echo"}`), nil)
 			}
 			call("ann")
 			complete := func(server, id string, found bool) {

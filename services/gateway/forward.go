@@ -40,14 +40,7 @@ func (g *Gateway) forward(ctx context.Context, client *Client, out *outgoing) (*
 	}
 	capabilities := relayedCapabilities(client)
 	r := g.newRelay(client, out.server, out.params)
-	request := &upstream.Request{
-		Method: out.method, ParamHeaders: out.headers, Repeatable: out.repeatable, Notify: r.notify, Stray: r.stray, LogLevel: wantedLevel(client),
-		Client: upstream.Client{SessionID: client.SessionID, Caller: client.Principal.ID(), Capabilities: capabilities, TraceParent: client.TraceParent, TraceState: client.TraceState, Hops: client.Hops},
-		Memory: client.Memory,
-	}
-	if client.Notify == nil {
-		request.Notify = nil
-	}
+	request := upstreamRequest(client, out, r, capabilities)
 	if client.Stateless() && capabilities != nil {
 		request.Params = out.params.Bytes() // the call may outlive this request
 		request.Memory = parkedMemory{r}
@@ -80,6 +73,20 @@ func (g *Gateway) forward(ctx context.Context, client *Client, out *outgoing) (*
 		}
 	}
 	return nil, fault.Upstream(fault.CodeUpstreamInvalidResponse, "the upstream asked for input more than %d times in one call", maxInputRounds)
+}
+
+// upstreamRequest returns the request for a client's request without its params.
+// capabilities are those that the client can be asked for.
+func upstreamRequest(client *Client, out *outgoing, r *relay, capabilities []byte) *upstream.Request {
+	request := &upstream.Request{
+		Method: out.method, ParamHeaders: out.headers, Repeatable: out.repeatable, Notify: r.notify, Stray: r.stray, LogLevel: wantedLevel(client),
+		Client: upstream.Client{SessionID: client.SessionID, Caller: client.Principal.ID(), Capabilities: capabilities, TraceParent: client.TraceParent, TraceState: client.TraceState, Hops: client.Hops},
+		Memory: client.Memory,
+	}
+	if client.Notify == nil {
+		request.Notify = nil
+	}
+	return request
 }
 
 // wantedLevel returns the level of log messages that an upstream is to be set

@@ -26,6 +26,11 @@ type Caller interface {
 	Call(ctx context.Context, target *upstream.Target, request *upstream.Request) (*upstream.Response, error)
 }
 
+// Projects finds the present snapshot of a project.
+type Projects interface {
+	ProjectByID(id string) *toolset.Snapshot
+}
+
 // CallLog keeps which tools were called. It must not block: it is told on the
 // way of every call.
 type CallLog interface {
@@ -214,8 +219,13 @@ func (g *Gateway) Handle(ctx context.Context, project *toolset.Snapshot, client 
 	case "completion/complete":
 		return g.complete(ctx, project, client, p, trace)
 	default:
-		return nil, fault.New(fault.KindUnknownMethod, fault.CodeNotFound, "the method %q is not served here", clip(method))
+		return nil, UnknownMethod(method)
 	}
+}
+
+// UnknownMethod returns the fault for a method that is not served.
+func UnknownMethod(method string) error {
+	return fault.New(fault.KindUnknownMethod, fault.CodeNotFound, "the method %q is not served here", clip(method))
 }
 
 func clip(s string) string {

@@ -11,6 +11,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/gatewaytest"
 	"mcpgateway/services/toolset"
 )
 
@@ -99,7 +100,7 @@ func instructed(instructions map[string]string) toolset.Source {
 
 func instructionsOf(t *testing.T, src toolset.Source) string {
 	t.Helper()
-	g, s := newGateway(t, nil), build(src)
+	g, s := newGateway(t, nil), gatewaytest.Build(src)
 	var said [2]struct{ Instructions string }
 	for i, ask := range []struct{ version, method, params string }{{v2511, "initialize", `{"protocolVersion":"2025-11-25"}`}, {v2026, "server/discover", `{}`}} {
 		b, err := g.Handle(t.Context(), s, client(ask.version), ask.method, []byte(ask.params), nil)
@@ -163,6 +164,26 @@ func TestInstructionsOfAllTogetherAreBounded(t *testing.T) {
 		got := instructionsOf(t, instructed(map[string]string{"a": strings.Repeat("x", 8000), "b": strings.Repeat("y", bound-8000-2*head-1+extra)}))
 		if len(got) > bound || strings.Contains(got, "## b") != both {
 			t.Errorf("%+d: %d bytes in all, with both: %v", extra, len(got), !both)
+		}
+	}
+}
+
+func TestSubscribeIsAdvertisedWhereItIsOffered(t *testing.T) {
+	for capabilities, want := range map[string]string{
+		`{"resources":{"subscribe":true}}`:  `"resources":{"listChanged":true,"subscribe":true}`,
+		`{"resources":{"subscribe":false}}`: `"resources":{"listChanged":true}`,
+		`{"resources":{}}`:                  `"resources":{"listChanged":true}`,
+	} {
+		src := gatewaytest.Source("tool")
+		src.Inventories["u"].Capabilities = capabilities
+		g := newGateway(t, &caller{})
+		for _, tc := range []struct{ version, method, params string }{
+			{v2511, "initialize", `{"protocolVersion":"2025-11-25"}`}, {v2026, "server/discover", `{}`},
+		} {
+			got, err := g.Handle(t.Context(), gatewaytest.Build(src), client(tc.version), tc.method, []byte(tc.params), nil)
+			if err != nil || !strings.Contains(string(got), want) {
+				t.Errorf("%s: %s, %v", capabilities, got, err)
+			}
 		}
 	}
 }

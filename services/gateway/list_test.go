@@ -9,6 +9,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/gatewaytest"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/toolset"
 )
@@ -57,13 +58,13 @@ func many(n int) toolset.Source {
 	for i := range names {
 		names[i] = fmt.Sprintf("t%05d", i)
 	}
-	return source(names...)
+	return gatewaytest.Source(names...)
 }
 
 func TestListIsOnePageUpToTheBound(t *testing.T) {
 	g := newGateway(t, nil)
 	for n, pages := range map[int]int{0: 1, 1: 1, toolset.MaxPageTools - 1: 1, toolset.MaxPageTools: 1, toolset.MaxPageTools + 1: 2} {
-		s := build(many(n))
+		s := gatewaytest.Build(many(n))
 		for _, version := range []string{v2503, v2026} {
 			seen, params := 0, ""
 			for page := 1; ; page++ {
@@ -95,13 +96,13 @@ func TestListIsOnePageUpToTheBound(t *testing.T) {
 
 func TestCursorContinuesItsOwnListOnly(t *testing.T) {
 	g, src := newGateway(t, nil), many(toolset.MaxPageTools+1)
-	s := build(src)
+	s := gatewaytest.Build(src)
 	first, err := list(t, g, s, client(v2511), `{"cursor":null}`)
 	if err != nil || first.NextCursor == nil {
 		t.Fatalf("no second page: %v", err)
 	}
 	token := *first.NextCursor
-	if second, err := list(t, g, build(src), client(v2511), cursor(token)); err != nil || len(withoutBuiltins(t, second.Tools)) != 1 { // another replica, the same list
+	if second, err := list(t, g, gatewaytest.Build(src), client(v2511), cursor(token)); err != nil || len(withoutBuiltins(t, second.Tools)) != 1 { // another replica, the same list
 		t.Fatalf("got %d tools, %v", len(second.Tools), err)
 	}
 	changed := many(toolset.MaxPageTools + 1)
@@ -120,9 +121,9 @@ func TestCursorContinuesItsOwnListOnly(t *testing.T) {
 		s     *toolset.Snapshot
 		token string
 	}{
-		"another project":        {build(foreign), token},
-		"a list with fewer":      {build(changed), token},
-		"a changed definition":   {build(redescribed), token},
+		"another project":        {gatewaytest.Build(foreign), token},
+		"a list with fewer":      {gatewaytest.Build(changed), token},
+		"a changed definition":   {gatewaytest.Build(redescribed), token},
 		"garbage":                {s, "x"},
 		"empty":                  {s, ""},
 		"one character more":     {s, token + "A"},
@@ -130,8 +131,8 @@ func TestCursorContinuesItsOwnListOnly(t *testing.T) {
 		"one character other":    {s, token[:20] + string(token[20]^1) + token[21:]},
 		"a token of another use": {s, forged},
 		"a token of other keys":  {s, otherKeys.SealToken("tools/list cursor", []byte(`{"p":"p","l":"","n":1}`))},
-		"a page that is not":     {build(many(3)), keyRing(t).SealToken("tools/list cursor", []byte(`{"p":"p","l":"","n":1}`))},
-		"a negative page":        {build(many(3)), keyRing(t).SealToken("tools/list cursor", []byte(`{"p":"p","l":"","n":-1}`))},
+		"a page that is not":     {gatewaytest.Build(many(3)), keyRing(t).SealToken("tools/list cursor", []byte(`{"p":"p","l":"","n":1}`))},
+		"a negative page":        {gatewaytest.Build(many(3)), keyRing(t).SealToken("tools/list cursor", []byte(`{"p":"p","l":"","n":-1}`))},
 		"not JSON within":        {s, keyRing(t).SealToken("tools/list cursor", []byte(`x`))},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -148,7 +149,7 @@ func TestCursorContinuesItsOwnListOnly(t *testing.T) {
 }
 
 func TestEveryChangedCharacterOfACursorIsRefused(t *testing.T) {
-	g, s := newGateway(t, nil), build(many(toolset.MaxPageTools+1))
+	g, s := newGateway(t, nil), gatewaytest.Build(many(toolset.MaxPageTools+1))
 	first, err := list(t, g, s, client(v2511), "")
 	if err != nil {
 		t.Fatal(err)
@@ -169,7 +170,7 @@ func TestEveryChangedCharacterOfACursorIsRefused(t *testing.T) {
 func TestErasWithDifferentListsHaveTheirOwnCursors(t *testing.T) {
 	src := many(toolset.MaxPageTools + 1)
 	src.Tools["u"][0].Definition = `{"name":"t00000","outputSchema":{"type":"array"}}`
-	g, s := newGateway(t, nil), build(src)
+	g, s := newGateway(t, nil), gatewaytest.Build(src)
 	first, err := list(t, g, s, client(v2511), "")
 	if err != nil {
 		t.Fatal(err)
@@ -182,29 +183,29 @@ func TestErasWithDifferentListsHaveTheirOwnCursors(t *testing.T) {
 }
 
 func TestBuiltinExposureListsNoUpstreamTool(t *testing.T) {
-	src := source("echo")
+	src := gatewaytest.Source("echo")
 	src.Project.ToolExposure = models.ExposeBuiltin
 	g := newGateway(t, nil)
-	l, err := list(t, g, build(src), client(v2511), "")
+	l, err := list(t, g, gatewaytest.Build(src), client(v2511), "")
 	if err != nil || len(withoutBuiltins(t, l.Tools)) != 0 {
 		t.Errorf("got %v, %v", l, err)
 	}
 }
 
 func TestCacheHintsAreForStatelessClients(t *testing.T) {
-	healthy := source("echo")
-	failing := source("echo")
+	healthy := gatewaytest.Source("echo")
+	failing := gatewaytest.Source("echo")
 	failing.Inventories["u"].ErrorCode = "UPSTREAM_TIMEOUT"
-	unsynced := source("echo")
+	unsynced := gatewaytest.Source("echo")
 	unsynced.Inventories = nil
-	off := source("echo")
+	off := gatewaytest.Source("echo")
 	off.Inventories = nil
 	off.Servers[0].Enabled = false
 	for name, tc := range map[string]struct {
 		src toolset.Source
 		ttl int
 	}{"healthy": {healthy, 30_000}, "failing": {failing, 0}, "never synced": {unsynced, 0}, "disabled": {off, 30_000}} {
-		g, s := newGateway(t, nil), build(tc.src)
+		g, s := newGateway(t, nil), gatewaytest.Build(tc.src)
 		l, err := list(t, g, s, client(v2026), "")
 		if err != nil || l.TTLMS == nil || *l.TTLMS != tc.ttl || l.CacheScope == nil || *l.CacheScope != "private" || l.ResultType == nil || *l.ResultType != "complete" {
 			t.Errorf("%s: got %+v, %v", name, l, err)

@@ -2,21 +2,18 @@ package gateway_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/gatewaytest"
 	"mcpgateway/services/secrets"
-	"mcpgateway/services/toolset"
 	"mcpgateway/services/upstream"
 )
 
@@ -73,29 +70,6 @@ func gatewayWith(t *testing.T, c *caller, log *calls) *gateway.Gateway {
 
 func client(version string) *gateway.Client { return &gateway.Client{Version: version} }
 
-// source is project p with the healthy server up, which has the tools.
-func source(tools ...string) toolset.Source {
-	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	src := toolset.Source{
-		Project:     models.Project{ID: "p", Slug: "p", ToolExposure: models.ExposeFull},
-		Servers:     []models.Server{{ID: "u", Alias: "up", Enabled: true, DefinitionPolicy: models.PolicyFollow}},
-		Inventories: map[string]*models.Inventory{"u": {ServerID: "u", SyncedAt: &at}},
-		Tools:       map[string][]models.Tool{},
-	}
-	for _, definition := range tools {
-		var named struct{ Name string }
-		if json.Unmarshal([]byte(definition), &named) != nil {
-			named.Name, definition = definition, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"}}`, definition)
-		}
-		src.Tools["u"] = append(src.Tools["u"], models.Tool{ServerID: "u", Name: named.Name, Definition: definition})
-	}
-	return src
-}
-
-func build(src toolset.Source) *toolset.Snapshot {
-	return toolset.Build(src, func(row models.Server) *upstream.Target { return &upstream.Target{ServerID: row.ID, Alias: row.Alias} })
-}
-
 // handle sends a request to project p with the tool up__echo.
 func handle(t *testing.T, c *caller, from *gateway.Client, method, params string) (string, error) {
 	t.Helper()
@@ -103,7 +77,7 @@ func handle(t *testing.T, c *caller, from *gateway.Client, method, params string
 	if params != "" {
 		raw = []byte(params)
 	}
-	result, err := newGateway(t, c).Handle(t.Context(), build(source("echo")), from, method, raw, nil)
+	result, err := newGateway(t, c).Handle(t.Context(), gatewaytest.Build(gatewaytest.Source("echo")), from, method, raw, nil)
 	return string(result), err
 }
 

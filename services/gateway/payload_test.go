@@ -9,6 +9,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway/gatewaytest"
 	"mcpgateway/services/upstream"
 )
 
@@ -44,10 +45,10 @@ func TestPayloadsAreRecordedWhereTheProjectWantsIt(t *testing.T) {
 	} {
 		for _, recorded := range []bool{true, false} {
 			log := &calls{}
-			src := source("echo")
+			src := gatewaytest.Source("echo")
 			src.Project.RecordPayloads = recorded
 			src.Servers[0].Headers = models.StringMap{"X-Team": "sealed"}
-			_, _ = gatewayWith(t, &caller{response: tc.response, err: tc.err}, log).Handle(t.Context(), build(src), client(v2511), "tools/call", []byte(tc.params), nil)
+			_, _ = gatewayWith(t, &caller{response: tc.response, err: tc.err}, log).Handle(t.Context(), gatewaytest.Build(src), client(v2511), "tools/call", []byte(tc.params), nil)
 			if len(log.all) != 1 {
 				t.Fatalf("%s: %d calls", name, len(log.all))
 			}

@@ -10,6 +10,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway/gatewaytest"
 	"mcpgateway/services/upstream"
 )
 
@@ -54,7 +55,7 @@ func TestEveryToolCallIsRecorded(t *testing.T) {
 		g := gatewayWith(t, &caller{response: tc.response, err: tc.err}, log)
 		c := client(v2511)
 		c.RequestID = "r"
-		_, _ = g.Handle(t.Context(), build(source("echo")), c, "tools/call", []byte(tc.params), nil)
+		_, _ = g.Handle(t.Context(), gatewaytest.Build(gatewaytest.Source("echo")), c, "tools/call", []byte(tc.params), nil)
 		tc.want.RequestID = "r"
 		if diff := cmp.Diff([]models.Call{tc.want}, log.all, cmpopts.IgnoreFields(models.Call{}, "At", "DurationUS", "ProjectID")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

@@ -34,15 +34,7 @@ func (x *exchange) registerClient(ctx context.Context, a *authority, redirectURI
 	if err != nil {
 		return registered{}, fail(Degraded, codeRegistration, "the registration could not be written").because(err)
 	}
-	u, err := url.Parse(a.register)
-	if err != nil {
-		return registered{}, fail(Degraded, codeEndpoint, "the registration endpoint has an unusable address")
-	}
-	status, _, answer, err := x.send(ctx, "the registration endpoint", &http.Request{
-		Method: http.MethodPost, URL: u, Host: u.Host, Header: http.Header{"Content-Type": {"application/json"}},
-		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
-		GetBody: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
-	})
+	status, answer, err := x.postJSON(ctx, "the registration endpoint", a.register, body)
 	switch {
 	case err != nil:
 		return registered{}, err
@@ -75,6 +67,21 @@ func (x *exchange) registerClient(ctx context.Context, a *authority, redirectURI
 		return registered{}, fail(RegistrationRejected, codeRegistration, "the authorization server wants the gateway to prove itself by "+method+", which it cannot")
 	}
 	return out, nil
+}
+
+// postJSON sends a document and returns the status and the body of the answer.
+// The error is a failure.
+func (x *exchange) postJSON(ctx context.Context, who, address string, body []byte) (int, []byte, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return 0, nil, fail(Degraded, codeEndpoint, who+" has an unusable address")
+	}
+	status, _, answer, err := x.send(ctx, who, &http.Request{
+		Method: http.MethodPost, URL: u, Host: u.Host, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+		GetBody: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
+	})
+	return status, answer, err
 }
 
 // registrationMethod returns the authentication method to register for: a

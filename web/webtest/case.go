@@ -1,4 +1,5 @@
-// Package webtest runs tables of HTTP requests against an application.
+// Package webtest runs tables of HTTP requests against an application, and has a
+// server, connections and a clock for tests of the shell and its rooms.
 package webtest
 
 import (

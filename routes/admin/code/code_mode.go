@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"mcpgateway/services/access/keys"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/routes/admin"
@@ -49,7 +51,7 @@ type Options struct {
 	Runner       *gateway.Gateway
 	CanTypecheck bool
 	Traces       *codemode.Traces
-	Keys         *access.Keys
+	Keys         *keys.Store
 	People       *access.People
 	Now          func() time.Time
 }

@@ -22,6 +22,8 @@ import (
 	"mcpgateway/views/paths"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
+	"mcpgateway/web/conn"
+	"mcpgateway/web/guard"
 )
 
 // maxStepText is how much of a line of the console is shown while the code
@@ -189,7 +191,7 @@ func (a *CodeMode) run(c *fiber.Ctx, p *toolset.Snapshot, q codemode.Request) (c
 	}
 	ctx, cancel := context.WithCancel(c.UserContext())
 	defer cancel()
-	defer web.WatchDisconnect(c, cancel)()
+	defer conn.WatchDisconnect(c, cancel)()
 	return a.Runner.Run(ctx, p, client, q)
 }
 
@@ -199,7 +201,7 @@ func (a *CodeMode) clientOf(c *fiber.Ctx, p *toolset.Snapshot, q *codemode.Reque
 	if !p.Project.CodeModeEnabled {
 		return nil, fault.New(fault.KindDisabled, fault.CodeCodeModeDisabled, "Code Mode is off in this project: switch it on first")
 	}
-	person := web.PersonOf(c)
+	person := guard.PersonOf(c)
 	if person == nil {
 		return nil, fault.Forbidden("only a person who is signed in can run code here")
 	}

@@ -19,6 +19,8 @@ import (
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
 	"mcpgateway/web"
+	"mcpgateway/web/compress"
+	"mcpgateway/web/guard"
 )
 
 // Connector begins and ends the OAuth connections of servers.
@@ -45,12 +47,12 @@ func New(pages *frame.Pages, connections Connector) *Connections {
 // a page with a button first, because other sites and programs can open it.
 func (a *Connections) Start(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderCacheControl, "no-store")
-	person := web.PersonOf(c)
+	person := guard.PersonOf(c)
 	if person == nil {
 		return fault.Unauthorized()
 	}
 	if !fromAdministration(c) && !isStartToken(c.Query("token"), person, c.Params("id")) {
-		web.NoCompression(c) // the token is the same every time
+		compress.Never(c) // the token is the same every time
 		return web.Render(c, admin.ConnectionStart(admin.ConnectionStartProps{
 			Frame:    a.pages.Frame(c, "Connect a server", layout.SectionConnections),
 			StartURL: paths.StartConnection(c.Params("id")) + "?token=" + startToken(person, c.Params("id")), CancelURL: paths.Connections,
@@ -76,13 +78,13 @@ func fromAdministration(c *fiber.Ctx) bool {
 
 // startToken returns what the button of the page carries: it is bound to the
 // session and the server, and reveals nothing of the token of forms.
-func startToken(person *web.Person, serverID string) string {
+func startToken(person *guard.Person, serverID string) string {
 	mac := hmac.New(sha256.New, []byte(person.CSRF))
 	mac.Write([]byte("start connection " + serverID))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-func isStartToken(given string, person *web.Person, serverID string) bool {
+func isStartToken(given string, person *guard.Person, serverID string) bool {
 	return person.CSRF != "" && hmac.Equal([]byte(given), []byte(startToken(person, serverID)))
 }
 

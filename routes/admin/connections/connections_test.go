@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"mcpgateway/web/guard"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/routes/admin/connections"
@@ -14,7 +16,6 @@ import (
 	"mcpgateway/services/oauthclient"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
-	"mcpgateway/web"
 	"mcpgateway/web/webtest"
 )
 
@@ -49,7 +50,7 @@ func TestConnectionsStartFromTheAdministrationOnly(t *testing.T) {
 	app := fiber.New()
 	csrf := "csrf"
 	app.Get("/admin/connections/:id/start", func(c *fiber.Ctx) error {
-		c.Locals("person", &web.Person{SessionID: "anns-session", CSRF: csrf})
+		c.Locals("person", &guard.Person{SessionID: "anns-session", CSRF: csrf})
 		return h.Start(c)
 	})
 	start := func(path string, header map[string]string) webtest.Answer {
@@ -126,7 +127,7 @@ func TestConnectionsAreBegunAndEnded(t *testing.T) {
 			}})
 			know := func(ctx *fiber.Ctx) error {
 				if c.signedIn {
-					ctx.Locals("person", &web.Person{SessionID: "anns-session"})
+					ctx.Locals("person", &guard.Person{SessionID: "anns-session"})
 				}
 				return ctx.Next()
 			}

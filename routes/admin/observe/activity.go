@@ -8,6 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"mcpgateway/services/access/keys"
+	"mcpgateway/web/guard"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
@@ -35,9 +38,9 @@ const activityTime = 15 * time.Second
 // KeepAlive must be set.
 type ActivityOptions struct {
 	Pages   *admin.ProjectPages
-	Guards  *web.Guards
+	Guards  *guard.Guards
 	Calls   *activity.Calls
-	Keys    *access.Keys
+	Keys    *keys.Store
 	People  *access.People
 	Cursors *page.Cursors
 

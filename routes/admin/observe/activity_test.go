@@ -13,6 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"mcpgateway/web/conn"
+	"mcpgateway/web/guard"
+	"mcpgateway/web/ratelimit"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
@@ -25,7 +29,6 @@ import (
 	"mcpgateway/services/page"
 	"mcpgateway/services/secrets"
 	"mcpgateway/views/layout"
-	"mcpgateway/web"
 	"mcpgateway/web/webtest"
 )
 
@@ -324,7 +327,7 @@ func (a *watched) serve(t *testing.T) string {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- a.Listener(web.Listener(listener)) }()
+	go func() { ended <- a.Listener(conn.Listener(listener)) }()
 	t.Cleanup(func() {
 		if err := a.Shutdown(); err != nil {
 			t.Error(err)
@@ -437,14 +440,14 @@ func TestFollowingEndsWithTheSession(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			guards := web.NewGuards(web.GuardOptions{PublicURL: s.Config.PublicURL, Failures: web.NewFailureLimit(time.Now)})
+			guards := guard.New(guard.Options{PublicURL: s.Config.PublicURL, Failures: ratelimit.NewFailureLimit(time.Now)})
 			activity := observe.NewActivity(observe.ActivityOptions{
 				Pages: &admin.ProjectPages{Pages: frame.NewPages(layout.Assets{}, nil), Directory: s.Directory, Health: &admin.Health{Syncer: s.Syncer, Waiting: s.Waiting}}, Guards: guards, Calls: s.Calls, Keys: s.Keys, People: s.People,
 				Cursors: page.NewCursors(s.Config.Keys), Poll: time.Millisecond, KeepAlive: 10 * time.Millisecond,
 			})
 			app := fiber.New(fiber.Config{Immutable: true, DisableStartupMessage: true})
 			app.Get(activityPath+"/live", func(c *fiber.Ctx) error {
-				c.Locals("person", &web.Person{ID: session.Person.ID})
+				c.Locals("person", &guard.Person{ID: session.Person.ID})
 				return c.Next()
 			})
 			app.Get("/admin/projects/:projectSlug/activity/live", activity.Live)

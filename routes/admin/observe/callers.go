@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"mcpgateway/services/access/keys"
+
 	"mcpgateway/services/access"
 	"mcpgateway/services/query"
 )
@@ -18,7 +20,7 @@ const (
 // Callers find what people call those who called. They remember what they
 // found, for one answer or one stream.
 type Callers struct {
-	keys   *access.Keys
+	keys   *keys.Store
 	people *access.People
 	known  map[string]string
 }
@@ -26,7 +28,7 @@ type Callers struct {
 // maxCallers bounds what one stream remembers.
 const maxCallers = 1000
 
-func NewCallers(keys *access.Keys, people *access.People) *Callers {
+func NewCallers(keys *keys.Store, people *access.People) *Callers {
 	return &Callers{keys: keys, people: people, known: map[string]string{}}
 }
 
@@ -70,7 +72,7 @@ func (n *Callers) find(ctx context.Context, principal string) string {
 // principalsOf returns the principals that a word of a query means: the keys of
 // the project with this name, prefix or id, and the people with this e-mail
 // address, name or id.
-func principalsOf(ctx context.Context, keys *access.Keys, people *access.People, projectID, word string) ([]string, error) {
+func principalsOf(ctx context.Context, keys *keys.Store, people *access.People, projectID, word string) ([]string, error) {
 	folded := query.Fold(strings.TrimSuffix(word, "…"))
 	if folded == "anyone" || folded == principalAnonymous {
 		return []string{principalAnonymous}, nil

@@ -17,6 +17,9 @@ import (
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/web"
+	"mcpgateway/web/conn"
+	"mcpgateway/web/guard"
+	"mcpgateway/web/sse"
 )
 
 // Bounds of the pages that follow the calls as they come.
@@ -35,7 +38,7 @@ func (a *Activity) Live(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	person := web.PersonOf(c)
+	person := guard.PersonOf(c)
 	if person == nil {
 		return fault.Unauthorized()
 	}
@@ -45,7 +48,7 @@ func (a *Activity) Live(c *fiber.Ctx) error {
 	}
 	tail := &tail{calls: a.Calls, names: NewCallers(a.Keys, a.People), question: *asked, assets: a.Pages.Assets}
 	tail.question.filter.Since, tail.question.filter.Until = time.Time{}, time.Time{}
-	if err := tail.begin(c.UserContext(), c.Get(web.HeaderLastEventID)); err != nil {
+	if err := tail.begin(c.UserContext(), c.Get(sse.HeaderLastEventID)); err != nil {
 		return err
 	}
 	free, err := a.live.take(person.ID)
@@ -60,7 +63,7 @@ func (a *Activity) Live(c *fiber.Ctx) error {
 func (a *Activity) stream(c *fiber.Ctx, project *toolset.Snapshot, tail *tail, free func()) error {
 	ctx, cancel := context.WithCancel(c.UserContext())
 	unwatch := func() {}
-	tail.stream = web.NewStream(c, web.StreamOptions{
+	tail.stream = sse.NewStream(c, sse.StreamOptions{
 		KeepAlive: a.KeepAlive, Alive: a.mayLookOn(ctx, project, a.Guards.SessionCookie(c)), Stop: func() {}, // it has no last words
 		Closed: func() {
 			unwatch()
@@ -75,7 +78,7 @@ func (a *Activity) stream(c *fiber.Ctx, project *toolset.Snapshot, tail *tail, f
 			tail.stream.End() // the browser comes back by itself
 		}
 	})
-	unwatch = web.WatchDisconnect(c, tail.stream.Break)
+	unwatch = conn.WatchDisconnect(c, tail.stream.Break)
 	return tail.stream.Answer(c)
 }
 
@@ -98,7 +101,7 @@ type tail struct {
 	names    *Callers
 	question activityQuestion
 	assets   layout.Assets
-	stream   *web.Stream
+	stream   *sse.Stream
 	last     string // id of the newest call that was seen
 }
 

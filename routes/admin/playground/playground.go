@@ -11,6 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"mcpgateway/web/conn"
+	"mcpgateway/web/guard"
+
 	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
@@ -102,7 +105,7 @@ func (a *Playground) callLive(c *fiber.Ctx, start *try) error {
 func callWatched(c *fiber.Ctx, start *try) *views.TryResult {
 	ctx, cancel := context.WithCancel(c.UserContext())
 	defer cancel()
-	defer web.WatchDisconnect(c, cancel)()
+	defer conn.WatchDisconnect(c, cancel)()
 	return start.call(ctx, nil)
 }
 
@@ -146,8 +149,8 @@ func quotedNames(names []string) string {
 func (a *Playground) form(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, asJSON bool) views.TryProps {
 	at := paths.Tool(project.Project.Slug, tool.FullName)
 	p := views.TryProps{URL: at + "/try", AsJSON: asJSON}
-	if person := web.PersonOf(c); person != nil {
-		p.CSRF = web.MaskToken(person.CSRF)
+	if person := guard.PersonOf(c); person != nil {
+		p.CSRF = guard.MaskToken(person.CSRF)
 	}
 	fields, ok := argumentFields(schemaOf(tool, "inputSchema"))
 	switch {
@@ -191,7 +194,7 @@ type try struct {
 // newTry returns the call of a tool by the administrator who is signed in.
 func (a *Playground) newTry(c *fiber.Ctx, project *toolset.Snapshot, tool *toolset.Tool, arguments []byte) *try {
 	client := &gateway.Client{
-		Principal: access.Administrator(web.PersonOf(c).ID, project.Project.ID), Version: gateway.VersionLatestHandshake, RequestID: web.EventOf(c).RequestID,
+		Principal: access.Administrator(guard.PersonOf(c).ID, project.Project.ID), Version: gateway.VersionLatestHandshake, RequestID: web.EventOf(c).RequestID,
 	}
 	params := append([]byte(`{"name":`), rawjson.Quote(tool.Name)...)
 	params = append(append(append(params, `,"arguments":`...), arguments...), `,"_meta":{"progressToken":"playground"}}`...)

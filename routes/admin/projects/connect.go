@@ -6,11 +6,12 @@ import (
 	"net/url"
 	"time"
 
+	"mcpgateway/services/access/keys"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
 	"mcpgateway/routes/admin"
-	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/gateway"
 	"mcpgateway/services/projects"
@@ -27,12 +28,12 @@ import (
 type Connect struct {
 	pages    *admin.ProjectPages
 	endpoint *gateway.Gateway
-	keys     *access.Keys
+	keys     *keys.Store
 	public   *url.URL
 }
 
 // NewConnect returns the handler. public is the origin of the endpoints.
-func NewConnect(pages *admin.ProjectPages, endpoint *gateway.Gateway, keys *access.Keys, public *url.URL) *Connect {
+func NewConnect(pages *admin.ProjectPages, endpoint *gateway.Gateway, keys *keys.Store, public *url.URL) *Connect {
 	return &Connect{pages: pages, endpoint: endpoint, keys: keys, public: public}
 }
 

@@ -6,12 +6,13 @@ import (
 	"strings"
 	"time"
 
+	"mcpgateway/services/access/keys"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
 	"mcpgateway/routes/admin"
 	"mcpgateway/routes/frame"
-	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/secrets"
 	views "mcpgateway/views/admin"
@@ -24,14 +25,14 @@ import (
 // Keys serves the keys of a project.
 type Keys struct {
 	pages *admin.ProjectPages
-	keys  *access.Keys
+	keys  *keys.Store
 	seal  *secrets.KeyRing
 	now   func() time.Time
 }
 
 // NewKeys returns the handlers. seal seals new keys for the page that shows
 // them.
-func NewKeys(pages *admin.ProjectPages, keys *access.Keys, seal *secrets.KeyRing, now func() time.Time) *Keys {
+func NewKeys(pages *admin.ProjectPages, keys *keys.Store, seal *secrets.KeyRing, now func() time.Time) *Keys {
 	return &Keys{pages: pages, keys: keys, seal: seal, now: now}
 }
 

@@ -13,6 +13,7 @@ import (
 	"mcpgateway/views/layout"
 	"mcpgateway/views/ui"
 	"mcpgateway/web"
+	"mcpgateway/web/guard"
 )
 
 // Me serves users the projects that they may use. Members land there.
@@ -29,7 +30,7 @@ func NewMe(pages *frame.Pages, projects *oauthserver.Server, public *url.URL) *M
 
 // Show serves GET /me.
 func (a *Me) Show(c *fiber.Ctx) error {
-	person := web.PersonOf(c)
+	person := guard.PersonOf(c)
 	if person == nil {
 		return fault.Unauthorized()
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"mcpgateway/web/guard"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
@@ -46,7 +48,7 @@ func New(pages *admin.ProjectPages, calls *activity.Calls, store *projects.Store
 // List serves GET /admin. Users who may not read the administration are sent
 // to their own page.
 func (p *Projects) List(c *fiber.Ctx) error {
-	if person := web.PersonOf(c); person != nil && !access.Administers(models.Role(person.Role)) {
+	if person := guard.PersonOf(c); person != nil && !access.Administers(models.Role(person.Role)) {
 		return c.Redirect(paths.Me, fiber.StatusSeeOther)
 	}
 	query, after := strings.TrimSpace(c.Query("query")), c.Query("after")

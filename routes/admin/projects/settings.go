@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"mcpgateway/services/access/keys"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
@@ -29,11 +31,11 @@ type Settings struct {
 	pages  *admin.ProjectPages
 	store  *projects.Store
 	people *access.People
-	keys   *access.Keys
+	keys   *keys.Store
 }
 
 // NewSettings returns the handlers.
-func NewSettings(pages *admin.ProjectPages, store *projects.Store, people *access.People, keys *access.Keys) *Settings {
+func NewSettings(pages *admin.ProjectPages, store *projects.Store, people *access.People, keys *keys.Store) *Settings {
 	return &Settings{pages: pages, store: store, people: people, keys: keys}
 }
 

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"time"
 
+	"mcpgateway/web/compress"
+	"mcpgateway/web/guard"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/secrets"
-	"mcpgateway/web"
 )
 
 // A secret that is shown once travels to its page in a cookie that only that
@@ -30,7 +32,7 @@ type shownOnce struct {
 
 // putShown sends a secret along with a redirect to the page at path.
 func putShown(c *fiber.Ctx, seal *secrets.KeyRing, now time.Time, path, secret, note string) error {
-	p := web.PersonOf(c)
+	p := guard.PersonOf(c)
 	if p == nil {
 		return nil // the page then shows no secret
 	}
@@ -45,7 +47,7 @@ func putShown(c *fiber.Ctx, seal *secrets.KeyRing, now time.Time, path, secret, 
 // takeShown returns the secret that was sent to this page, once. The page is not
 // compressed.
 func takeShown(c *fiber.Ctx, seal *secrets.KeyRing, now time.Time) (shown shownOnce, ok bool) {
-	value, p := c.Cookies(shownCookie), web.PersonOf(c)
+	value, p := c.Cookies(shownCookie), guard.PersonOf(c)
 	if value == "" || p == nil || c.Method() != fiber.MethodGet {
 		return shownOnce{}, false
 	}
@@ -57,7 +59,7 @@ func takeShown(c *fiber.Ctx, seal *secrets.KeyRing, now time.Time) (shown shownO
 	if shown.SessionID != p.SessionID || shown.Path != c.Path() || !now.Before(shown.Until) {
 		return shownOnce{}, false
 	}
-	web.NoCompression(c)
+	compress.Never(c)
 	return shown, true
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"mcpgateway/web/guard"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/models"
@@ -37,12 +39,12 @@ type Servers struct {
 	reader *inventory.Syncer
 	calls  *activity.Calls
 	store  *projects.Store
-	stepUp *web.Guards
+	stepUp *guard.Guards
 }
 
 // New returns the handlers. stepUp decides who may send stored
 // credentials to another address.
-func New(pages *admin.ProjectPages, reader *inventory.Syncer, calls *activity.Calls, store *projects.Store, stepUp *web.Guards) *Servers {
+func New(pages *admin.ProjectPages, reader *inventory.Syncer, calls *activity.Calls, store *projects.Store, stepUp *guard.Guards) *Servers {
 	return &Servers{pages: pages, reader: reader, calls: calls, store: store, stepUp: stepUp}
 }
 

@@ -15,6 +15,7 @@ import (
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
 	"mcpgateway/web"
+	"mcpgateway/web/guard"
 )
 
 // maxPeopleShown is how many people a page names; a search finds the others.
@@ -191,6 +192,6 @@ func (a *People) row(c *fiber.Ctx, p access.Person) views.PersonRow {
 	}
 	return views.PersonRow{
 		ID: p.ID, Email: p.Email, Name: p.Name, Role: string(p.Role), SignsIn: strings.Join(ways, " and "), Disabled: p.DisabledAt != nil,
-		Self: web.PersonOf(c) != nil && web.PersonOf(c).ID == p.ID, CreatedAt: p.CreatedAt, LastLoginAt: p.LastLoginAt,
+		Self: guard.PersonOf(c) != nil && guard.PersonOf(c).ID == p.ID, CreatedAt: p.CreatedAt, LastLoginAt: p.LastLoginAt,
 	}
 }

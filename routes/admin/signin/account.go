@@ -3,6 +3,8 @@ package signin
 import (
 	"time"
 
+	"mcpgateway/web/guard"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/routes/frame"
@@ -18,13 +20,13 @@ import (
 type Account struct {
 	pages  *frame.Pages
 	people *access.People
-	guards *web.Guards
+	guards *guard.Guards
 	now    func() time.Time
 }
 
 // NewAccount returns the handlers. Mount them behind a guard that admits
 // everybody who is signed in.
-func NewAccount(pages *frame.Pages, people *access.People, guards *web.Guards, now func() time.Time) *Account {
+func NewAccount(pages *frame.Pages, people *access.People, guards *guard.Guards, now func() time.Time) *Account {
 	return &Account{pages: pages, people: people, guards: guards, now: now}
 }
 
@@ -50,7 +52,7 @@ func (a *Account) ChangePassword(c *fiber.Ctx) error {
 
 // EndSession serves POST /admin/account/sessions/:id/end.
 func (a *Account) EndSession(c *fiber.Ctx) error {
-	if err := a.people.EndSession(c.UserContext(), web.PersonOf(c).ID, c.Params("id")); err != nil {
+	if err := a.people.EndSession(c.UserContext(), guard.PersonOf(c).ID, c.Params("id")); err != nil {
 		return err
 	}
 	return frame.Done(c, paths.Account, "That browser is signed out.")
@@ -58,7 +60,7 @@ func (a *Account) EndSession(c *fiber.Ctx) error {
 
 // SignOutEverywhere serves POST /admin/account/sign-out-everywhere.
 func (a *Account) SignOutEverywhere(c *fiber.Ctx) error {
-	if err := a.people.SignOutEverywhere(c.UserContext(), web.PersonOf(c).ID); err != nil {
+	if err := a.people.SignOutEverywhere(c.UserContext(), guard.PersonOf(c).ID); err != nil {
 		return err
 	}
 	a.guards.ClearSession(c)
@@ -66,7 +68,7 @@ func (a *Account) SignOutEverywhere(c *fiber.Ctx) error {
 }
 
 func (a *Account) page(c *fiber.Ctx, errors map[string]string) error {
-	signedIn := web.PersonOf(c)
+	signedIn := guard.PersonOf(c)
 	person, err := a.people.Get(c.UserContext(), signedIn.ID)
 	if err != nil {
 		return err

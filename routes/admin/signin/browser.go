@@ -3,6 +3,8 @@ package signin
 import (
 	"strings"
 
+	"mcpgateway/web/guard"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/services/access"
@@ -39,13 +41,13 @@ const maxUserAgent = 300
 
 // browserOf returns the browser of a request, for the list of sessions and the
 // limits of attempts.
-func browserOf(c *fiber.Ctx, guards *web.Guards) access.Browser {
+func browserOf(c *fiber.Ctx, guards *guard.Guards) access.Browser {
 	agent := c.Get(fiber.HeaderUserAgent)
 	return access.Browser{IP: web.ClientIP(c), UserAgent: agent[:min(len(agent), maxUserAgent)], Cookie: guards.SessionCookie(c), Device: guards.DeviceCookie(c)}
 }
 
 // setSignedIn sets the cookies of a session that has just begun.
-func setSignedIn(c *fiber.Ctx, guards *web.Guards, in access.SignedIn) {
+func setSignedIn(c *fiber.Ctx, guards *guard.Guards, in access.SignedIn) {
 	guards.SetSession(c, in.Cookie.Reveal())
 	guards.SetDevice(c, in.Device.Reveal())
 }

@@ -6,6 +6,9 @@ package signin
 import (
 	"net/url"
 
+	"mcpgateway/web/compress"
+	"mcpgateway/web/guard"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/routes/frame"
@@ -21,14 +24,14 @@ import (
 type Login struct {
 	pages  *frame.Pages
 	people *access.People
-	guards *web.Guards
+	guards *guard.Guards
 	resume *Resume
 	sso    string // what the identity provider is called; empty without one
 }
 
 // NewLogin returns the handlers. sso is what the identity provider is called,
 // or empty when there is none.
-func NewLogin(pages *frame.Pages, people *access.People, guards *web.Guards, resume *Resume, sso string) *Login {
+func NewLogin(pages *frame.Pages, people *access.People, guards *guard.Guards, resume *Resume, sso string) *Login {
 	return &Login{pages: pages, people: people, guards: guards, resume: resume, sso: sso}
 }
 
@@ -36,7 +39,7 @@ func NewLogin(pages *frame.Pages, people *access.People, guards *web.Guards, res
 // form that waits.
 func (l *Login) Show(c *fiber.Ctx) error {
 	from := queriedOrigin(c)
-	switch signedIn := web.PersonOf(c) != nil; {
+	switch signedIn := guard.PersonOf(c) != nil; {
 	case signedIn && from.form != "":
 		return c.Redirect(from.at(paths.StepUp), fiber.StatusSeeOther)
 	case signedIn:
@@ -78,7 +81,7 @@ func (l *Login) SignOut(c *fiber.Ctx) error {
 func (l *Login) form(c *fiber.Ctx, from origin, p admin.LoginProps) error {
 	p.Next, p.Form = from.next, from.form
 	if p.Form != "" {
-		web.NoCompression(c) // it is a token
+		compress.Never(c) // it is a token
 	}
 	p.Frame = l.pages.Frame(c, "Sign in", layout.SectionNone)
 	if l.sso != "" {

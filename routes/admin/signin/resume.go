@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strings"
 
+	"mcpgateway/web/guard"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/routes/frame"
@@ -21,12 +23,12 @@ const resumePath = "/login/resume"
 // Resume continues where a user was before they signed in or confirmed who they
 // are.
 type Resume struct {
-	guards *web.Guards
+	guards *guard.Guards
 	forms  *access.KeptForms
 }
 
 // NewResume returns it.
-func NewResume(guards *web.Guards, forms *access.KeptForms) *Resume {
+func NewResume(guards *guard.Guards, forms *access.KeptForms) *Resume {
 	return &Resume{guards: guards, forms: forms}
 }
 
@@ -35,12 +37,12 @@ type origin struct{ next, form string }
 
 // queriedOrigin returns the origin in the address of a request.
 func queriedOrigin(c *fiber.Ctx) origin {
-	return origin{web.LocalPath(c.Query("next"), paths.Home), c.Query("form")}
+	return origin{guard.LocalPath(c.Query("next"), paths.Home), c.Query("form")}
 }
 
 // postedOrigin returns the origin in a posted form.
 func postedOrigin(c *fiber.Ctx) origin {
-	return origin{web.LocalPath(web.Posted(c, "next"), paths.Home), web.Posted(c, "form")}
+	return origin{guard.LocalPath(web.Posted(c, "next"), paths.Home), web.Posted(c, "form")}
 }
 
 // at returns a path that leads on to the origin.
@@ -63,10 +65,10 @@ func (o origin) path() string {
 func originOf(path string) origin {
 	if rest, ok := strings.CutPrefix(path, resumePath+"?"); ok {
 		if q, err := url.ParseQuery(rest); err == nil {
-			return origin{web.LocalPath(q.Get("next"), paths.Home), q.Get("form")}
+			return origin{guard.LocalPath(q.Get("next"), paths.Home), q.Get("form")}
 		}
 	}
-	return origin{next: web.LocalPath(path, paths.Home)}
+	return origin{next: guard.LocalPath(path, paths.Home)}
 }
 
 // Continue responds to a request with which a user signed in or confirmed who
@@ -85,13 +87,13 @@ func (r *Resume) Continue(c *fiber.Ctx, in access.SignedIn, from origin) error {
 	if err != nil {
 		return err
 	}
-	return r.guards.Replay(c, web.Form(form), in.Cookie.Reveal(), in.Session.CSRF)
+	return r.guards.Replay(c, guard.Form(form), in.Cookie.Reveal(), in.Session.CSRF)
 }
 
 // Undo serves POST /admin/undo: it carries out the form that takes the last
 // action back.
 func (r *Resume) Undo(c *fiber.Ctx) error {
-	p := web.PersonOf(c)
+	p := guard.PersonOf(c)
 	if p == nil {
 		return fault.Unauthorized()
 	}
@@ -102,12 +104,12 @@ func (r *Resume) Undo(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return r.guards.Replay(c, web.Form(form), r.guards.SessionCookie(c), p.CSRF)
+	return r.guards.Replay(c, guard.Form(form), r.guards.SessionCookie(c), p.CSRF)
 }
 
 // act returns what the form of an origin is about to do, in words.
 func (r *Resume) act(c *fiber.Ctx, from origin) string {
-	p := web.PersonOf(c)
+	p := guard.PersonOf(c)
 	if p == nil || from.form == "" {
 		return ""
 	}

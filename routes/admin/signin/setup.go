@@ -3,6 +3,8 @@ package signin
 import (
 	"context"
 
+	"mcpgateway/web/guard"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/routes/frame"
@@ -21,11 +23,11 @@ type Setup struct {
 	pages  *frame.Pages
 	people *access.People
 	demo   services.Demo
-	guards *web.Guards
+	guards *guard.Guards
 }
 
 // NewSetup returns the handlers. demo is nil where there is none to load.
-func NewSetup(pages *frame.Pages, people *access.People, demo services.Demo, guards *web.Guards) *Setup {
+func NewSetup(pages *frame.Pages, people *access.People, demo services.Demo, guards *guard.Guards) *Setup {
 	return &Setup{pages: pages, people: people, demo: demo, guards: guards}
 }
 

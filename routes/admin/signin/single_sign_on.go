@@ -3,6 +3,8 @@ package signin
 import (
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/web/guard"
+
 	"mcpgateway/routes/frame"
 	"mcpgateway/services/access"
 	"mcpgateway/services/fault"
@@ -16,14 +18,14 @@ import (
 type SingleSignOn struct {
 	pages    *frame.Pages
 	provider *access.SingleSignOn
-	guards   *web.Guards
+	guards   *guard.Guards
 	resume   *Resume
 	name     string
 }
 
 // NewSingleSignOn returns the handlers. provider is nil when there is none;
 // name is what it is called.
-func NewSingleSignOn(pages *frame.Pages, provider *access.SingleSignOn, guards *web.Guards, resume *Resume, name string) *SingleSignOn {
+func NewSingleSignOn(pages *frame.Pages, provider *access.SingleSignOn, guards *guard.Guards, resume *Resume, name string) *SingleSignOn {
 	return &SingleSignOn{pages: pages, provider: provider, guards: guards, resume: resume, name: name}
 }
 

@@ -3,6 +3,8 @@ package signin
 import (
 	"time"
 
+	"mcpgateway/web/guard"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/routes/frame"
@@ -18,7 +20,7 @@ import (
 type StepUp struct {
 	pages  *frame.Pages
 	people *access.People
-	guards *web.Guards
+	guards *guard.Guards
 	resume *Resume
 	need   NeedStepUp
 	sso    string
@@ -26,14 +28,14 @@ type StepUp struct {
 
 // NewStepUp returns the handlers. sso is what the identity provider is called,
 // or empty when there is none.
-func NewStepUp(pages *frame.Pages, people *access.People, guards *web.Guards, resume *Resume, need NeedStepUp, sso string) *StepUp {
+func NewStepUp(pages *frame.Pages, people *access.People, guards *guard.Guards, resume *Resume, need NeedStepUp, sso string) *StepUp {
 	return &StepUp{pages: pages, people: people, guards: guards, resume: resume, need: need, sso: sso}
 }
 
 // Show serves GET /login/again. With ?dialog=1, for the script that asks in
 // place, it returns 204 while nothing has to be confirmed.
 func (s *StepUp) Show(c *fiber.Ctx) error {
-	p := web.PersonOf(c)
+	p := guard.PersonOf(c)
 	if c.Query("dialog") != "" && p != nil && s.need(p.ConfirmedUntil) == nil {
 		return c.SendStatus(fiber.StatusNoContent)
 	}
@@ -60,7 +62,7 @@ func (s *StepUp) Prove(c *fiber.Ctx) error {
 }
 
 func (s *StepUp) form(c *fiber.Ctx, from origin, errors map[string]string) error {
-	signedIn := web.PersonOf(c)
+	signedIn := guard.PersonOf(c)
 	if signedIn == nil {
 		return fault.Unauthorized()
 	}

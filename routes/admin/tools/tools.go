@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"mcpgateway/web/guard"
+
 	"github.com/gofiber/fiber/v2"
 
 	"mcpgateway/routes/admin"
@@ -31,11 +33,11 @@ const toolsPerPage = 25
 type Tools struct {
 	pages *admin.ProjectPages
 	store *projects.Store
-	undo  *web.Guards
+	undo  *guard.Guards
 }
 
 // New returns the handlers.
-func New(pages *admin.ProjectPages, store *projects.Store, undo *web.Guards) *Tools {
+func New(pages *admin.ProjectPages, store *projects.Store, undo *guard.Guards) *Tools {
 	return &Tools{pages: pages, store: store, undo: undo}
 }
 
@@ -146,7 +148,7 @@ func (a *Tools) Switch(c *fiber.Ctx) error {
 // back returns the page that a form of the list came from.
 func (a *Tools) back(c *fiber.Ctx) string {
 	list := paths.Tools(c.Params("projectSlug"))
-	to := web.LocalPath(web.Posted(c, "back"), list)
+	to := guard.LocalPath(web.Posted(c, "back"), list)
 	if to != list && !strings.HasPrefix(to, list+"?") && !strings.HasPrefix(to, list+"/") {
 		return list
 	}

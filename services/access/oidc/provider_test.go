@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/crypto/argon2"
 	"gorm.io/gorm"
 
 	"mcpgateway/models"
@@ -18,6 +19,7 @@ import (
 	"mcpgateway/services/access"
 	"mcpgateway/services/access/oidc"
 	"mcpgateway/services/access/oidctest"
+	"mcpgateway/services/access/passwords"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/egress"
 	"mcpgateway/services/fault"
@@ -68,7 +70,7 @@ func join(t *testing.T, dsn, issuer string, c *clock, domains ...string) *world 
 	}
 	clients := egress.NewClients(egress.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}))
 	t.Cleanup(clients.Close)
-	w.people = access.NewPeople(w.db, activity.NewAudit(w.db, c.Now), feed, ring, access.NewPasswords(), c.Now)
+	w.people = access.NewPeople(w.db, activity.NewAudit(w.db, c.Now), feed, ring, passwords.New(argon2.IDKey), c.Now)
 	w.provider = oidc.NewProvider(oidc.Options{
 		Issuer: issuer, ClientID: oidctest.ClientID, ClientSecret: secrets.NewValue(oidctest.ClientSecret), RedirectURL: oidctest.RedirectURL,
 	}, clients.MCP(), c.Now)

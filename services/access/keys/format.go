@@ -1,0 +1,70 @@
+package keys
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"hash/crc32"
+	"strings"
+
+	"mcpgateway/services/secrets"
+)
+
+// A key is keyPrefix, 30 random base62 characters (178 bits) and 6 base62
+// characters of the CRC-32 of all before them, so that typing errors and
+// strangers' tokens are refused without a look at any store.
+const (
+	keyPrefix   = "gwk_"
+	keyRandom   = 30
+	keyChecksum = 6
+	keyLength   = len(keyPrefix) + keyRandom + keyChecksum
+	// keyShown is how much of a key is kept for display.
+	keyShown = 8
+)
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// keyHash is the SHA-256 of a whole key: all that is stored of it.
+type keyHash [sha256.Size]byte
+
+// newKeyText returns a fresh key.
+func newKeyText() secrets.Value {
+	var b strings.Builder
+	b.Grow(keyLength)
+	b.WriteString(keyPrefix)
+	// Bytes from 248 on are drawn again: 248 is the largest multiple of 62
+	// in a byte, and a remainder would favour the first characters.
+	var one [1]byte
+	for n := 0; n < keyRandom; {
+		rand.Read(one[:])
+		if one[0] < 248 {
+			b.WriteByte(base62[one[0]%62])
+			n++
+		}
+	}
+	sum := checksum(b.String())
+	return secrets.NewValue(b.String() + string(sum[:]))
+}
+
+// parseKey returns the hash of a well-formed key; ok is false for any other text.
+func parseKey(text string) (hash keyHash, ok bool) {
+	if len(text) != keyLength || !strings.HasPrefix(text, keyPrefix) {
+		return hash, false
+	}
+	var key [keyLength]byte
+	copy(key[:], text)
+	const body = keyLength - keyChecksum
+	if checksum(text[:body]) != [keyChecksum]byte(key[body:]) {
+		return hash, false
+	}
+	return sha256.Sum256(key[:]), true
+}
+
+// checksum returns the CRC-32 of a key's text before it, in base62.
+func checksum(body string) (out [keyChecksum]byte) {
+	sum := crc32.ChecksumIEEE([]byte(body))
+	for i := len(out) - 1; i >= 0; i-- {
+		out[i] = base62[sum%62]
+		sum /= 62
+	}
+	return out
+}

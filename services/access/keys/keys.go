@@ -1,0 +1,249 @@
+// Package keys holds the API keys of projects: their format, their rows, and the
+// index in memory that checks them. It also checks the administration token.
+package keys
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/notify"
+	"mcpgateway/services/secrets"
+)
+
+// Bounds of a key's attributes.
+const (
+	MaxName  = 100 // characters
+	MaxGrace = 30 * 24 * time.Hour
+	Max      = 1000 // usable keys per project
+)
+
+// Publisher tells this process and others of committed changes.
+type Publisher interface {
+	Published(ctx context.Context, topics ...notify.Topic) error
+}
+
+// Auditor records a change or a security event, in the writer's transaction.
+type Auditor interface {
+	Record(tx *gorm.DB, e activity.Entry) error
+}
+
+// Store creates, lists, rotates and revokes the API keys of projects. Every
+// change writes its audit row in the same transaction.
+type Store struct {
+	db    *gorm.DB
+	audit Auditor
+	feed  Publisher
+	now   func() time.Time
+}
+
+// New returns the keys of the database; changes are recorded in audit and
+// announced on feed.
+func New(db *gorm.DB, audit Auditor, feed Publisher, now func() time.Time) *Store {
+	return &Store{db: db, audit: audit, feed: feed, now: now}
+}
+
+// Create stores a new key of the project and returns its record and its text,
+// which is not stored and cannot be had again. lifetime 0 never expires; it is
+// kept to the millisecond. It records key.created. It returns
+// VALIDATION_FAILED for an unusable name or lifetime and CONFLICT when the
+// project has too many keys.
+func (k *Store) Create(ctx context.Context, projectID, name string, lifetime time.Duration) (models.Key, secrets.Value, error) {
+	name = strings.TrimSpace(name)
+	fields := map[string]string{}
+	if utf8.RuneCountInString(name) > MaxName || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		fields["name"] = "use at most 100 printable characters"
+	}
+	if lifetime < 0 {
+		fields["expires"] = "use a duration from now on, or none"
+	}
+	if len(fields) > 0 {
+		return models.Key{}, secrets.Value{}, fault.Validation(fields)
+	}
+	var row models.Key
+	var text secrets.Value
+	err := k.change(ctx, projectID, func(tx *gorm.DB) (*activity.Entry, error) {
+		if err := k.room(tx, projectID); err != nil {
+			return nil, err
+		}
+		row, text = k.newRow(projectID, name, lifetime)
+		return entryOf("key.created", row, nil), tx.Create(&row).Error
+	})
+	if err != nil {
+		return models.Key{}, secrets.Value{}, err
+	}
+	return row, text, nil
+}
+
+// List returns every key of the project, the newest first.
+func (k *Store) List(ctx context.Context, projectID string) ([]models.Key, error) {
+	var rows []models.Key
+	err := k.db.WithContext(ctx).Order("created_at DESC, id DESC").Find(&rows, "project_id = ?", projectID).Error
+	if err != nil {
+		return nil, fault.Internal(err)
+	}
+	return rows, nil
+}
+
+// Get returns the key with the id, or NOT_FOUND.
+func (k *Store) Get(ctx context.Context, id string) (models.Key, error) {
+	var row models.Key
+	err := k.db.WithContext(ctx).First(&row, "id = ?", id).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return row, fault.NotFound("key", id)
+	}
+	if err != nil {
+		return row, fault.Internal(err)
+	}
+	return row, nil
+}
+
+// Rotate creates the successor of a key and lets the old one work for grace
+// longer (0 ends it at once, and no grace outlasts the key's own end). The
+// successor lives as long after its creation as the old key was given at its
+// own, however often that was rotated. It records key.rotated for the old key,
+// with the successor's id. It returns NOT_FOUND for an unknown key, CONFLICT
+// for one that has ended, and CONFLICT when a grace would leave the project
+// with too many usable keys.
+func (k *Store) Rotate(ctx context.Context, projectID, id string, grace time.Duration) (models.Key, secrets.Value, error) {
+	if grace < 0 || grace > MaxGrace {
+		return models.Key{}, secrets.Value{}, fault.Validation(map[string]string{"grace": "use 0 to 720h"})
+	}
+	var row models.Key
+	var text secrets.Value
+	err := k.change(ctx, projectID, func(tx *gorm.DB) (*activity.Entry, error) {
+		old, err := k.get(tx, projectID, id)
+		if err != nil {
+			return nil, err
+		}
+		now := k.now()
+		if old.RevokedAt != nil || old.ExpiresAt != nil && !now.Before(*old.ExpiresAt) {
+			return nil, fault.Conflict("the key %s has ended: create a new one", id)
+		}
+		row, text = k.newRow(projectID, old.Name, time.Duration(old.LifetimeMS)*time.Millisecond)
+		end := map[string]any{"revoked_at": now}
+		if grace > 0 {
+			if err := k.room(tx, projectID); err != nil {
+				return nil, err
+			}
+			ends := now.Add(grace)
+			if old.ExpiresAt != nil && old.ExpiresAt.Before(ends) {
+				ends = *old.ExpiresAt
+			}
+			end = map[string]any{"expires_at": ends}
+		}
+		if err := tx.Model(&models.Key{}).Where("id = ?", id).Updates(end).Error; err != nil {
+			return nil, err
+		}
+		return entryOf("key.rotated", old, map[string]string{"successor": row.ID, "grace": grace.String()}), tx.Create(&row).Error
+	})
+	if err != nil {
+		return models.Key{}, secrets.Value{}, err
+	}
+	return row, text, nil
+}
+
+// Revoke ends a key at once and records key.revoked; a key that is already
+// revoked stays so. It returns NOT_FOUND for an unknown key.
+func (k *Store) Revoke(ctx context.Context, projectID, id string) error {
+	return models.Essential(k.db, func() error {
+		return k.change(ctx, projectID, func(tx *gorm.DB) (*activity.Entry, error) {
+			row, err := k.get(tx, projectID, id)
+			if err != nil || row.RevokedAt != nil {
+				return nil, err
+			}
+			return entryOf("key.revoked", row, nil), tx.Model(&models.Key{}).Where("id = ?", id).Update("revoked_at", k.now()).Error
+		})
+	})
+}
+
+// entryOf returns what the audit log says of a key: its name, or its first
+// characters when it has none.
+func entryOf(action string, row models.Key, detail map[string]string) *activity.Entry {
+	name := row.Name
+	if name == "" {
+		name = row.Prefix + "…"
+	}
+	return &activity.Entry{Action: action, Object: name, ObjectID: row.ID, Detail: detail}
+}
+
+func (k *Store) get(tx *gorm.DB, projectID, id string) (models.Key, error) {
+	var row models.Key
+	err := tx.First(&row, "id = ? AND project_id = ?", id, projectID).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return row, fault.NotFound("key", id)
+	}
+	return row, err
+}
+
+// room returns CONFLICT when the project may not have another usable key.
+func (k *Store) room(tx *gorm.DB, projectID string) error {
+	var usable int64
+	err := tx.Model(&models.Key{}).
+		Where("project_id = ? AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?)", projectID, k.now()).Count(&usable).Error
+	if err != nil {
+		return err
+	}
+	if usable >= Max {
+		return fault.Conflict("the project already has %d usable keys: revoke some first", usable)
+	}
+	return nil
+}
+
+func (k *Store) newRow(projectID, name string, lifetime time.Duration) (models.Key, secrets.Value) {
+	text := newKeyText()
+	hash, _ := parseKey(text.Reveal())
+	row := models.Key{
+		ID: uuid.Must(uuid.NewV7()).String(), ProjectID: projectID, Name: name,
+		Hash: hash[:], Prefix: text.Reveal()[:keyShown], CreatedAt: k.now(),
+	}
+	if lifetime > 0 {
+		// At least the millisecond that tells it from a key without end.
+		row.LifetimeMS = max(lifetime.Round(time.Millisecond).Milliseconds(), 1)
+		expires := row.CreatedAt.Add(time.Duration(row.LifetimeMS) * time.Millisecond)
+		row.ExpiresAt = &expires
+	}
+	return row, text
+}
+
+// change runs write in a transaction that also records the entry that it
+// returns, if any, and raises the project's keys topic, and announces it once
+// committed: when change returns, this process already judges by the new
+// state. The changes of one project wait for each other, so that two rotations
+// never both succeed an old key. It returns NOT_FOUND for an unknown project.
+func (k *Store) change(ctx context.Context, projectID string, write func(*gorm.DB) (*activity.Entry, error)) error {
+	topic := notify.Keys(projectID)
+	err := k.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		var project models.Project
+		err := tx.Clauses(models.LockRow(tx)...).Select("id", "slug").First(&project, "id = ?", projectID).Error
+		if errors.Is(err, gorm.ErrRecordNotFound) {
+			return fault.NotFound("project", projectID)
+		}
+		if err != nil {
+			return err
+		}
+		entry, err := write(tx)
+		if err != nil {
+			return err
+		}
+		if entry != nil {
+			entry.Project = project.Slug
+			if err := k.audit.Record(tx, *entry); err != nil {
+				return err
+			}
+		}
+		return notify.Touch(tx, topic)
+	})
+	if err != nil {
+		return fault.From(err)
+	}
+	return k.feed.Published(ctx, topic)
+}

@@ -1,0 +1,75 @@
+package access
+
+import (
+	"context"
+
+	"gorm.io/gorm"
+
+	"mcpgateway/models"
+	"mcpgateway/services/access/passwords"
+	"mcpgateway/services/activity"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/secrets"
+)
+
+// ChangePassword gives the session's person another password, ends their other
+// sessions, renews the cookie's value of this one and records the change. It
+// returns UNAUTHORIZED without a live session, VALIDATION_FAILED for a wrong
+// old (field "old") or an unusable new one (field "password") and RATE_LIMITED
+// after too many wrong ones.
+func (p *People) ChangePassword(ctx context.Context, old, password secrets.Value, from Browser) (SignedIn, error) {
+	session, user, err := p.liveSession(p.db.WithContext(ctx), from.Cookie)
+	if err != nil {
+		return SignedIn{}, fault.From(err)
+	}
+	problem := passwords.Problem(password, user.Email)
+	if problem == "" && password.Reveal() == old.Reveal() {
+		problem = "use another password than the present one"
+	}
+	if problem != "" {
+		return SignedIn{}, fault.Validation(map[string]string{"password": problem})
+	}
+	var hash string
+	return p.proved(ctx, old, "old", from, func() (err error) {
+		hash, err = p.passwords.Hash(ctx, passwords.SignedInQueue(session.ID), password)
+		return err
+	}, func(tx *gorm.DB, user *models.User, sessionID string) error {
+		if err := tx.Model(&models.User{}).Where("id = ?", user.ID).Update("password_hash", hash).Error; err != nil {
+			return err
+		}
+		if _, err := p.endSessions(tx, user.ID, sessionID); err != nil {
+			return err
+		}
+		return p.audit.Record(tx, entry("password.changed", user, "by", "self"))
+	})
+}
+
+// ResetPassword gives a person another password without the old one, ends all
+// their sessions and records it. It is for administrators. It returns
+// NOT_FOUND and VALIDATION_FAILED.
+func (p *People) ResetPassword(ctx context.Context, id string, password secrets.Value) error {
+	person, err := p.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if problem := passwords.Problem(password, person.Email); problem != "" {
+		return fault.Validation(map[string]string{"password": problem})
+	}
+	hash, err := p.passwords.Hash(ctx, passwords.SignedInQueue(activity.ActorOf(ctx).ID), password)
+	if err != nil {
+		return fault.From(err)
+	}
+	return p.change(ctx, func(tx *gorm.DB) error {
+		row, err := p.held(tx, id, false)
+		if err != nil {
+			return err
+		}
+		if err := tx.Model(&models.User{}).Where("id = ?", id).Update("password_hash", hash).Error; err != nil {
+			return err
+		}
+		if _, err := p.endSessions(tx, id, ""); err != nil {
+			return err
+		}
+		return p.audit.Record(tx, entry("password.changed", &row, "by", "administrator"))
+	})
+}

@@ -1,0 +1,61 @@
+package subscriptions_test
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcpgateway/services/gateway/gatewaytest"
+	"mcpgateway/services/gateway/subscriptions"
+	"mcpgateway/services/notify"
+	"mcpgateway/services/toolset"
+)
+
+// oneProject is project p, as it is now.
+type oneProject struct{ now *toolset.Snapshot }
+
+func (o *oneProject) ProjectByID(string) *toolset.Snapshot { return o.now }
+
+// TestEqualListIsPassedOn announces lists that turn out to be equal.
+func TestEqualListIsPassedOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		project := &oneProject{gatewaytest.Build(gatewaytest.Source("a"))}
+		s := subscriptions.New(project, &subscriber{}, nil, nil)
+		defer s.Close()
+		var got []string
+		s.Listed("p", subscriptions.NotifyToolsChanged) // without a subscriber
+		cancel := s.Subscribe("p", func(n subscriptions.Notification) { got = append(got, n.Method) })
+		defer cancel()
+		take := func() []string {
+			defer func() { got = nil }()
+			return got
+		}
+		for _, tt := range []struct {
+			name   string
+			wait   time.Duration
+			method string
+			want   []string
+		}{
+			{"first", 0, subscriptions.NotifyToolsChanged, []string{subscriptions.NotifyToolsChanged}},
+			{"another kind", 0, subscriptions.NotifyPromptsChanged, []string{subscriptions.NotifyPromptsChanged}},
+			{"before a second", time.Second - 1, subscriptions.NotifyToolsChanged, nil},
+			{"at a second", 1, subscriptions.NotifyToolsChanged, []string{subscriptions.NotifyToolsChanged}},
+		} {
+			time.Sleep(tt.wait)
+			s.Listed("p", tt.method)
+			if got := take(); !slices.Equal(got, tt.want) {
+				t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+			}
+		}
+		// A real change is always reported, and once.
+		project.now = gatewaytest.Build(gatewaytest.Source("a", "b"))
+		if err := s.Changed(t.Context(), notify.Toolset("p")); err != nil {
+			t.Fatal(err)
+		}
+		s.Listed("p", subscriptions.NotifyToolsChanged)
+		if got, want := take(), []string{subscriptions.NotifyToolsChanged}; !slices.Equal(got, want) {
+			t.Errorf("a change: got %q, want %q", got, want)
+		}
+	})
+}

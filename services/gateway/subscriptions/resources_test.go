@@ -1,0 +1,497 @@
+package subscriptions_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mcpgateway/models"
+	"mcpgateway/services/background"
+	"mcpgateway/services/fault"
+	"mcpgateway/services/gateway"
+	"mcpgateway/services/gateway/gatewaytest"
+	"mcpgateway/services/gateway/subscriptions"
+	"mcpgateway/services/notify"
+	"mcpgateway/services/toolset"
+	"mcpgateway/services/upstream"
+)
+
+// subscriber is the upstreams: it counts who is subscribed to what.
+type subscriber struct {
+	mu    sync.Mutex
+	held  map[string]int
+	asked int
+	err   error
+	wait  chan struct{} // when not nil, every answer waits for it
+}
+
+func (s *subscriber) HoldStreams(string) (release func()) { return func() {} }
+
+func (s *subscriber) Subscribe(ctx context.Context, target *upstream.Target, uri string) (func(), error) {
+	s.mu.Lock()
+	s.asked++
+	err, wait := s.err, s.wait
+	s.mu.Unlock()
+	if wait != nil {
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	key := target.ServerID + " " + uri
+	s.count(key, 1)
+	return sync.OnceFunc(func() { s.count(key, -1) }), nil
+}
+
+func (s *subscriber) count(key string, by int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held[key] += by; s.held[key] == 0 {
+		delete(s.held, key)
+	}
+}
+
+func (s *subscriber) holds(want ...string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	got := []string{}
+	for key, n := range s.held {
+		got = append(got, fmt.Sprintf("%s ×%d", key, n))
+	}
+	slices.Sort(got)
+	return slices.Equal(got, want)
+}
+
+// deliveries note what a stream of a client got.
+type deliveries struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (d *deliveries) deliver(n subscriptions.Notification) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all = append(d.all, n.Method+string(n.Params))
+}
+
+func (d *deliveries) take() string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := strings.ReplaceAll(strings.Join(d.all, " "), subscriptions.NotifyResourceUpdated, "updated")
+	d.all = nil
+	return all
+}
+
+// watchable is project p whose server u has resources.
+func watchable() *toolset.Snapshot {
+	src := gatewaytest.Source("tool")
+	src.Inventories["u"].Capabilities = `{"resources":{"subscribe":true}}`
+	src.Listings = map[string][]models.Listing{"u": {
+		{ServerID: "u", Kind: models.ListingResource, Ident: "test://a", Definition: `{"uri":"test://a"}`},
+		{ServerID: "u", Kind: models.ListingTemplate, Ident: "file:///{+path}", Definition: `{"uriTemplate":"file:///{+path}"}`},
+	}}
+	return gatewaytest.Build(src)
+}
+
+// onlyProject knows the watchable project, whatever its id.
+type onlyProject struct{}
+
+func (onlyProject) ProjectByID(string) *toolset.Snapshot { return watchable() }
+
+// memory is what processes know of each other's sessions.
+type memory struct {
+	mu    sync.Mutex
+	uris  map[string][]string // by session
+	err   error
+	heard func(topic notify.Topic)
+}
+
+func (m *memory) change(session string, change func(uris []string) []string) error {
+	m.mu.Lock()
+	if m.err != nil {
+		defer m.mu.Unlock()
+		return m.err
+	}
+	if m.uris == nil {
+		m.uris = map[string][]string{}
+	}
+	if m.uris[session] = change(m.uris[session]); len(m.uris[session]) == 0 {
+		delete(m.uris, session)
+	}
+	heard := m.heard
+	m.mu.Unlock()
+	if heard != nil {
+		heard(notify.SessionResources(session))
+	}
+	return nil
+}
+
+func (m *memory) Add(_ context.Context, session, _, uri string) error {
+	return m.change(session, func(uris []string) []string {
+		if slices.Contains(uris, uri) {
+			return uris
+		}
+		return append(uris, uri)
+	})
+}
+
+func (m *memory) Remove(_ context.Context, session, uri string) error {
+	return m.change(session, func(uris []string) []string {
+		return slices.DeleteFunc(uris, func(u string) bool { return u == uri })
+	})
+}
+
+func (m *memory) End(_ context.Context, session string) error {
+	return m.change(session, func([]string) []string { return nil })
+}
+
+func (m *memory) Of(_ context.Context, session string) (string, []string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return "p", slices.Clone(m.uris[session]), m.err
+}
+
+func newSubscriptions(t *testing.T) (*subscriptions.Subscriptions, *subscriber) {
+	t.Helper()
+	up := &subscriber{held: map[string]int{}}
+	s := subscriptions.New(onlyProject{}, up, &memory{}, nil)
+	t.Cleanup(func() {
+		s.Close()
+		if !up.holds() {
+			t.Errorf("behind the end there are subscriptions: %v", up.held)
+		}
+	})
+	return s, up
+}
+
+func session(id string) *gateway.Client { return &gateway.Client{Version: "2025-11-25", SessionID: id} }
+
+func subscribe(s *subscriptions.Subscriptions, session *gateway.Client, uri string) error {
+	_, err := s.Handle(context.Background(), watchable(), session, "resources/subscribe", fmt.Appendf(nil, `{"uri":%q}`, uri), nil)
+	return err
+}
+
+func unsubscribe(t *testing.T, s *subscriptions.Subscriptions, session *gateway.Client, uri string) {
+	t.Helper()
+	got, err := s.Handle(t.Context(), watchable(), session, "resources/unsubscribe", fmt.Appendf(nil, `{"uri":%q}`, uri), nil)
+	if err != nil || string(got) != "{}" {
+		t.Errorf("unsubscribe: %s, %v", got, err)
+	}
+}
+
+func TestSessionHearsOfItsResources(t *testing.T) {
+	s, up := newSubscriptions(t)
+	var ann, bob, spare deliveries
+	detach := s.Attach("ann", ann.deliver)
+	defer s.Attach("bob", bob.deliver)()
+	for range 2 { // more than once counts once
+		if err := subscribe(s, session("ann"), "test://a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := subscribe(s, session("bob"), "test://a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := subscribe(s, session("bob"), "file:///x/y"); err != nil {
+		t.Fatal(err)
+	}
+	if !up.holds("u file:///x/y ×1", "u test://a ×2") {
+		t.Errorf("held are %v", up.held)
+	}
+	s.ResourceUpdated("u", "test://a")
+	s.ResourceUpdated("u", "test://b")
+	s.ResourceUpdated("other", "test://a")
+	if a, b := ann.take(), bob.take(); a != `updated{"uri":"test://a"}` || b != a {
+		t.Errorf("told %q and %q", a, b)
+	}
+	s.ResourceUpdated("u", "file:///x/y/z") // a part of what was subscribed to
+	s.ResourceUpdated("u", "file:///x/y#z")
+	s.ResourceUpdated("u", "file:///x/yz")
+	if a, b := ann.take(), bob.take(); a != "" || b != `updated{"uri":"file:///x/y/z"} updated{"uri":"file:///x/y#z"}` {
+		t.Errorf("told %q and %q", a, b)
+	}
+
+	// A new stream takes over before the old one ends.
+	detachSpare := s.Attach("ann", spare.deliver)
+	detach()
+	s.ResourceUpdated("u", "test://a")
+	if got := spare.take(); got != `updated{"uri":"test://a"}` || ann.take() != "" {
+		t.Errorf("the new stream was told %q", got)
+	}
+	unsubscribe(t, s, session("ann"), "test://a")
+	unsubscribe(t, s, session("ann"), "test://never")
+	unsubscribe(t, s, session("nobody"), "test://a")
+	s.ResourceUpdated("u", "test://a")
+	if got := spare.take(); got != "" {
+		t.Errorf("unsubscribed, and told %q", got)
+	}
+	if !up.holds("u file:///x/y ×1", "u test://a ×1") {
+		t.Errorf("held are %v", up.held)
+	}
+	detachSpare()
+	s.End("bob")
+	s.End("nobody")
+	if !up.holds() {
+		t.Errorf("held are %v", up.held)
+	}
+	bob.take()
+	s.ResourceUpdated("u", "test://a")
+	if got := bob.take(); got != "" {
+		t.Errorf("behind its end it was told %q", got)
+	}
+}
+
+func TestStreamHearsOfItsResources(t *testing.T) {
+	s, up := newSubscriptions(t)
+	var d deliveries
+	agreed, cancel := s.SubscribeResources(t.Context(), watchable(), []string{"file:///b", "test://a", "test://unknown", "file:///b"}, d.deliver)
+	if !slices.Equal(agreed, []string{"file:///b", "test://a"}) {
+		t.Errorf("agreed to %q", agreed)
+	}
+	s.ResourceUpdated("u", "test://a")
+	s.ResourceUpdated("u", "test://unknown")
+	if got := d.take(); got != `updated{"uri":"test://a"}` {
+		t.Errorf("told %q", got)
+	}
+	cancel()
+	cancel()
+	s.ResourceUpdated("u", "test://a")
+	if got := d.take(); got != "" || !up.holds() {
+		t.Errorf("behind its end: told %q, held %v", got, up.held)
+	}
+
+	up.err = errors.New("no")
+	agreed, cancel = s.SubscribeResources(t.Context(), watchable(), []string{"test://a"}, d.deliver)
+	defer cancel()
+	if len(agreed) != 0 {
+		t.Errorf("agreed to %q", agreed)
+	}
+	up.err, up.wait = nil, make(chan struct{})
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer stop()
+	agreed, cancelLate := s.SubscribeResources(ctx, watchable(), []string{"test://a"}, d.deliver)
+	defer cancelLate()
+	if len(agreed) != 0 {
+		t.Errorf("without an answer: agreed to %q", agreed)
+	}
+}
+
+func TestSubscriptionsThatAreRefused(t *testing.T) {
+	for name, tc := range map[string]struct {
+		client  *gateway.Client
+		method  string
+		params  string
+		err     error
+		code    fault.Code
+		kind    fault.Kind
+		project *toolset.Snapshot
+	}{
+		"stateless":      {client: &gateway.Client{Version: "2026-07-28"}, method: "resources/subscribe", params: `{"uri":"test://a"}`, code: fault.CodeNotFound, kind: fault.KindUnknownMethod},
+		"another method": {client: session("s"), method: "resources/read", params: `{"uri":"test://a"}`, code: fault.CodeNotFound, kind: fault.KindUnknownMethod},
+		"not offered":    {client: session("s"), method: "resources/subscribe", params: `{"uri":"test://a"}`, code: fault.CodeNotFound, kind: fault.KindUnknownMethod, project: gatewaytest.Build(gatewaytest.Source())},
+		"no session":     {client: &gateway.Client{Version: "2025-11-25"}, method: "resources/subscribe", params: `{"uri":"test://a"}`, code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
+		"no params":      {client: session("s"), method: "resources/subscribe", code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
+		"no uri":         {client: session("s"), method: "resources/subscribe", params: `{"uri":7}`, code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
+		"a uri too long": {client: session("s"), method: "resources/subscribe", params: `{"uri":"file:///` + strings.Repeat("x", 8<<10-7) + `"}`, code: fault.CodeInvalidParameter, kind: fault.KindInvalid},
+		"unknown":        {client: session("s"), method: "resources/subscribe", params: `{"uri":"test://b"}`, code: fault.CodeResourceNotFound, kind: fault.KindNotFound},
+		"upstream's fault": {
+			client: session("s"), method: "resources/subscribe", params: `{"uri":"test://a"}`,
+			err: fault.Upstream(fault.CodeUpstreamTimeout, "slow"), code: fault.CodeUpstreamTimeout, kind: fault.KindUpstream,
+		},
+	} {
+		s, up := newSubscriptions(t)
+		up.err = tc.err
+		project := tc.project
+		if project == nil {
+			project = watchable()
+		}
+		var params []byte
+		if tc.params != "" {
+			params = []byte(tc.params)
+		}
+		_, err := s.Handle(t.Context(), project, tc.client, tc.method, params, &gateway.Trace{})
+		if f := fault.From(err); err == nil || f.Code != tc.code || f.Kind != tc.kind {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	s, up := newSubscriptions(t)
+	if err := subscribe(s, session("s"), "file:///"+strings.Repeat("x", 8<<10-8)); err != nil {
+		t.Errorf("a URI of 8 KiB: %v", err)
+	}
+	up.err = &upstream.AnswerError{Raw: []byte(`{"code":-32002,"message":"gone"}`)}
+	var rpc *gateway.RPCError
+	if err := subscribe(s, session("s"), "test://a"); !errors.As(err, &rpc) || string(rpc.Raw) != `{"code":-32002,"message":"gone"}` {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestResourcesOfAClientAreBounded(t *testing.T) {
+	s, up := newSubscriptions(t)
+	uri := func(i int) string { return fmt.Sprint("file:///", i) }
+	for i := range subscriptions.MaxResourcesPerClient {
+		if err := subscribe(s, session("s"), uri(i)); err != nil {
+			t.Fatalf("%d: %v", i, err)
+		}
+	}
+	err := subscribe(s, session("s"), uri(subscriptions.MaxResourcesPerClient))
+	if f := fault.From(err); f.Code != fault.CodeRateLimited || up.asked != subscriptions.MaxResourcesPerClient {
+		t.Errorf("one more: %v; asked %d times", err, up.asked)
+	}
+	if err := subscribe(s, session("s"), uri(0)); err != nil {
+		t.Errorf("one that it has: %v", err)
+	}
+	unsubscribe(t, s, session("s"), uri(0))
+	if err := subscribe(s, session("s"), uri(subscriptions.MaxResourcesPerClient)); err != nil {
+		t.Errorf("in place of another: %v", err)
+	}
+	var uris []string
+	for i := range subscriptions.MaxResourcesPerClient + 1 {
+		uris = append(uris, uri(i))
+	}
+	agreed, cancel := s.SubscribeResources(t.Context(), watchable(), uris, func(subscriptions.Notification) {})
+	defer cancel()
+	if len(agreed) != subscriptions.MaxResourcesPerClient {
+		t.Errorf("a stream got %d", len(agreed))
+	}
+}
+
+func TestSessionWithoutAStreamIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		up := &subscriber{held: map[string]int{}}
+		s := subscriptions.New(onlyProject{}, up, &memory{}, nil)
+		defer s.Close()
+		if err := subscribe(s, session("s"), "test://a"); err != nil {
+			t.Fatal(err)
+		}
+		var d deliveries
+		time.Sleep(subscriptions.SessionGrace - time.Second)
+		detach := s.Attach("s", d.deliver)
+		time.Sleep(time.Hour)
+		s.ResourceUpdated("u", "test://a")
+		if got := d.take(); got != `updated{"uri":"test://a"}` {
+			t.Errorf("told %q", got)
+		}
+		detach()
+		time.Sleep(subscriptions.SessionGrace - time.Second)
+		if !up.holds("u test://a ×1") {
+			t.Error("it was forgotten too early")
+		}
+		detach = s.Attach("s", d.deliver)
+		detach()
+		time.Sleep(subscriptions.SessionGrace - time.Second)
+		if !up.holds("u test://a ×1") {
+			t.Error("a stream did not renew it")
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if !up.holds() {
+			t.Errorf("held are %v", up.held)
+		}
+	})
+}
+
+func TestSessionThatEndsWhileItsUpstreamIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		up := &subscriber{held: map[string]int{}, wait: make(chan struct{})}
+		s := subscriptions.New(onlyProject{}, up, &memory{}, nil)
+		defer s.Close()
+		answered := make(chan error, 1)
+		go func() { answered <- subscribe(s, session("s"), "test://a") }()
+		synctest.Wait()
+		s.End("s")
+		close(up.wait)
+		if err := <-answered; !fault.Is(err, fault.CodeNotFound) || !up.holds() {
+			t.Errorf("got %v, held %v", err, up.held)
+		}
+	})
+}
+
+// TestEveryProcessServesASession lets two processes share what sessions are
+// subscribed to, as after a restart or behind a balancer.
+func TestEveryProcessServesASession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := &memory{}
+		here, there := &subscriber{held: map[string]int{}}, &subscriber{held: map[string]int{}}
+		asked := subscriptions.New(onlyProject{}, here, shared, nil)
+		defer asked.Close()
+		streaming := subscriptions.New(onlyProject{}, there, shared, nil)
+		defer streaming.Close()
+		shared.heard = func(topic notify.Topic) {
+			for _, s := range []*subscriptions.Subscriptions{asked, streaming} {
+				if err := s.Changed(t.Context(), topic); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		if err := subscribe(asked, session("s"), "test://a"); err != nil {
+			t.Fatal(err)
+		}
+		var d deliveries
+		detach := streaming.Attach("s", d.deliver) // it opens its stream after that
+		synctest.Wait()
+		if !there.holds("u test://a ×1") {
+			t.Fatalf("the process with the stream holds %v", there.held)
+		}
+		streaming.ResourceUpdated("u", "test://a")
+		if got := d.take(); got != `updated{"uri":"test://a"}` {
+			t.Errorf("told %q", got)
+		}
+		if err := subscribe(asked, session("s"), "file:///b"); err != nil { // and subscribes to more
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		streaming.ResourceUpdated("u", "file:///b")
+		if got := d.take(); got != `updated{"uri":"file:///b"}` {
+			t.Errorf("told %q", got)
+		}
+		unsubscribe(t, asked, session("s"), "test://a")
+		synctest.Wait()
+		if !there.holds("u file:///b ×1") || !here.holds("u file:///b ×1") {
+			t.Errorf("held are %v and %v", here.held, there.held)
+		}
+		detach()
+		streaming.End("s")
+		synctest.Wait()
+		if !there.holds() || !here.holds() {
+			t.Errorf("behind the end, held are %v and %v", here.held, there.held)
+		}
+	})
+}
+
+func TestSubscriptionThatCannotBeRememberedIsRefused(t *testing.T) {
+	up := &subscriber{held: map[string]int{}}
+	s := subscriptions.New(onlyProject{}, up, &memory{err: fault.Internal(errors.New("down"))}, nil)
+	defer s.Close()
+	if err := subscribe(s, session("s"), "test://a"); !fault.Is(err, fault.CodeInternal) || !up.holds() {
+		t.Errorf("got %v, held %v", err, up.held)
+	}
+}
+
+// panicking panics for every subscription.
+type panicking struct{ subscriber }
+
+func (*panicking) Subscribe(context.Context, *upstream.Target, string) (func(), error) {
+	panic("broken subscriber")
+}
+
+func TestAPanicAgreesToNoSubscription(t *testing.T) {
+	tasks := background.New(slog.New(slog.DiscardHandler))
+	s := subscriptions.New(onlyProject{}, &panicking{}, &memory{}, tasks)
+	defer s.Close()
+	agreed, cancel := s.SubscribeResources(t.Context(), watchable(), []string{"test://a"}, func(subscriptions.Notification) {})
+	defer cancel()
+	if len(agreed) != 0 || tasks.Panics() != 1 {
+		t.Errorf("agreed to %v after %d panics", agreed, tasks.Panics())
+	}
+}

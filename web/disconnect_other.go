@@ -1,7 +1,0 @@
-//go:build !unix
-
-package web
-
-// isClosedByPeer always reports false: there is no way to look without
-// taking. Clients that went away show when they are written to.
-func isClosedByPeer(uintptr) bool { return false }

@@ -1,0 +1,33 @@
+package ratelimit
+
+import (
+	"time"
+
+	"mcpgateway/web/forwarded"
+)
+
+// MaxAddresses is how many addresses a limit remembers.
+const MaxAddresses = maxAddresses
+
+// Take takes a token of an address.
+func (l *AddressLimit) Take(address string) time.Duration {
+	return l.take(forwarded.ParseAddress(address))
+}
+
+// Kept returns how many addresses the limit remembers.
+func (l *AddressLimit) Kept() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.full)
+}
+
+// Kept returns how many addresses the limit remembers.
+func (l *FailureLimit) Kept() int {
+	n := 0
+	for i := range l.shards {
+		l.shards[i].mu.Lock()
+		n += len(l.shards[i].last)
+		l.shards[i].mu.Unlock()
+	}
+	return n
+}

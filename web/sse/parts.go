@@ -1,0 +1,73 @@
+package sse
+
+// EndWithParts queues a message, whose data are the parts, and the last messages
+// after it, and ends the stream as EndWith does. Long parts are not copied; they
+// must not change afterwards.
+func (s *Stream) EndWithParts(event string, parts [][]byte, last ...[]byte) {
+	frames := eventFrames(event, parts)
+	for _, data := range last {
+		frames = append(frames, appendEvent(nil, event, data))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ending {
+		s.pushFrames(frames, nil)
+		s.end()
+	}
+}
+
+// SendPartsWhenRoom queues one message as SendWhenRoom does, whose data are the
+// parts, as with EndWithParts. sent is called once when the message was sent or
+// cannot be.
+func (s *Stream) SendPartsWhenRoom(event string, sent func(), parts ...[]byte) bool {
+	frames := eventFrames(event, parts)
+	size := 0
+	for _, frame := range frames {
+		size += len(frame)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !s.ending && s.full(size) {
+		s.room.Wait()
+	}
+	if s.ending {
+		call(sent)
+		return false
+	}
+	s.pushFrames(frames, sent)
+	return true
+}
+
+// pushFrames queues the frames of one message. The caller holds the mutex.
+func (s *Stream) pushFrames(frames [][]byte, sent func()) {
+	for i, frame := range frames {
+		e := streamEvent{frame: frame}
+		if i == len(frames)-1 {
+			e.sent = sent
+		}
+		s.push(e)
+	}
+}
+
+// drop empties the queue. The caller holds the mutex.
+func (s *Stream) drop() {
+	for _, e := range s.queue {
+		call(e.sent)
+	}
+	s.queue, s.bytes = nil, 0
+}
+
+// wrote notes that what take returned was written. The caller holds the
+// mutex.
+func (s *Stream) wrote() {
+	for _, sent := range s.writing {
+		sent()
+	}
+	s.writing = s.writing[:0]
+}
+
+func call(f func()) {
+	if f != nil {
+		f()
+	}
+}
