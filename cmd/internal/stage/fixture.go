@@ -1,0 +1,103 @@
+package stage
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+)
+
+const (
+	readyLimit = time.Minute
+	// maxPortAttempts is how often a fixture is started anew because another
+	// program took its port first.
+	maxPortAttempts = 5
+	maxPause        = 50 * time.Millisecond // between two attempts
+)
+
+// StartFixture starts the Go SDK's conformance server, with sessions or
+// without (revision 2026-07-28), and returns it with its URL.
+func StartFixture(ctx context.Context, binary, folder string, stateless bool) (*Process, string, error) {
+	for attempt := 1; ; attempt++ {
+		address, err := FreeAddress(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		p, err := Start(ctx, Program{
+			Name: "everything-server -stateless=" + strconv.FormatBool(stateless), Path: binary, Dir: folder, Env: BareEnvironment(folder),
+			Args: []string{"-http=" + address, "-stateless=" + strconv.FormatBool(stateless)},
+		})
+		if err != nil {
+			return nil, "", err
+		}
+		err = Eventually(ctx, readyLimit, p.name+" listens", func(ctx context.Context) error { return accepts(ctx, address) }, p)
+		if err == nil {
+			return p, "http://" + address, nil
+		}
+		p.Stop()
+		if attempt == maxPortAttempts || ctx.Err() != nil {
+			return nil, "", err
+		}
+	}
+}
+
+// FreeAddress returns a loopback address that nothing listened on a moment
+// ago.
+func FreeAddress(ctx context.Context) (string, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return listener.Addr().String(), listener.Close()
+}
+
+// accepts returns nil when something listens on address.
+func accepts(ctx context.Context, address string) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+// Eventually repeats attempt until it returns nil, more and more rarely. The
+// error tells what the last attempt said when that took longer than limit, or
+// that a process which it needs has ended.
+func Eventually(ctx context.Context, limit time.Duration, what string, attempt func(context.Context) error, needs ...*Process) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	began := time.Now()
+	var last error
+	for {
+		err := attempt(ctx)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() == nil || last == nil { // what the end of the context broke off says nothing
+			last = err
+		}
+		for _, p := range needs {
+			select {
+			case <-p.ended:
+				return fmt.Errorf("%s: %w", what, p.failure())
+			default:
+			}
+		}
+		if Pause(ctx, min(time.Millisecond+time.Since(began)/50, maxPause)) != nil {
+			return fmt.Errorf("%s: not within %v: %w", what, limit, last)
+		}
+	}
+}
+
+// Pause returns after d, or with the error of a context that ends first.
+func Pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
