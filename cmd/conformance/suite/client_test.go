@@ -1,3 +1,5 @@
+//go:build conformance
+
 package suite
 
 import (
@@ -19,15 +21,16 @@ const (
 	driverName    = "driver"
 )
 
-// prepareClient puts into the run's folder what the suites need there.
-func (r *runner) prepareClient() error {
-	if _, err := os.Stat(filepath.Join(r.options.Root, "node_modules", string(Release02))); err != nil {
+// prepareClient puts into the run's folder what the suites need there: the
+// client under test is the program driver.
+func (r *runner) prepareClient(driver string) error {
+	if _, err := os.Stat(filepath.Join(r.modules, string(Release02))); err != nil {
 		return fmt.Errorf("the suites are not installed, run make deps: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(r.options.Folder, loopbackFile), loopback, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(r.folder, loopbackFile), loopback, 0o600); err != nil {
 		return err
 	}
-	return os.Symlink(r.options.Driver, filepath.Join(r.options.Folder, driverName))
+	return os.Symlink(driver, filepath.Join(r.folder, driverName))
 }
 
 // lastLine returns the last line with text in it.

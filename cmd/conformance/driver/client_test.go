@@ -1,3 +1,5 @@
+//go:build conformance
+
 // Package driver uses the gateway's upstream client as a person's MCP client
 // would be used through it, for the client role of the conformance suites: it
 // lists what a server has, uses all of it, and answers what the server asks.

@@ -1,3 +1,5 @@
+//go:build conformance
+
 // Package suite runs the official MCP conformance suites against a gateway and
 // against the gateway's upstream client, and compares the outcome with what is
 // expected.
