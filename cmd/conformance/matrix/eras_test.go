@@ -1,3 +1,5 @@
+//go:build conformance
+
 // Package matrix lets a client of every generation of the protocol use an
 // upstream of every revision through a running gateway, and tells which of it
 // works.
@@ -27,26 +29,6 @@ func clientEras() []string {
 	return []string{plain, revision20250326, revision20250618, revision20251125, revision20260728}
 }
 
-// Operation is one thing that a client does with an upstream.
-type Operation string
-
-// The operations, by their heading in the table.
-const (
-	List         Operation = "list"
-	Call         Operation = "call"
-	Search       Operation = "search"
-	Progress     Operation = "progress"
-	Cancel       Operation = "cancel"
-	Elicit       Operation = "elicit"
-	ResourceRead Operation = "resource read"
-	PromptGet    Operation = "prompt get"
-)
-
-// Operations returns every operation, in the order of the table.
-func Operations() []Operation {
-	return []Operation{List, Call, Search, Progress, Cancel, Elicit, ResourceRead, PromptGet}
-}
-
 // deaf returns why a client can never be asked for input; empty when it can.
 func deaf(client string) string {
 	switch {
@@ -58,13 +40,10 @@ func deaf(client string) string {
 	return ""
 }
 
-// impossible returns why the two cannot do it together; empty when they can.
-// Progress and cancellation are possible for a plain client too, by the
-// streaming bridge.
-func impossible(client string, upstream upstreamtest.Era, o Operation) string {
+// impossible returns why the upstream cannot ask the client for input; empty
+// when it can.
+func impossible(client string, upstream upstreamtest.Era) string {
 	switch why := deaf(client); {
-	case o != Elicit:
-		return ""
 	case why != "":
 		return why
 	case string(upstream) < revision20250618:
