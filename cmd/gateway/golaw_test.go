@@ -19,7 +19,7 @@ import (
 //   - the child process of code mode: its gateway survives the child's end;
 //   - the log's buffer: a panic below the log can't be logged.
 func mayStartGoroutines(room, name string) bool {
-	command := in("cmd")(room) && room != "cmd/gateway"
+	command := in("cmd")(room) && !in("cmd/gateway")(room)
 	child := room == "services/codemode" && (name == "worker.go" || name == "worker_engine.go")
 	logBuffer := room == "cmd/gateway" && name == "logbuffer.go"
 	return room == "services/background" || isTestKit(room) || command || child || logBuffer

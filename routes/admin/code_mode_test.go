@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcpgateway/cmd/gateway/demo"
 	"mcpgateway/models"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/access"
@@ -35,7 +36,7 @@ func newCodePages(t *testing.T) *codePages {
 
 func newCodePagesOn(t *testing.T, dsn string) *codePages {
 	t.Helper()
-	clock := upstreamtest.New(upstreamtest.Demo()[0])
+	clock := upstreamtest.New(demo.Servers()[0])
 	app := routestest.New(t, dsn)
 	app.Apply(t, fmt.Sprintf(`{"projects":{"p":{"authMode":"api_key","codeMode":{"enabled":true,"timeout":10000},"mcpServers":{"clock":{"url":%q}}}}}`, clock.Start(t)))
 	app.Sync(t, "p", "clock")

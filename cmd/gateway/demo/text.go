@@ -1,4 +1,4 @@
-package upstreamtest
+package demo
 
 import (
 	"crypto/sha256"
@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"mcpgateway/services/upstream/upstreamtest"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -17,11 +18,11 @@ import (
 )
 
 // TextTools returns the options of a demonstration server that works on text.
-func TextTools() Options {
-	return Options{
+func TextTools() upstreamtest.Options {
+	return upstreamtest.Options{
 		Name:         "text",
 		Instructions: "Counts, converts, encodes, hashes and compares text exactly, which language models are bad at.",
-		Tools: []Tool{
+		Tools: []upstreamtest.Tool{
 			{Definition: defCountText, Call: typed(countText)},
 			{Definition: defChangeCase, Call: typed(changeCase)},
 			{Definition: defBase64, Call: typed(convertBase64)},
@@ -216,6 +217,9 @@ func hashText(in hashInput) (hashOutput, error) {
 	return hashOutput{in.Algorithm, hex.EncodeToString(h.Sum(nil))}, nil
 }
 
+// maxTextBytes is the size limit of a text with replacements.
+const maxTextBytes = 32 << 20
+
 type replaceInput struct {
 	Text        string `json:"text"`
 	Find        string `json:"find"`
@@ -232,7 +236,7 @@ func replaceText(in replaceInput) (replaceOutput, error) {
 		return replaceOutput{}, errors.New("find must not be empty")
 	}
 	n := strings.Count(in.Text, in.Find)
-	if len(in.Text)+n*(len(in.Replacement)-len(in.Find)) > maxBig {
+	if len(in.Text)+n*(len(in.Replacement)-len(in.Find)) > maxTextBytes {
 		return replaceOutput{}, errors.New("the result would be too long")
 	}
 	return replaceOutput{strings.ReplaceAll(in.Text, in.Find, in.Replacement), n}, nil

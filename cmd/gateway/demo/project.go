@@ -1,4 +1,7 @@
-package main
+// Package demo is the demo of the gateway: a project with two small MCP servers
+// that run inside the gateway's process. It creates the project, starts and
+// stops its servers, and holds the tools of both, Clock and TextTools.
+package demo
 
 import (
 	"context"
@@ -20,12 +23,12 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// demoSlug is the project of the demo.
-const demoSlug = "demo"
+// slug is the slug of the demo project.
+const slug = "demo"
 
-// demo is a project with two real MCP servers, which run in this process. It
+// Project is a project with two real MCP servers, which run in this process. It
 // is for gateways on loopback alone: nobody is asked who they are.
-type demo struct {
+type Project struct {
 	services *services.Services
 	log      *slog.Logger
 
@@ -33,18 +36,19 @@ type demo struct {
 	stop func() // ends the servers; nil while they do not run
 }
 
-func newDemo(s *services.Services, log *slog.Logger) *demo { return &demo{services: s, log: log} }
+// New returns the demo of a gateway.
+func New(s *services.Services, log *slog.Logger) *Project { return &Project{services: s, log: log} }
 
-// demoPath is the path of a demo server. By it a later process knows that the
+// serverPath is the path of a demo server. By it a later process knows that the
 // server ended with an earlier one and is its own to run.
-func demoPath(name string) string { return "/demo/" + name }
+func serverPath(name string) string { return "/demo/" + name }
 
 // Offered reports whether there could be a demo project and is none.
-func (d *demo) Offered(ctx context.Context) (bool, error) {
+func (d *Project) Offered(ctx context.Context) (bool, error) {
 	if !d.services.Config.LoopbackListener {
 		return false, nil
 	}
-	_, err := d.services.Projects.Project(ctx, demoSlug)
+	_, err := d.services.Projects.Project(ctx, slug)
 	if fault.Is(err, fault.CodeNotFound) {
 		return true, nil
 	}
@@ -53,19 +57,19 @@ func (d *demo) Offered(ctx context.Context) (bool, error) {
 
 // Load creates the demo project, starts its servers and reads their tools. It
 // returns the project's slug, and CONFLICT where the project is not offered.
-func (d *demo) Load(ctx context.Context) (slug string, err error) {
+func (d *Project) Load(ctx context.Context) (string, error) {
 	offered, err := d.Offered(ctx)
 	if err != nil {
 		return "", err
 	}
 	if !offered {
-		return "", fault.Conflict("there is a project %q already, or this gateway listens to other machines", demoSlug)
+		return "", fault.Conflict("there is a project %q already, or this gateway listens to other machines", slug)
 	}
 	if err := d.Start(ctx); err != nil {
 		return "", err
 	}
 	d.Read(ctx)
-	return demoSlug, nil
+	return slug, nil
 }
 
 // Start starts the servers and points the demo project at them. The project is
@@ -73,7 +77,7 @@ func (d *demo) Load(ctx context.Context) (slug string, err error) {
 // demo's, so that what an admin changed stays. While another process with the
 // same database runs them, they are left to it. It returns CONFLICT when the
 // project has none of them.
-func (d *demo) Start(ctx context.Context) error {
+func (d *Project) Start(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.stop != nil {
@@ -89,7 +93,7 @@ func (d *demo) Start(ctx context.Context) error {
 		return err
 	}
 	if len(own) == 0 {
-		return fault.Conflict("the project %q has none of the demo's servers: delete it to get the demo", demoSlug)
+		return fault.Conflict("the project %q has none of the demo's servers: delete it to get the demo", slug)
 	}
 	if slices.ContainsFunc(own, func(row models.Server) bool { return d.answers(ctx, row.URL) }) {
 		d.log.Info("the demo's servers run in another process with this database")
@@ -102,7 +106,7 @@ func (d *demo) Start(ctx context.Context) error {
 
 // Resume starts the servers again if the project has one that an earlier
 // process ran.
-func (d *demo) Resume(ctx context.Context) error {
+func (d *Project) Resume(ctx context.Context) error {
 	if !d.services.Config.LoopbackListener {
 		return nil
 	}
@@ -118,8 +122,8 @@ func (d *demo) Resume(ctx context.Context) error {
 
 // own returns the demo project's servers that are the demo's. It returns
 // NOT_FOUND without the project.
-func (d *demo) own(ctx context.Context) ([]models.Server, error) {
-	project, err := d.services.Projects.Project(ctx, demoSlug)
+func (d *Project) own(ctx context.Context) ([]models.Server, error) {
+	project, err := d.services.Projects.Project(ctx, slug)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +133,7 @@ func (d *demo) own(ctx context.Context) ([]models.Server, error) {
 	}
 	var own []models.Server
 	for _, row := range rows {
-		if u, err := url.Parse(row.URL); err == nil && u.Hostname() == "127.0.0.1" && u.Path == demoPath(row.Alias) {
+		if u, err := url.Parse(row.URL); err == nil && u.Hostname() == "127.0.0.1" && u.Path == serverPath(row.Alias) {
 			own = append(own, row)
 		}
 	}
@@ -137,7 +141,7 @@ func (d *demo) own(ctx context.Context) ([]models.Server, error) {
 }
 
 // answers reports whether an MCP server answers at the address of a demo server.
-func (d *demo) answers(ctx context.Context, address string) bool {
+func (d *Project) answers(ctx context.Context, address string) bool {
 	clients := egress.NewClients(egress.NewGuard(d.services.Config.EgressAllow))
 	defer clients.Close()
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
@@ -158,7 +162,7 @@ func (d *demo) answers(ctx context.Context, address string) bool {
 }
 
 // serve starts the wanted servers and applies the project with them.
-func (d *demo) serve(ctx context.Context, project *projects.ProjectDeclaration, wanted func(name string) bool) (err error) {
+func (d *Project) serve(ctx context.Context, project *projects.ProjectDeclaration, wanted func(name string) bool) (err error) {
 	serving, stop := context.WithCancel(context.Background()) //nolint:contextcheck // the servers outlive the request that may have asked for them
 	defer func() {
 		if err != nil {
@@ -166,18 +170,18 @@ func (d *demo) serve(ctx context.Context, project *projects.ProjectDeclaration, 
 		}
 	}()
 	project.Servers = map[string]*projects.ServerDeclaration{}
-	for _, options := range upstreamtest.Demo() {
+	for _, options := range Servers() {
 		if !wanted(options.Name) {
 			continue
 		}
-		options.Path = demoPath(options.Name)
+		options.Path = serverPath(options.Name)
 		address, err := upstreamtest.New(options).Listen(serving, "127.0.0.1:0")
 		if err != nil {
 			return fmt.Errorf("start the demo server %s: %w", options.Name, err)
 		}
 		project.Servers[options.Name] = &projects.ServerDeclaration{URL: &address}
 	}
-	declaration := &projects.Declaration{Projects: map[string]*projects.ProjectDeclaration{demoSlug: project}}
+	declaration := &projects.Declaration{Projects: map[string]*projects.ProjectDeclaration{slug: project}}
 	if _, err := d.services.Projects.Apply(ctx, declaration, projects.ApplyOptions{}); err != nil {
 		return err
 	}
@@ -186,7 +190,7 @@ func (d *demo) serve(ctx context.Context, project *projects.ProjectDeclaration, 
 }
 
 // Stop ends the servers.
-func (d *demo) Stop() {
+func (d *Project) Stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.stop != nil {
@@ -196,8 +200,8 @@ func (d *demo) Stop() {
 }
 
 // Read reads the demo's tools before anybody is told to call one.
-func (d *demo) Read(ctx context.Context) {
-	project, err := d.services.Directory.Project(demoSlug)
+func (d *Project) Read(ctx context.Context) {
+	project, err := d.services.Directory.Project(slug)
 	if err != nil {
 		d.log.Warn("the demo project is gone", "error", err)
 		return
@@ -211,10 +215,10 @@ func (d *demo) Read(ctx context.Context) {
 
 // Print prints the address of the demo project and, if it has the tool, a line
 // that calls it.
-func (d *demo) Print(w io.Writer) {
-	url := d.services.Config.PublicURL.String() + "/v1/mcp/" + demoSlug + "/request"
+func (d *Project) Print(w io.Writer) {
+	url := d.services.Config.PublicURL.String() + "/v1/mcp/" + slug + "/request"
 	fmt.Fprintf(w, "The demo project is at %s\n", url)
-	project, err := d.services.Directory.Project(demoSlug)
+	project, err := d.services.Directory.Project(slug)
 	if err != nil {
 		return
 	}

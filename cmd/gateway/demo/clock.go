@@ -1,9 +1,10 @@
-package upstreamtest
+package demo
 
 import (
 	"errors"
 	"fmt"
 	"math"
+	"mcpgateway/services/upstream/upstreamtest"
 	"strings"
 	"time"
 	_ "time/tzdata" // the demonstration also runs where the system has no time zones
@@ -11,11 +12,11 @@ import (
 
 // Clock returns the options of a demonstration server about time and dates;
 // now tells it what time it is.
-func Clock(now func() time.Time) Options {
-	return Options{
+func Clock(now func() time.Time) upstreamtest.Options {
+	return upstreamtest.Options{
 		Name:         "clock",
 		Instructions: "Tells the time in any zone, converts between zones and calculates with dates. Zones are IANA names such as Europe/Berlin.",
-		Tools: []Tool{
+		Tools: []upstreamtest.Tool{
 			{Definition: defCurrentTime, Call: typed(func(in zoneInput) (moment, error) { return currentTime(now(), in) })},
 			{Definition: defConvertTime, Call: typed(convertTime)},
 			{Definition: defDaysBetween, Call: typed(daysBetween)},
