@@ -3,7 +3,10 @@ package modelstest
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"strings"
@@ -92,7 +95,7 @@ func createPostgres(t testing.TB, from string) string {
 // and creates it when it does not stand yet. The name carries the fingerprint
 // of the migrations, so that a changed schema gets a new template.
 func prepareTemplate(ctx context.Context, admin string) (string, error) {
-	sum, err := migrations.Fingerprint("postgres")
+	sum, err := fingerprint("postgres")
 	if err != nil {
 		return "", err
 	}
@@ -154,4 +157,29 @@ func withDatabase(address, name string) (string, error) {
 	}
 	u.Path = "/" + name
 	return u.String(), nil
+}
+
+// fingerprint returns the SHA-256, in hexadecimal, of the names and contents
+// of the dialect's migrations: equal fingerprints mean equal schemas.
+func fingerprint(dialect string) (string, error) {
+	sub, err := migrations.Files(dialect)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	err = fs.WalkDir(sub, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(sub, path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(sum, "%s %d\n%s", path, len(content), content)
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
