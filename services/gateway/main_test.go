@@ -93,7 +93,7 @@ func source(tools ...string) toolset.Source {
 }
 
 func build(src toolset.Source) *toolset.Snapshot {
-	return toolset.Build(src, func(row models.Server) *upstream.Target { return &upstream.Target{ServerID: row.ID, Alias: row.Alias} })
+	return toolset.Rebuild(nil, src, func(row models.Server) *upstream.Target { return &upstream.Target{ServerID: row.ID, Alias: row.Alias} })
 }
 
 // handle sends a request to project p with the tool up__echo.
