@@ -57,11 +57,20 @@ var template = sync.OnceValues(func() (string, error) {
 // the test when PostgreSQL is not installed.
 func Postgres(t testing.TB) string {
 	t.Helper()
+	skipShort(t)
 	name, err := template()
 	if err != nil {
 		t.Fatalf("prepare a PostgreSQL database: %v", err)
 	}
 	return createPostgres(t, name)
+}
+
+// skipShort leaves the tests on PostgreSQL out of go test -short.
+func skipShort(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("PostgreSQL is left out of short tests")
+	}
 }
 
 func emptyPostgres(t *testing.T) string {
@@ -71,6 +80,7 @@ func emptyPostgres(t *testing.T) string {
 
 func createPostgres(t testing.TB, from string) string {
 	t.Helper()
+	skipShort(t)
 	c, err := cluster()
 	if err != nil {
 		t.Fatalf("start PostgreSQL: %v", err)
