@@ -45,7 +45,7 @@ func (w *formWorld) fill(t *testing.T) {
 	}
 	w.project = &p.Project
 	for _, e := range w.Services.Catalog.AllEntries() {
-		if w.entry == "" && e.RemoteURL != "" && string(e.AuthType) == "oauth" {
+		if w.entry == "" && e.RemoteURL != "" && e.AuthType == "oauth" {
 			w.entry = e.ID
 		}
 	}
