@@ -26,12 +26,12 @@ func (r *runner) startUpstreams(ctx context.Context) (urls map[string]string, st
 	if urls[asking], err = ask.Listen(ctx, "127.0.0.1:0"); err != nil {
 		return nil, stop, err
 	}
-	binary, err := stage.Build(ctx, r.folder, "everything-server", stage.FixturePackage)
+	binary, err := stage.Build(ctx, r.folder, "everything-server", fixturePackage)
 	if err != nil {
 		return nil, stop, err
 	}
 	for project, isStateless := range map[string]bool{stateful: false, stateless: true} {
-		process, url, err := stage.StartFixture(ctx, binary, r.folder, isStateless)
+		process, url, err := startFixture(ctx, binary, r.folder, isStateless)
 		if err != nil {
 			return nil, stop, err
 		}

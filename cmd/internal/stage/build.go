@@ -10,10 +10,7 @@ import (
 const (
 	// GatewayPackage is the command under test.
 	GatewayPackage = "mcpgateway/cmd/gateway"
-	// FixturePackage is the Go SDK's server for conformance suites.
-	FixturePackage = "github.com/modelcontextprotocol/go-sdk/conformance/everything-server"
-
-	buildLimit = 10 * time.Minute
+	buildLimit     = 10 * time.Minute
 )
 
 // Build builds a command of this module or of one that it requires as it is

@@ -4,43 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"strconv"
 	"time"
 )
 
 const (
 	readyLimit = time.Minute
-	// maxPortAttempts is how often a fixture is started anew because another
-	// program took its port first.
-	maxPortAttempts = 5
-	maxPause        = 50 * time.Millisecond // between two attempts
+	maxPause   = 50 * time.Millisecond // between two attempts
 )
-
-// StartFixture starts the Go SDK's conformance server, with sessions or
-// without (revision 2026-07-28), and returns it with its URL.
-func StartFixture(ctx context.Context, binary, folder string, stateless bool) (*Process, string, error) {
-	for attempt := 1; ; attempt++ {
-		address, err := FreeAddress(ctx)
-		if err != nil {
-			return nil, "", err
-		}
-		p, err := Start(ctx, Program{
-			Name: "everything-server -stateless=" + strconv.FormatBool(stateless), Path: binary, Dir: folder, Env: BareEnvironment(folder),
-			Args: []string{"-http=" + address, "-stateless=" + strconv.FormatBool(stateless)},
-		})
-		if err != nil {
-			return nil, "", err
-		}
-		err = Eventually(ctx, readyLimit, p.name+" listens", func(ctx context.Context) error { return accepts(ctx, address) }, p)
-		if err == nil {
-			return p, "http://" + address, nil
-		}
-		p.Stop()
-		if attempt == maxPortAttempts || ctx.Err() != nil {
-			return nil, "", err
-		}
-	}
-}
 
 // FreeAddress returns a loopback address that nothing listened on a moment
 // ago.
@@ -50,15 +20,6 @@ func FreeAddress(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return listener.Addr().String(), listener.Close()
-}
-
-// accepts returns nil when something listens on address.
-func accepts(ctx context.Context, address string) error {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return err
-	}
-	return conn.Close()
 }
 
 // Eventually repeats attempt until it returns nil, more and more rarely. The
