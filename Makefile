@@ -28,7 +28,7 @@ test: ## everything that must hold before a change lands
 	@$(MAKE) --no-print-directory deps
 	@$(MAKE) --no-print-directory check
 	@$(MAKE) --no-print-directory race
-	@$(MAKE) --no-print-directory fuzz FUZZTIME=10s
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=5s
 	@$(MAKE) --no-print-directory matrix
 	@$(MAKE) --no-print-directory conformance
 	@$(MAKE) --no-print-directory browser
@@ -37,8 +37,12 @@ test: ## everything that must hold before a change lands
 deps: ## install what the tests need and this machine lacks
 	@.ci/deps
 
+.PHONY: quick
+quick: check-format lint language ## while writing: format, vet, lint, and the tests without PostgreSQL, programs and browsers
+	$(GO) test -short -timeout 5m ./...
+
 .PHONY: check
-check: check-format check-generated check-files vet vuln ## format, generated code, file hygiene, vet, known vulnerabilities
+check: check-format check-generated check-files lint vuln ## format, generated code, file hygiene, vet, lint, known vulnerabilities
 
 .PHONY: check-format
 check-format:
@@ -65,10 +69,6 @@ check-files:
 	named=$$(files | xargs -0r grep -InE '$(REGISTRY_HOSTS)' || true); \
 	[ -z "$$named" ] || { echo "these lines name a package registry's host:"; echo "$$named"; exit 1; } >&2
 
-.PHONY: vet
-vet:
-	$(GO) vet ./...
-
 # Without a network there is no database to compare with, and maybe no
 # govulncheck either; everything else that fails is a failure.
 .PHONY: vuln
@@ -79,8 +79,14 @@ vuln: ## known vulnerabilities of the code in use, where their database can be r
 	else echo "$$found" >&2; exit 1; fi
 
 .PHONY: lint
-lint: vet ## vet and golangci-lint
+lint: ## golangci-lint, with go vet in it; tests behind build tags too
 	$(GOLANGCI) run
+
+# A program that is given the folder, for example LANGUAGE_CHECK=~/bin/check-language.
+LANGUAGE_CHECK ?=
+.PHONY: language
+language:
+	@[ -z "$(LANGUAGE_CHECK)" ] || $(LANGUAGE_CHECK) .
 
 .PHONY: generate
 generate: ## renew generated code
@@ -127,15 +133,18 @@ chaos-test: ## calls of four upstream servers while six others turn bad, and the
 flood-test: ## 1,000 announced bodies, 60 clients that never read and three batches of large results at once, with 1,024 descriptors, two minutes
 	$(GO) test -tags flood -count=1 -timeout 10m -run 'TestFlood$$' -v ./cmd/gateway
 
-# Both exit with 1 while something is below what is expected of it.
+# SETS chooses sets of the suites, for example SETS='client.*'; with FLAGS=-artifacts
+# what the suites wrote is kept.
+SETS ?= .
 .PHONY: conformance
 conformance: ## the official MCP suites through the gateway and against its upstream client
 	@$(MAKE) --no-print-directory deps
-	@$(GO) build -o bin/conformance ./cmd/conformance && bin/conformance run
+	$(GO) test -tags conformance -count=1 ./cmd/conformance/driver
+	$(GO) test -tags conformance -count=1 -timeout 30m $(FLAGS) ./cmd/conformance/suite -v -run '/$(SETS)'
 
 .PHONY: matrix
 matrix: ## every client revision against every upstream revision through the gateway
-	@$(GO) build -o bin/conformance ./cmd/conformance && bin/conformance matrix
+	$(GO) test -tags conformance -count=1 ./cmd/conformance/matrix
 
 # Each runs for FUZZTIME, which `make test` shortens; what one finds stays as a seed in the
 # package's testdata/fuzz, which the ordinary tests then try too.
@@ -166,10 +175,10 @@ bench-go: ## benchmarks of the Go packages, in the format of benchstat
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) -timeout 2h ./...
 
 # The labelled sets are no part of this repository.
-SEARCH_EVAL ?= ../shared/search-eval
+SEARCH_EVAL ?=
 .PHONY: search-eval
 search-eval: ## measure tool search on labelled sets in SEARCH_EVAL
-	@[ -d "$(SEARCH_EVAL)" ] || { echo "there are no labelled sets at $(SEARCH_EVAL): name their folder with SEARCH_EVAL=…" >&2; exit 1; }
+	@[ -d "$(SEARCH_EVAL)" ] || { echo "name the folder of the labelled sets with SEARCH_EVAL=…" >&2; exit 1; }
 	$(GO) test -count=1 ./services/toolsearch -run TestEval -v -eval "$(abspath $(SEARCH_EVAL))"
 
 .PHONY: lock

@@ -4,10 +4,8 @@ package migrations
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"embed"
-	"encoding/hex"
 	"fmt"
 	"io/fs"
 
@@ -55,33 +53,9 @@ func Status(ctx context.Context, db *sql.DB, dialect string) ([]Step, error) {
 	return steps, nil
 }
 
-// Fingerprint returns the SHA-256, in hexadecimal, of the names and contents
-// of the dialect's migrations: equal fingerprints mean equal schemas.
-func Fingerprint(dialect string) (string, error) {
-	sub, err := source(dialect)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.New()
-	err = fs.WalkDir(sub, ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		content, err := fs.ReadFile(sub, path)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(sum, "%s %d\n%s", path, len(content), content)
-		return nil
-	})
-	if err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
-}
-
-// source returns the folder with the dialect's migrations.
-func source(dialect string) (fs.FS, error) {
+// Files returns the dialect's migrations. It returns an error for an unknown
+// dialect.
+func Files(dialect string) (fs.FS, error) {
 	if dialect != "postgres" && dialect != "sqlite" {
 		return nil, fmt.Errorf("there are no migrations for %q", dialect)
 	}
@@ -89,7 +63,7 @@ func source(dialect string) (fs.FS, error) {
 }
 
 func provider(db *sql.DB, dialect string) (*goose.Provider, error) {
-	sub, err := source(dialect)
+	sub, err := Files(dialect)
 	if err != nil {
 		return nil, err
 	}

@@ -115,7 +115,7 @@ func TestEssentialWritesUseTheReserve(t *testing.T) {
 		t.Errorf("filled up again, the reserve has %d bytes (%v)", size(), err)
 	}
 	other := errors.New("another failure")
-	if err := models.Essential(db, func() error { return other }); err != other || size() != wholeReserve {
+	if err := models.Essential(db, func() error { return other }); !errors.Is(err, other) || size() != wholeReserve {
 		t.Errorf("another failure left %d bytes (%v)", size(), err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"mcpgateway/cmd/gateway/demo"
 	"mcpgateway/models"
 	"mcpgateway/services/access"
 	"mcpgateway/services/secrets"
@@ -26,7 +27,7 @@ type formWorld struct {
 // fill creates what the forms change.
 func (w *formWorld) fill(t *testing.T) {
 	t.Helper()
-	w.upstream = upstreamtest.New(upstreamtest.Demo()[0]).Start(t)
+	w.upstream = upstreamtest.New(demo.Servers()[0]).Start(t)
 	catalog := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		_, _ = rw.Write([]byte(`{"version":1,"items":[]}`))
 	}))
@@ -44,7 +45,7 @@ func (w *formWorld) fill(t *testing.T) {
 	}
 	w.project = &p.Project
 	for _, e := range w.Services.Catalog.AllEntries() {
-		if w.entry == "" && e.RemoteURL != "" && string(e.AuthType) == "oauth" {
+		if w.entry == "" && e.RemoteURL != "" && e.AuthType == "oauth" {
 			w.entry = e.ID
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"mcpgateway/cmd/gateway/demo"
 	"mcpgateway/models/modelstest"
 	"mcpgateway/services/upstream/upstreamtest"
 )
@@ -17,7 +18,7 @@ import (
 // switched starts a server that is unavailable until it is switched on.
 func switched(t *testing.T) (address string, on func()) {
 	t.Helper()
-	target, err := url.Parse(upstreamtest.New(upstreamtest.Demo()[0]).Start(t))
+	target, err := url.Parse(upstreamtest.New(demo.Servers()[0]).Start(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func switched(t *testing.T) (address string, on func()) {
 func partly(t *testing.T, a *pasteApp) (page formPage, body string, on func()) {
 	t.Helper()
 	a.newProject(t, "p")
-	clock, text := upstreamtest.New(upstreamtest.Demo()[0]).Start(t), upstreamtest.New(upstreamtest.Demo()[1]).Start(t)
+	clock, text := upstreamtest.New(demo.Servers()[0]).Start(t), upstreamtest.New(demo.Servers()[1]).Start(t)
 	later, on := switched(t)
 	pasted := fmt.Sprintf(`{"mcpServers":{"clock":{"url":%q,"denyTools":["current_*"]},"text":{"url":%q},"later":{"url":%q,"denyTools":["current_*"],"timeout":5000},"files":{"command":"npx"}}}`, clock, text, later)
 	_, body = a.submit(t, "/admin/projects/p/servers/new", url.Values{"pasted": {pasted}})

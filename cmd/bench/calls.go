@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"mcpgateway/cmd/bench/calls"
-	"mcpgateway/cmd/bench/report"
+	"mcpgateway/cmd/bench/measure"
 )
 
 // measureCalls compares the gateway with the floor and a direct call.
@@ -28,11 +27,11 @@ func measureCalls(ctx context.Context, args []string, stdout, stderr io.Writer) 
 		return err
 	}
 	defer remove()
-	measured, err := calls.Run(ctx, programs, *plan, tell(stderr))
+	measured, err := measure.RunCalls(ctx, programs, *plan, tell(stderr))
 	if err != nil {
 		return err
 	}
-	return o.print(stdout, report.ThisMachine(ctx, "."), measured, measured.Tables())
+	return o.print(stdout, measure.ThisMachine(ctx, "."), measured, measured.Tables())
 }
 
 // tell returns what says on w how far a measurement is.

@@ -11,13 +11,13 @@ import (
 	"os"
 	"strings"
 
-	"mcpgateway/cmd/bench/bed"
+	"mcpgateway/cmd/bench/measure"
 )
 
 // serveUpstream serves MCP servers until ctx ends.
 func serveUpstream(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet("bench upstream", flag.ContinueOnError)
-	var u bed.Upstreams
+	var u measure.Upstreams
 	fs.IntVar(&u.Servers, "servers", 1, "number of servers, at the paths /0/mcp, /1/mcp and so on")
 	fs.IntVar(&u.Tools, "tools", 10, "number of tools of each")
 	fs.BoolVar(&u.Events, "events", false, "answer with event streams")
@@ -71,7 +71,7 @@ func serveFloor(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		roots = x509.NewCertPool()
 		roots.AppendCertsFromPEM(certificate)
 	}
-	return bed.ServeFloor(ctx, listener, *to, roots, announce(stdout))
+	return measure.ServeFloor(ctx, listener, *to, roots, announce(stdout))
 }
 
 func listen(ctx context.Context) (net.Listener, error) {

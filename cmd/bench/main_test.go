@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"mcpgateway/cmd/bench/report"
+	"mcpgateway/cmd/bench/measure"
 )
 
 func TestAWrongCommandLineIsExplained(t *testing.T) {
@@ -78,7 +78,7 @@ func TestMeasurementsArePrintedInEveryForm(t *testing.T) {
 		var o options
 		o.json, o.markdown = args == "-json", args == "-markdown"
 		var b strings.Builder
-		if err := o.print(&b, report.Machine{Cores: 2}, map[string]int{"n": 1}, []report.Table{{Head: []string{"µs per"}}}); err != nil || !strings.Contains(b.String(), says) {
+		if err := o.print(&b, measure.Machine{Cores: 2}, map[string]int{"n": 1}, []measure.Table{{Head: []string{"µs per"}}}); err != nil || !strings.Contains(b.String(), says) {
 			t.Errorf("%q printed %q, %v", args, b.String(), err)
 		}
 	}

@@ -13,11 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"mcpgateway/cmd/bench/bed"
-	"mcpgateway/cmd/bench/calls"
 	"mcpgateway/cmd/bench/load"
-	"mcpgateway/cmd/bench/report"
-	"mcpgateway/cmd/conformance/stage"
+	"mcpgateway/cmd/bench/measure"
+	"mcpgateway/cmd/internal/stage"
 )
 
 // options are the flags that the measuring commands share.
@@ -34,7 +32,7 @@ func (o *options) add(fs *flag.FlagSet) {
 
 // programs returns what is measured. remove removes the folder in which it
 // stores.
-func (o *options) programs(ctx context.Context) (p bed.Programs, remove func(), err error) {
+func (o *options) programs(ctx context.Context) (p measure.Programs, remove func(), err error) {
 	if p.Folder, err = os.MkdirTemp("", "bench-"); err != nil {
 		return p, nil, err
 	}
@@ -51,16 +49,12 @@ func (o *options) programs(ctx context.Context) (p bed.Programs, remove func(), 
 		p.Gateway, err = filepath.Abs(o.gateway)
 		return p, remove, err
 	}
-	root, err := moduleRoot()
-	if err != nil {
-		return p, nil, err
-	}
-	p.Gateway, err = stage.Build(ctx, root, p.Folder, "gateway", stage.GatewayPackage)
+	p.Gateway, err = stage.Build(ctx, p.Folder, "gateway", stage.GatewayPackage)
 	return p, remove, err
 }
 
 // print writes what was measured in the wanted form.
-func (o *options) print(w io.Writer, m report.Machine, measured any, tables []report.Table) error {
+func (o *options) print(w io.Writer, m measure.Machine, measured any, tables []measure.Table) error {
 	if o.json {
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")
@@ -85,8 +79,8 @@ func (o *options) print(w io.Writer, m report.Machine, measured any, tables []re
 }
 
 // planFlags adds the flags of a side-by-side measurement.
-func planFlags(fs *flag.FlagSet) *calls.Plan {
-	p := &calls.Plan{Connections: []int{1, 8, 64}, RateConnections: 8}
+func planFlags(fs *flag.FlagSet) *measure.CallPlan {
+	p := &measure.CallPlan{Connections: []int{1, 8, 64}, RateConnections: 8}
 	fs.Func("c", "numbers of `connections`, with commas (default 1,8,64)", func(s string) error {
 		p.Connections = nil
 		for part := range strings.SplitSeq(s, ",") {
@@ -108,7 +102,7 @@ func planFlags(fs *flag.FlagSet) *calls.Plan {
 }
 
 // checkPlan returns what is wrong with the flags of planFlags.
-func checkPlan(p *calls.Plan) error {
+func checkPlan(p *measure.CallPlan) error {
 	switch {
 	case p.Rounds < 1 || p.Duration <= 0 || p.Warmup <= 0:
 		return errors.New("-rounds, -d and -warmup must be positive")
@@ -118,18 +112,4 @@ func checkPlan(p *calls.Plan) error {
 		return fmt.Errorf("-revision must be %s or %s", load.Sessions, load.Stateless)
 	}
 	return nil
-}
-
-// moduleRoot returns the folder of go.mod, here or above.
-func moduleRoot() (string, error) {
-	folder, err := os.Getwd()
-	for ; err == nil; folder = filepath.Dir(folder) {
-		if _, missing := os.Stat(filepath.Join(folder, "go.mod")); missing == nil {
-			return folder, nil
-		}
-		if folder == filepath.Dir(folder) {
-			err = errors.New("run this within the repository: no go.mod was found")
-		}
-	}
-	return "", err
 }

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"io"
 
-	"mcpgateway/cmd/bench/calls"
-	"mcpgateway/cmd/bench/report"
-	"mcpgateway/cmd/bench/scale"
+	"mcpgateway/cmd/bench/measure"
 )
 
 // writeReport measures everything and writes it into a file.
@@ -29,7 +27,7 @@ func writeReport(ctx context.Context, args []string, stdout, stderr io.Writer) e
 		return errUsage
 	}
 	// A file that cannot take the report is told before the long wait.
-	if err := report.CheckFile(*into); err != nil {
+	if err := measure.CheckFile(*into); err != nil {
 		return err
 	}
 	programs, remove, err := o.programs(ctx)
@@ -38,12 +36,12 @@ func writeReport(ctx context.Context, args []string, stdout, stderr io.Writer) e
 	}
 	defer remove()
 	// The facts are taken first: afterwards the file itself differs.
-	machine := report.ThisMachine(ctx, ".")
-	sideBySide, err := calls.Run(ctx, programs, *plan, tell(stderr))
+	machine := measure.ThisMachine(ctx, ".")
+	sideBySide, err := measure.RunCalls(ctx, programs, *plan, tell(stderr))
 	if err != nil {
 		return err
 	}
-	grown, err := scale.Run(ctx, programs, *growth, tell(stderr))
+	grown, err := measure.RunScale(ctx, programs, *growth, tell(stderr))
 	if err != nil {
 		return err
 	}
@@ -52,7 +50,7 @@ func writeReport(ctx context.Context, args []string, stdout, stderr io.Writer) e
 	if err := o.print(&b, machine, nil, append(sideBySide.Tables(), grown.Tables()...)); err != nil {
 		return err
 	}
-	if err := report.ReplaceInFile(*into, b.Bytes()); err != nil {
+	if err := measure.ReplaceInFile(*into, b.Bytes()); err != nil {
 		return err
 	}
 	_, err = stdout.Write(b.Bytes())

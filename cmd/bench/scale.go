@@ -8,13 +8,12 @@ import (
 	"io"
 	"time"
 
-	"mcpgateway/cmd/bench/report"
-	"mcpgateway/cmd/bench/scale"
+	"mcpgateway/cmd/bench/measure"
 )
 
 // scaleFlags adds the flags of a measurement of growth.
-func scaleFlags(fs *flag.FlagSet) *scale.Plan {
-	p := &scale.Plan{}
+func scaleFlags(fs *flag.FlagSet) *measure.ScalePlan {
+	p := &measure.ScalePlan{}
 	fs.IntVar(&p.Starts, "starts", 5, "starts that are measured; 0, here and below, leaves it out")
 	fs.IntVar(&p.Servers, "servers", 200, "servers of one project")
 	fs.IntVar(&p.ToolsPerServer, "server-tools", 50, "tools of each of them")
@@ -26,7 +25,7 @@ func scaleFlags(fs *flag.FlagSet) *scale.Plan {
 	return p
 }
 
-func checkScale(p *scale.Plan) error {
+func checkScale(p *measure.ScalePlan) error {
 	if p.Times < 1 || p.Starts < 0 || p.Servers < 0 || p.ToolsPerServer < 1 || p.Streams < 0 || p.Tools < 0 || p.Rows < 0 || p.Settle < 0 {
 		return errors.New("numbers must not be negative, and -server-tools and -times must be 1 at least")
 	}
@@ -52,11 +51,11 @@ func measureScale(ctx context.Context, args []string, stdout, stderr io.Writer) 
 		return err
 	}
 	defer remove()
-	measured, err := scale.Run(ctx, programs, *plan, tell(stderr))
+	measured, err := measure.RunScale(ctx, programs, *plan, tell(stderr))
 	if err != nil {
 		return err
 	}
-	return o.print(stdout, report.ThisMachine(ctx, "."), measured, measured.Tables())
+	return o.print(stdout, measure.ThisMachine(ctx, "."), measured, measured.Tables())
 }
 
 func positive(d time.Duration) error {

@@ -326,12 +326,6 @@ func (s *stage) answerTo(ctx context.Context, client *http.Client, body string) 
 	return string(answer), err
 }
 
-// quantile returns the smallest duration that the share q of all does not exceed.
-func quantile(all []time.Duration, q float64) time.Duration {
-	sorted := slices.Sorted(slices.Values(all))
-	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
-}
-
 // residentMemory returns the bytes of memory that a process takes (proc(5)).
 func residentMemory(t *testing.T, pid int) int64 {
 	t.Helper()

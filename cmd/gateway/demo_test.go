@@ -8,9 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"mcpgateway/services"
-	"mcpgateway/services/config"
 )
 
 const demoCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"clock__current_time","arguments":{"zone":"Europe/Berlin"}}}`
@@ -142,16 +139,5 @@ func TestTheDemoPrintsNoCallOfAToolThatIsGone(t *testing.T) {
 	end(t, s)
 	if strings.Contains(s.out.String(), "curl") {
 		t.Errorf("it printed %s", s.out)
-	}
-}
-
-// Nobody is asked who they are in the demo project.
-func TestAGatewayThatOthersReachOffersNoDemo(t *testing.T) {
-	d := newDemo(&services.Services{Config: &config.Config{LoopbackListener: false}}, nil)
-	if offered, err := d.Offered(t.Context()); offered || err != nil {
-		t.Errorf("it is offered: %v, %v", offered, err)
-	}
-	if err := d.Resume(t.Context()); err != nil || d.stop != nil {
-		t.Errorf("its servers were started, %v", err)
 	}
 }

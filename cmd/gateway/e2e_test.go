@@ -91,6 +91,9 @@ func setStage(t *testing.T) *stage {
 // build builds a command as it is released and returns the binary's path.
 func (s *stage) build(t *testing.T, name, pkg string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("programs are left out of short tests")
+	}
 	binary := filepath.Join(s.folder, name)
 	mustRun(t, program{
 		name: "go build " + pkg, path: "go", args: []string{"build", "-trimpath", "-o", binary, pkg},

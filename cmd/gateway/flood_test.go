@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -329,11 +328,3 @@ func residentOf(pid int) (int64, error) {
 }
 
 func mib(n int64) float64 { return float64(n) / (1 << 20) }
-
-func quantile(d []time.Duration, q float64) time.Duration {
-	if len(d) == 0 {
-		return 0
-	}
-	d = slices.Sorted(slices.Values(d))
-	return d[int(q*float64(len(d)-1))].Round(10 * time.Microsecond)
-}

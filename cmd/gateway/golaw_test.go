@@ -19,7 +19,7 @@ import (
 //   - the child process of services/sandbox: its gateway survives the child's end;
 //   - the log's buffer: a panic below the log can't be logged.
 func mayStartGoroutines(room, name string) bool {
-	command := in("cmd")(room) && room != "cmd/gateway"
+	command := in("cmd")(room) && !in("cmd/gateway")(room)
 	child := room == "services/sandbox" && (name == "worker.go" || name == "engine.go")
 	logBuffer := room == "cmd/gateway" && name == "logbuffer.go"
 	return room == "services/background" || isTestKit(room) || command || child || logBuffer

@@ -5,6 +5,7 @@ package main_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -105,7 +106,8 @@ type tally struct {
 func (y *tally) note(c *haClient, server string, began time.Time, err error) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	bad, _ := err.(*badAnswer)
+	var bad *badAnswer
+	errors.As(err, &bad)
 	switch {
 	case err == nil:
 		y.ok++

@@ -55,9 +55,14 @@ func (l importLaw) judged(p goPackage) []string {
 func importLaws() []importLaw {
 	return []importLaw{
 		{
-			says:    "only tests, other test kits and commands import a test kit",
-			binds:   not(anyOf(in("cmd"), isTestKit)),
+			says:    "only tests, other test kits, the gateway's demo and the other commands import a test kit",
+			binds:   not(anyOf(in("cmd/gateway/demo", "cmd/mockmcp", "cmd/bench", "cmd/conformance"), isTestKit)),
 			forbids: ours(isTestKit),
+		},
+		{
+			says:    "only the gateway, cmd/mockmcp and tests import the demo",
+			binds:   not(in("cmd/gateway", "cmd/mockmcp")),
+			forbids: ours(in("cmd/gateway/demo")),
 		},
 		{
 			says:    "services know no web framework, no page and no route",
@@ -367,7 +372,12 @@ func TestTheImportLawFindsBreaches(t *testing.T) {
 		{"services/gateway", "mcpgateway/services/gateway/subscriptions", 1},
 		{"services/gateway/subscriptions", "mcpgateway/services/gateway", 0},
 		{"routes/mcp", "mcpgateway/services/upstream/upstreamtest", 1},
-		{"cmd/gateway", "mcpgateway/services/upstream/upstreamtest", 0},
+		{"cmd/gateway", "mcpgateway/services/upstream/upstreamtest", 1},
+		{"cmd/gateway/demo", "mcpgateway/services/upstream/upstreamtest", 0},
+		{"cmd/gateway", "mcpgateway/cmd/gateway/demo", 0},
+		{"cmd/mockmcp", "mcpgateway/cmd/gateway/demo", 0},
+		{"cmd/bench", "mcpgateway/cmd/gateway/demo", 1},
+		{"services", "mcpgateway/cmd/gateway/demo", 3},
 		{"cmd/mockmcp", "mcpgateway/services/upstream/upstreamtest", 0},
 		{"web/webtest", "mcpgateway/services/upstream/upstreamtest", 0},
 		{"models/modelstest/cluster", "mcpgateway/models/modelstest", 0},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mcpgateway/cmd/gateway/demo"
 	"mcpgateway/routes"
 	"mcpgateway/services"
 	"mcpgateway/services/projects"
@@ -23,7 +24,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 	fs := flags(std, "serve")
 	addr := fs.String("addr", "", "listen address HOST:PORT")
 	file := fs.String("config", "", "declarative file, applied before serving")
-	demo := fs.Bool("demo", false, "add a demo project with two real servers in this process")
+	withDemo := fs.Bool("demo", false, "add a demo project with two real servers in this process")
 	dev := fs.Bool("dev", false, "serve /kit, the page with every part of the user interface")
 	if err := parse(fs, args); err != nil {
 		return err
@@ -32,7 +33,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	if *demo && !c.LoopbackListener {
+	if *withDemo && !c.LoopbackListener {
 		return errConfig{errors.New("--demo is for a listener on loopback, such as 127.0.0.1:8080: its project has no access control")}
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Addr)
@@ -63,15 +64,15 @@ func serve(ctx context.Context, std streams, args []string) error {
 			return err
 		}
 	}
-	example := newDemo(s, log)
+	example := demo.New(s, log)
 	defer example.Stop()
 	s.Demo = example
 	start := example.Resume
-	if *demo {
+	if *withDemo {
 		start = example.Start
 	}
 	if err := start(ctx); err != nil {
-		*demo = false
+		*withDemo = false
 		log.Warn("the demo's servers do not run", "error", err)
 	}
 	stopMetrics, err := serveMetrics(ctx, s, log)
@@ -88,7 +89,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 		}
 		log.Info("serving", "address", listener.Addr().String(), "url", c.PublicURL.String(), "version", version)
 		lines.Flush() // whoever waits for this line waits no longer, and what follows on standard output stands behind it
-		if *demo {
+		if *withDemo {
 			example.Read(ctx)
 			example.Print(std.out)
 		}

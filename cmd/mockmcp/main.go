@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"mcpgateway/cmd/gateway/demo"
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
@@ -134,9 +135,9 @@ func equip(o *upstreamtest.Options, kind string, tools int) error {
 	case "hostile":
 		like = upstreamtest.Options{Name: "hostile", Tools: upstreamtest.Hostile()}
 	case "clock":
-		like = upstreamtest.Clock(time.Now)
+		like = demo.Clock(time.Now)
 	case "text":
-		like = upstreamtest.TextTools()
+		like = demo.TextTools()
 	default:
 		return fmt.Errorf("-kind: there is no kind %q: use standard, hostile, clock or text", kind)
 	}

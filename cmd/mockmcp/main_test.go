@@ -127,6 +127,9 @@ func TestUnusableFlagsAreRefused(t *testing.T) {
 }
 
 func TestProgramEndsCleanlyOnSIGTERM(t *testing.T) {
+	if testing.Short() {
+		t.Skip("programs are left out of short tests")
+	}
 	binary := filepath.Join(t.TempDir(), "mockmcp")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -62,6 +62,9 @@ func TestAnEmptyDatabaseHasNoTable(t *testing.T) {
 }
 
 func TestTheClusterEndsWithAProcessThatIsKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("PostgreSQL is left out of short tests")
+	}
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), helperVariable+"=1")
 	out, err := cmd.StdoutPipe()

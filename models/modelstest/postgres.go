@@ -3,7 +3,10 @@ package modelstest
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"strings"
@@ -54,11 +57,20 @@ var template = sync.OnceValues(func() (string, error) {
 // the test when PostgreSQL is not installed.
 func Postgres(t testing.TB) string {
 	t.Helper()
+	skipShort(t)
 	name, err := template()
 	if err != nil {
 		t.Fatalf("prepare a PostgreSQL database: %v", err)
 	}
 	return createPostgres(t, name)
+}
+
+// skipShort leaves the tests on PostgreSQL out of go test -short.
+func skipShort(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("PostgreSQL is left out of short tests")
+	}
 }
 
 func emptyPostgres(t *testing.T) string {
@@ -68,6 +80,7 @@ func emptyPostgres(t *testing.T) string {
 
 func createPostgres(t testing.TB, from string) string {
 	t.Helper()
+	skipShort(t)
 	c, err := cluster()
 	if err != nil {
 		t.Fatalf("start PostgreSQL: %v", err)
@@ -92,7 +105,7 @@ func createPostgres(t testing.TB, from string) string {
 // and creates it when it does not stand yet. The name carries the fingerprint
 // of the migrations, so that a changed schema gets a new template.
 func prepareTemplate(ctx context.Context, admin string) (string, error) {
-	sum, err := migrations.Fingerprint("postgres")
+	sum, err := fingerprint("postgres")
 	if err != nil {
 		return "", err
 	}
@@ -154,4 +167,29 @@ func withDatabase(address, name string) (string, error) {
 	}
 	u.Path = "/" + name
 	return u.String(), nil
+}
+
+// fingerprint returns the SHA-256, in hexadecimal, of the names and contents
+// of the dialect's migrations: equal fingerprints mean equal schemas.
+func fingerprint(dialect string) (string, error) {
+	sub, err := migrations.Files(dialect)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	err = fs.WalkDir(sub, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(sub, path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(sum, "%s %d\n%s", path, len(content), content)
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcpgateway/cmd/gateway/demo"
 	"mcpgateway/models"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/activity"
@@ -20,7 +21,7 @@ import (
 // tools is denied, in a project with Code Mode.
 func codeApp(t *testing.T, settings string) *routestest.App {
 	t.Helper()
-	clock, text := upstreamtest.New(upstreamtest.Demo()[0]), upstreamtest.New(upstreamtest.Demo()[1])
+	clock, text := upstreamtest.New(demo.Servers()[0]), upstreamtest.New(demo.Servers()[1])
 	app := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
 	app.Apply(t, fmt.Sprintf(`{"projects":{"p":{"authMode":"none","codeMode":{"enabled":true,"timeout":10000},%s
 		"mcpServers":{"clock":{"url":%q},"my-text":{"url":%q,"denyTools":["hash_*"]}}}}}`, settings, clock.Start(t), text.Start(t)))

@@ -85,11 +85,11 @@ func TestBatchResultsAreLimited(t *testing.T) {
 		calls, bytes int
 		results      int
 	}{
-		{"JSON of 10 MiB", upstreamtest.AnswerJSON, nil, 50, 10<<20 - 1024, 1},
-		{"events of 10 MiB", upstreamtest.AnswerSSE, nil, 50, 10<<20 - 1024, 1},
+		{"JSON of 10 MiB", upstreamtest.AnswerJSON, nil, 10, 10<<20 - 1024, 1},
+		{"events of 10 MiB", upstreamtest.AnswerSSE, nil, 10, 10<<20 - 1024, 1},
 		{"HTTP+SSE of 9 MiB", upstreamtest.AnswerAuto, []upstreamtest.Era{upstreamtest.Era20241105}, 4, 9 << 20, 1},
-		{"JSON of 1 MiB", upstreamtest.AnswerJSON, nil, 50, 1 << 20, 15},
-		{"events of 1 MiB", upstreamtest.AnswerSSE, nil, 50, 1 << 20, 15},
+		{"JSON of 1 MiB", upstreamtest.AnswerJSON, nil, 20, 1 << 20, 15},
+		{"events of 1 MiB", upstreamtest.AnswerSSE, nil, 20, 1 << 20, 15},
 		{"JSON of 100 KiB", upstreamtest.AnswerJSON, nil, 50, 100 << 10, 50},
 		{"events of 100 KiB", upstreamtest.AnswerSSE, nil, 50, 100 << 10, 50},
 		{"JSON of 1 KiB", upstreamtest.AnswerJSON, nil, 50, 1 << 10, 50},

@@ -106,8 +106,15 @@ func TestOneTraceFromLogToUpstream(t *testing.T) {
 		return heard, answer.Header.Get("X-Request-Id")
 	}
 
+	// All calls come first: spans are sent every two seconds.
+	const quiet = "1af7651916cd43dd8448eb211c80319c"
+	traced, _ := call(echoCall, "00-"+id+"-"+parent+"-01")
+	begun, begunID := call(echoCall, "")
+	_, failedID := call(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up__none"}}`, "")
+	unrecorded, _ := call(echoCall, "00-"+quiet+"-"+parent+"-00")
+	_, laterID := call(echoCall, "") // what comes later is there before
 	t.Run("of the client", func(t *testing.T) {
-		heard, _ := call(echoCall, "00-"+id+"-"+parent+"-01")
+		heard := traced
 		got := spans.of(t, id, 2)
 		in, out := got[otlp.Span_SPAN_KIND_SERVER], got[otlp.Span_SPAN_KIND_CLIENT]
 		if hex.EncodeToString(in.GetParentSpanId()) != parent || hex.EncodeToString(out.GetParentSpanId()) != hex.EncodeToString(in.GetSpanId()) {
@@ -130,8 +137,7 @@ func TestOneTraceFromLogToUpstream(t *testing.T) {
 		logged(t, a, id)
 	})
 	t.Run("that begins here", func(t *testing.T) {
-		heard, requestID := call(echoCall, "")
-		trace := strings.ReplaceAll(requestID, "-", "")
+		heard, trace := begun, strings.ReplaceAll(begunID, "-", "")
 		got := spans.of(t, trace, 2)
 		in, out := got[otlp.Span_SPAN_KIND_SERVER], got[otlp.Span_SPAN_KIND_CLIENT]
 		if len(in.GetParentSpanId()) != 0 || len(heard) != 1 || heard[0] != "00-"+trace+"-"+hex.EncodeToString(out.GetSpanId())+"-01" {
@@ -140,21 +146,18 @@ func TestOneTraceFromLogToUpstream(t *testing.T) {
 		logged(t, a, trace)
 	})
 	t.Run("of a failure", func(t *testing.T) {
-		_, requestID := call(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up__none"}}`, "")
-		in := spans.of(t, strings.ReplaceAll(requestID, "-", ""), 1)[otlp.Span_SPAN_KIND_SERVER]
+		in := spans.of(t, strings.ReplaceAll(failedID, "-", ""), 1)[otlp.Span_SPAN_KIND_SERVER]
 		if in.GetStatus().GetCode() != otlp.Status_STATUS_CODE_ERROR || !strings.Contains(attributesOf(in), "error.type=TOOL_NOT_FOUND") {
 			t.Errorf("the span is %v", in)
 		}
 	})
 	t.Run("that the client does not record", func(t *testing.T) {
-		const quiet = "1af7651916cd43dd8448eb211c80319c"
-		heard, _ := call(echoCall, "00-"+quiet+"-"+parent+"-00")
+		heard := unrecorded
 		if len(heard) != 1 || !strings.HasPrefix(heard[0], "00-"+quiet+"-") || !strings.HasSuffix(heard[0], "-00") {
 			t.Errorf("the upstream heard %q", heard)
 		}
 		logged(t, a, quiet)
-		_, requestID := call(echoCall, "") // what comes later is there before
-		spans.of(t, strings.ReplaceAll(requestID, "-", ""), 2)
+		spans.of(t, strings.ReplaceAll(laterID, "-", ""), 2)
 		if got := spans.of(t, quiet, 0); len(got) != 0 {
 			t.Errorf("it was recorded as %v", got)
 		}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"mcpgateway/cmd/gateway/demo"
+
 	"mcpgateway/web/guard"
 
 	"mcpgateway/models"
@@ -37,7 +39,7 @@ func NewAdmin(t testing.TB) *Admin {
 // NewAdminOn builds it on the database with the address dsn.
 func NewAdminOn(t testing.TB, dsn string) *Admin {
 	t.Helper()
-	clock := upstreamtest.New(upstreamtest.Demo()[0])
+	clock := upstreamtest.New(demo.Servers()[0])
 	app := New(t, dsn)
 	app.Apply(t, fmt.Sprintf(`{"projects":{"p":{"authMode":"api_key","codeMode":{"enabled":true,"timeout":10000},"mcpServers":{"clock":{"url":%q}}}}}`, clock.Start(t)))
 	app.Sync(t, "p", "clock")

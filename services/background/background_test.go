@@ -28,7 +28,7 @@ func TestPanicsAreLoggedAndCounted(t *testing.T) {
 		defer group.Done()
 		defer close(released)
 		var index map[string]int
-		index["x"]++ // panics with a runtime error
+		index["x"]++ //nolint:staticcheck // panics with a runtime error
 	})
 	<-released
 	group.Wait()

@@ -53,7 +53,7 @@ func (p *declaredProject) server(alias string, change func(*models.Server), name
 }
 
 func (p *declaredProject) snapshot() *toolset.Snapshot {
-	return toolset.Build(p.source, func(models.Server) *upstream.Target { return &upstream.Target{} })
+	return toolset.Rebuild(nil, p.source, func(models.Server) *upstream.Target { return &upstream.Target{} })
 }
 
 func newDeclarations(t *testing.T) *codemode.Declarations {

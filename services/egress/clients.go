@@ -42,10 +42,6 @@ type settings struct {
 // Option varies how outbound connections are made.
 type Option func(*settings)
 
-// WithResolver makes the clients look names up with r instead of the system's
-// resolver.
-func WithResolver(r *net.Resolver) Option { return func(s *settings) { s.resolver = r } }
-
 // WithRootCAs makes the clients trust roots instead of the system's
 // certificate authorities.
 func WithRootCAs(roots *x509.CertPool) Option { return func(s *settings) { s.roots = roots } }

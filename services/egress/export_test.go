@@ -33,3 +33,7 @@ func PutIdle(hosts, each int) (kept int) {
 	}
 	return kept
 }
+
+// WithResolver makes the clients look names up with r instead of the system's
+// resolver.
+func WithResolver(r *net.Resolver) Option { return func(s *settings) { s.resolver = r } }

@@ -159,7 +159,7 @@ func TestStoredURLsAreSealed(t *testing.T) {
 				t.Errorf("the URLs (-want +got):\n%s", d)
 			}
 			sent, err := projects.Address(row, func(stored, at string) (secrets.Value, error) {
-				if !secrets.Sealed(stored) {
+				if !isSealed(stored) {
 					return secrets.NewValue("home"), nil
 				}
 				return s.ring.Open(stored, at)

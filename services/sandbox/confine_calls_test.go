@@ -119,7 +119,6 @@ func useMemory() error {
 		heap[i] = 1
 	}
 	runtime.KeepAlive(heap)
-	heap = nil
 	debug.FreeOSMemory()
 	return unix.Munmap(m)
 }
@@ -171,7 +170,7 @@ func useClocks() error {
 func usePipes() error {
 	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
 	if err != nil || line != "question\n" {
-		return fmt.Errorf("%q: %v", line, err)
+		return fmt.Errorf("%q: %w", line, err)
 	}
 	_, err = fmt.Fprintln(os.Stderr, "answer")
 	return err

@@ -41,13 +41,6 @@ func (r *KeyRing) Open(sealed, row string) (Value, error) {
 	return NewValue(string(plain)), nil
 }
 
-// Sealed reports whether s has the form of a sealed secret. It says nothing
-// about whether the secret opens.
-func Sealed(s string) bool {
-	_, _, ok := splitSealed(s)
-	return ok
-}
-
 // NeedsReseal reports whether s is a sealed secret of another key than the
 // active one.
 func (r *KeyRing) NeedsReseal(s string) bool {

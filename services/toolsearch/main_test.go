@@ -54,7 +54,7 @@ func (f *fixture) server(alias string, change func(*models.Server), definitions 
 }
 
 func (f *fixture) snapshot() *toolset.Snapshot {
-	return toolset.Build(f.source, func(models.Server) *upstream.Target { return &upstream.Target{} })
+	return toolset.Rebuild(nil, f.source, func(models.Server) *upstream.Target { return &upstream.Target{} })
 }
 
 func tool(name, description string) string {

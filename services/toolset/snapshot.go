@@ -98,10 +98,7 @@ type toolList struct {
 // Targets makes the call target of a server's configuration.
 type Targets func(models.Server) *upstream.Target
 
-// Build returns the snapshot of the stored state.
-func Build(src Source, target Targets) *Snapshot { return Rebuild(nil, src, target) }
-
-// Rebuild returns the same snapshot as Build. What follows from a definition
+// Rebuild returns the snapshot of the stored state. What follows from a definition
 // alone is taken over from an earlier snapshot of the project where that has
 // the same definition. before may be nil.
 func Rebuild(before *Snapshot, src Source, target Targets) *Snapshot {

@@ -1,4 +1,6 @@
-package driver_test
+//go:build conformance
+
+package driver
 
 import (
 	"bytes"
@@ -12,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"mcpgateway/cmd/conformance/driver"
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
@@ -87,7 +88,7 @@ func TestThePersonAuthorizesWhatTheServerAsksFor(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			var told bytes.Buffer
-			err = driver.Run(ctx, driver.Job{Scenario: "auth/test", URL: a.origin + "/mcp", Context: []byte(c.context)}, &told)
+			err = Run(ctx, Job{Scenario: "auth/test", URL: a.origin + "/mcp", Context: []byte(c.context)}, &told)
 			if (err == nil) != c.ok || a.asked.Load() != c.asked {
 				t.Errorf("asked %d times, got %v\n%s", a.asked.Load(), err, &told)
 			}

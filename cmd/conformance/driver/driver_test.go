@@ -1,4 +1,6 @@
-package driver_test
+//go:build conformance
+
+package driver
 
 import (
 	"bytes"
@@ -10,19 +12,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mcpgateway/cmd/conformance/driver"
 	"mcpgateway/services/rawjson"
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
 // visit lets the driver visit a server and returns what it told.
-func visit(t *testing.T, s *upstreamtest.Server, job driver.Job) (string, error) {
+func visit(t *testing.T, s *upstreamtest.Server, job Job) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	job.URL = s.Start(t)
 	var told bytes.Buffer
-	err := driver.Run(ctx, job, &told)
+	err := Run(ctx, job, &told)
 	return told.String(), err
 }
 
@@ -46,7 +47,7 @@ func TestEveryToolIsCalledWithSamplesOfWhatItRequires(t *testing.T) {
 					"e":{"enum":[5,6]},"c":{"const":"k"},"r":{"$ref":"http://127.0.0.1:1/"},"d":{"type":"string","default":"given"},"left":{"type":"string"}},
 					"required":["s","i","n","b","a","o","z","e","c","r"]}}`, &calls),
 			}})
-			if _, err := visit(t, s, driver.Job{Scenario: "tools_call"}); err != nil {
+			if _, err := visit(t, s, Job{Scenario: "tools_call"}); err != nil {
 				t.Fatal(err)
 			}
 			want := []string{"none {}", `all {"s":"sample","i":7,"n":7,"b":true,"a":[],"o":{},"z":null,"e":5,"c":"k","r":"sample","d":"given"}`}
@@ -65,7 +66,7 @@ func TestTheCallsOfTheContextAreMadeWithTheirHeaders(t *testing.T) {
 		return upstreamtest.Text("routed")
 	}
 	s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20260728}, Tools: []upstreamtest.Tool{upstreamtest.Echo(), routed}})
-	told, err := visit(t, s, driver.Job{Scenario: "http-custom-headers", Context: []byte(
+	told, err := visit(t, s, Job{Scenario: "http-custom-headers", Context: []byte(
 		`{"name":"http-custom-headers","toolCalls":[{"name":"routed","arguments":{"region":" padded "}},{"name":"routed","arguments":{"region":null}}]}`)})
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +86,7 @@ func TestASchemaComesBackAsItWas(t *testing.T) {
 		tool(`{"name":"json_schema_2020_12_tool","inputSchema":`+schema+`}`, &calls),
 		tool(`{"name":"json_schema_echo","inputSchema":{"type":"object"}}`, &calls),
 	}})
-	if _, err := visit(t, s, driver.Job{Scenario: "json-schema-2020-12-preservation"}); err != nil {
+	if _, err := visit(t, s, Job{Scenario: "json-schema-2020-12-preservation"}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{`json_schema_echo {"schema":` + schema + `}`}, calls); diff != "" {
@@ -117,7 +118,7 @@ func TestQuestionsOnTheStreamAreAnswered(t *testing.T) {
 					return upstreamtest.Text("heard")
 				},
 			}}})
-			if _, err := visit(t, s, driver.Job{}); err != nil {
+			if _, err := visit(t, s, Job{}); err != nil {
 				t.Fatal(err)
 			}
 			if got != want {
@@ -157,7 +158,7 @@ func TestRequiredInputIsGivenWithTheStateExactlyWhenThereIsOne(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var seen []*rawjson.Object
 			s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20260728}, Tools: []upstreamtest.Tool{requiring(c.first, 2, &seen)}})
-			if _, err := visit(t, s, driver.Job{}); err != nil {
+			if _, err := visit(t, s, Job{}); err != nil {
 				t.Fatal(err)
 			}
 			if len(seen) != 3 {
@@ -187,7 +188,7 @@ func TestRoundsOfInputAreBounded(t *testing.T) {
 		s := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{upstreamtest.Era20260728}, Tools: []upstreamtest.Tool{
 			requiring(`{"resultType":"input_required","requestState":"s"}`, c.rounds, &seen),
 		}})
-		if _, err := visit(t, s, driver.Job{}); (err != nil) != c.fails {
+		if _, err := visit(t, s, Job{}); (err != nil) != c.fails {
 			t.Errorf("%d rounds gave %v", c.rounds, err)
 		}
 	}
@@ -210,7 +211,7 @@ func TestResourcesAndPromptsAreReadWhereTheyAreOffered(t *testing.T) {
 	} {
 		t.Run(capabilities, func(t *testing.T) {
 			s := upstreamtest.New(upstreamtest.Options{Capabilities: capabilities, Methods: methods, Eras: []upstreamtest.Era{upstreamtest.Era20251125}})
-			if _, err := visit(t, s, driver.Job{}); err != nil {
+			if _, err := visit(t, s, Job{}); err != nil {
 				t.Fatal(err)
 			}
 			var got []string
@@ -235,15 +236,15 @@ func TestAServersErrorIsToldAndAFaultIsReturned(t *testing.T) {
 			return upstreamtest.Refuse(-32602, "not today")
 		},
 	}
-	told, err := visit(t, upstreamtest.New(upstreamtest.Options{Tools: []upstreamtest.Tool{refusing}}), driver.Job{})
+	told, err := visit(t, upstreamtest.New(upstreamtest.Options{Tools: []upstreamtest.Tool{refusing}}), Job{})
 	if err != nil || !strings.Contains(told, "not today") {
 		t.Errorf("an error of the server gave %v and told:\n%s", err, told)
 	}
-	_, err = visit(t, upstreamtest.New(upstreamtest.Options{Token: "secret"}), driver.Job{Scenario: "tools_call"})
+	_, err = visit(t, upstreamtest.New(upstreamtest.Options{Token: "secret"}), Job{Scenario: "tools_call"})
 	if err == nil || !strings.Contains(err.Error(), "401") {
 		t.Errorf("a server that wants a token gave %v", err)
 	}
-	_, err = visit(t, upstreamtest.New(upstreamtest.Options{}), driver.Job{Context: []byte(`{"toolCalls":1}`)})
+	_, err = visit(t, upstreamtest.New(upstreamtest.Options{}), Job{Context: []byte(`{"toolCalls":1}`)})
 	if err == nil || !strings.Contains(err.Error(), "MCP_CONFORMANCE_CONTEXT") {
 		t.Errorf("a broken context gave %v", err)
 	}

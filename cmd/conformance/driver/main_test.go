@@ -1,9 +1,32 @@
-package driver_test
+//go:build conformance
+
+package driver
 
 import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain runs the tests, or visits a server: a suite starts this binary as
+// its client under test, with the argument "client" and the server's URL. What
+// else the suite gives is in the environment.
+func TestMain(m *testing.M) {
+	if len(os.Args) != 3 || os.Args[1] != "client" {
+		goleak.VerifyTestMain(m)
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	job := Job{URL: os.Args[2], Scenario: os.Getenv("MCP_CONFORMANCE_SCENARIO"), Context: []byte(os.Getenv("MCP_CONFORMANCE_CONTEXT"))}
+	err := Run(ctx, job, os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "driver:", err)
+		os.Exit(1)
+	}
+}

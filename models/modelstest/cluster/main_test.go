@@ -43,6 +43,9 @@ func status(t *testing.T, err error) int {
 }
 
 func TestTheCommandsStatusIsPassedOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("PostgreSQL is left out of short tests")
+	}
 	cases := []struct {
 		name string
 		args []string
@@ -66,6 +69,9 @@ func TestTheCommandsStatusIsPassedOn(t *testing.T) {
 }
 
 func TestTheCommandReachesTheClusterAndSignalsReachTheCommand(t *testing.T) {
+	if testing.Short() {
+		t.Skip("PostgreSQL is left out of short tests")
+	}
 	script := `trap 'exit 9' TERM; echo "$` + modelstest.AdminVariable + `"; while :; do read -r line || exit 8; done`
 	cmd := program("--", "sh", "-c", script)
 	out, err := cmd.StdoutPipe()

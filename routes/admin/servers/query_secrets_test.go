@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"mcpgateway/cmd/gateway/demo"
 	"mcpgateway/routes/routestest"
 	"mcpgateway/services/upstream/upstreamtest"
 )
@@ -19,7 +20,7 @@ import (
 func TestQueryValuesShowNowhere(t *testing.T) {
 	const canary = "c4nary-of-the-query"
 	a := routestest.NewAdmin(t)
-	o := upstreamtest.Demo()[0]
+	o := demo.Servers()[0]
 	o.Record = 100
 	up := upstreamtest.New(o)
 	address := up.Start(t) + "?api_key=" + canary
@@ -81,7 +82,7 @@ func TestQueryValuesShowNowhere(t *testing.T) {
 func TestWizardMasksQueryValues(t *testing.T) {
 	const canary = "c4nary-of-the-query"
 	a := routestest.NewAdmin(t)
-	o := upstreamtest.Demo()[0]
+	o := demo.Servers()[0]
 	o.Record = 100
 	up := upstreamtest.New(o)
 	at := "/admin/projects/p/servers"

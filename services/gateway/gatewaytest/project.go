@@ -32,5 +32,5 @@ func Source(tools ...string) toolset.Source {
 
 // Build returns the snapshot of a project.
 func Build(src toolset.Source) *toolset.Snapshot {
-	return toolset.Build(src, func(row models.Server) *upstream.Target { return &upstream.Target{ServerID: row.ID, Alias: row.Alias} })
+	return toolset.Rebuild(nil, src, func(row models.Server) *upstream.Target { return &upstream.Target{ServerID: row.ID, Alias: row.Alias} })
 }

@@ -343,15 +343,15 @@ func TestNobodyElsesLog(t *testing.T) {
 		say("right behind the other's end", nil)
 		time.Sleep(250*time.Millisecond - 1)
 		say("before 250 ms", nil)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		say("at 250 ms", nil)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		say("behind 250 ms", ann)
 		endAnn()
 		say("right behind the only client's end", ann)
 		time.Sleep(250 * time.Millisecond)
 		say("250 ms behind the only client's end", ann)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		say("when no call is in flight", nil)
 		// Clients without a session are never known to be the same.
 		end := [2]func(){start(anonymous[0].calls("wait", "")), nil}

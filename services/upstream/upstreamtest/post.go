@@ -102,7 +102,7 @@ func (s *Server) postSession(w http.ResponseWriter, r *http.Request, m *message,
 		s.serveResumable(w, r, v, m, era, hit, b)
 		return
 	}
-	ctx, done := context.Context(s.life), func() {}
+	ctx, done := s.life, func() {}
 	if v != nil {
 		ctx, done = v.begin(m.id)
 	}
@@ -254,7 +254,7 @@ func (s *Server) postBatch(w http.ResponseWriter, r *http.Request, body []byte) 
 }
 
 func (s *Server) respondInBatch(v *session, m *message, r *http.Request, p *batchReply, b *behaviour) {
-	ctx, done := context.Context(s.life), func() {}
+	ctx, done := s.life, func() {}
 	if v != nil {
 		ctx, done = v.begin(m.id)
 	}

@@ -1,0 +1,191 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"mcpgateway/cmd/bench/load"
+	"mcpgateway/cmd/internal/stage"
+)
+
+// ScalePlan says how much is measured.
+type ScalePlan struct {
+	Servers        int           `json:"servers"` // in one project
+	ToolsPerServer int           `json:"toolsPerServer"`
+	Streams        int           `json:"streams"`  // sessions with an event stream each
+	Tools          int           `json:"tools"`    // of one server
+	Rows           int           `json:"rows"`     // of the catalog
+	Duration       time.Duration `json:"duration"` // of one run
+	Settle         time.Duration `json:"settle"`   // before memory is read
+	Starts         int           `json:"starts"`
+	Times          int           `json:"times"` // that each size is measured
+}
+
+// ScaleReport is what was measured.
+type ScaleReport struct {
+	Plan    ScalePlan `json:"plan"`
+	Start   Start     `json:"start"`
+	Growths []Growth  `json:"growths"`
+}
+
+// runner carries out a plan.
+type runner struct {
+	Programs
+	ScalePlan
+	gateways int
+}
+
+// listLimit is how long reading all servers may take.
+const listLimit = 5 * time.Minute
+
+// RunScale measures the start and every growth. What the plan sets to 0 is left
+// out.
+func RunScale(ctx context.Context, b Programs, p ScalePlan, progress func(string)) (*ScaleReport, error) {
+	r := &runner{Programs: b, ScalePlan: p}
+	all := &ScaleReport{Plan: p}
+	var err error
+	if p.Starts > 0 {
+		progress("start")
+		if all.Start, err = r.start(ctx); err != nil {
+			return nil, fmt.Errorf("start: %w", err)
+		}
+	}
+	for _, g := range []struct {
+		of   string
+		size int
+		read func(context.Context, int) ([]Reading, error)
+	}{
+		{fmt.Sprintf("servers with %d tools each in one project", p.ToolsPerServer), p.Servers, r.servers},
+		{"sessions with an idle event stream", p.Streams, r.streams},
+		{"tools of one server", p.Tools, r.tools},
+		{"rows of the catalog", p.Rows, r.catalog},
+	} {
+		if g.size == 0 {
+			continue
+		}
+		growth, err := Grow(ctx, g.of, Sizes(g.size), p.Times, progress, g.read)
+		if err != nil {
+			return nil, err
+		}
+		all.Growths = append(all.Growths, growth)
+	}
+	return all, nil
+}
+
+// Tables returns the start and every growth as tables.
+func (r *ScaleReport) Tables() []Table {
+	var tables []Table
+	if r.Plan.Starts > 0 {
+		tables = append(tables, r.Start.Table())
+	}
+	for i := range r.Growths {
+		tables = append(tables, r.Growths[i].Table())
+	}
+	return tables
+}
+
+// home returns a new home for a gateway.
+func (r *runner) home(env ...string) (*stage.Home, error) {
+	r.gateways++
+	return stage.NewHome(r.Gateway, filepath.Join(r.Folder, "scale-"+strconv.Itoa(r.gateways)), env...)
+}
+
+// resident returns the memory of a process after it was left alone.
+func (r *runner) resident(ctx context.Context, g *stage.Gateway) (float64, error) {
+	if err := stage.Pause(ctx, r.Settle); err != nil {
+		return 0, err
+	}
+	m, err := MemoryOf(g.PID())
+	return mib(m.Now), err
+}
+
+// stand is a gateway whose project has servers, all read.
+type stand struct {
+	gateway  *stage.Gateway
+	upstream *Child
+	keys     []string
+	listed   time.Duration // from its readiness until all tools were listed
+}
+
+func (s *stand) stop() {
+	s.gateway.Stop()
+	s.upstream.Stop()
+}
+
+// stand starts a gateway with so many servers of so many tools.
+func (r *runner) stand(ctx context.Context, servers, tools, keys int) (*stand, error) {
+	upstream, err := StartChild(ctx, r.Self, r.Folder, "upstream", "-servers", strconv.Itoa(servers), "-tools", strconv.Itoa(tools))
+	if err != nil {
+		return nil, err
+	}
+	s := &stand{upstream: upstream}
+	if err := r.serve(ctx, s, servers, keys); err != nil {
+		upstream.Stop()
+		return nil, err
+	}
+	if err := s.awaitTools(ctx, servers*tools+builtIn); err != nil {
+		s.stop()
+		return nil, err
+	}
+	return s, nil
+}
+
+// awaitTools returns when all tools are listed. It looks ever more rarely, so
+// that looking costs little beside what is waited for.
+func (s *stand) awaitTools(ctx context.Context, tools int) error {
+	c, err := s.client(ctx, 0, 0)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(ctx, listLimit)
+	defer cancel()
+	for {
+		listed, _, err := c.List()
+		if err != nil {
+			return err
+		}
+		if s.listed = time.Since(s.gateway.Ready); listed == tools {
+			return nil
+		}
+		if err := stage.Pause(ctx, min(10*time.Millisecond+s.listed/10, time.Second)); err != nil {
+			return fmt.Errorf("%d of %d tools are listed after %v: %w", listed, tools, listLimit, err)
+		}
+	}
+}
+
+func (r *runner) serve(ctx context.Context, s *stand, servers, keys int) error {
+	// All connections of a measurement come from one address.
+	home, err := r.home("GATEWAY_MAX_CONNECTIONS_PER_ADDRESS=10000")
+	if err != nil {
+		return err
+	}
+	urls := map[string]string{}
+	for n := range servers {
+		urls[aliasOf(n)] = "http://" + s.upstream.Address + UpstreamPath(n)
+	}
+	if err := home.Apply(ctx, map[string]stage.Project{project: stage.KeyedProject(urls)}); err != nil {
+		return err
+	}
+	for range keys {
+		key, err := home.Key(ctx, project)
+		if err != nil {
+			return err
+		}
+		s.keys = append(s.keys, key)
+	}
+	s.gateway, err = home.Serve(ctx)
+	return err
+}
+
+func aliasOf(server int) string { return "s" + strconv.Itoa(server) }
+
+// client returns a client that calls the echo tool of a server.
+func (s *stand) client(ctx context.Context, key, server int) (*load.Client, error) {
+	return load.Open(ctx, load.Endpoint{
+		Address: s.gateway.Address, Path: stage.ProjectPath(project), Key: s.keys[key], Revision: load.Sessions, Tool: aliasOf(server) + "__echo",
+	}, key)
+}

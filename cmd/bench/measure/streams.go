@@ -1,0 +1,75 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+
+	"mcpgateway/cmd/bench/load"
+)
+
+// streamsPerKey is how many streams are opened with one key, which may have a
+// few more than that.
+const streamsPerKey = 250
+
+// streams measures n sessions with an idle event stream each.
+func (r *runner) streams(ctx context.Context, n int) ([]Reading, error) {
+	s, err := r.stand(ctx, 1, 10, (n+streamsPerKey-1)/streamsPerKey)
+	if err != nil {
+		return nil, err
+	}
+	defer s.stop()
+	caller, err := s.client(ctx, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer caller.Close()
+	if _, err := load.Closed(ctx, []*load.Client{caller}, r.Duration/4); err != nil {
+		return nil, err
+	}
+	before, err := r.resident(ctx, s.gateway)
+	if err != nil {
+		return nil, err
+	}
+	open := make([]*load.Stream, 0, n)
+	defer func() {
+		for _, stream := range open {
+			stream.Close()
+		}
+	}()
+	for i := range n {
+		stream, err := s.stream(ctx, i/streamsPerKey)
+		if err != nil {
+			return nil, fmt.Errorf("stream %d: %w", i+1, err)
+		}
+		open = append(open, stream)
+	}
+	after, err := r.resident(ctx, s.gateway)
+	if err != nil {
+		return nil, err
+	}
+	calls, err := load.Closed(ctx, []*load.Client{caller}, r.Duration)
+	if err != nil {
+		return nil, err
+	}
+	for i, stream := range open {
+		if err := stream.Err(); err != nil {
+			return nil, fmt.Errorf("stream %d ended: %w", i+1, err)
+		}
+	}
+	return []Reading{
+		{"memory", MiB, after},
+		{"of a stream", KiB, (after - before) * 1024 / float64(n)},
+		{"tools/call meanwhile, p50", Micros, micros(calls.Quantile(0.5))},
+	}, nil
+}
+
+// stream opens a session with one of the keys and its stream. The connection
+// for its requests is closed again.
+func (s *stand) stream(ctx context.Context, key int) (*load.Stream, error) {
+	c, err := s.client(ctx, key, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return c.Listen(ctx)
+}

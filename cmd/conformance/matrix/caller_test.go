@@ -1,0 +1,270 @@
+//go:build conformance
+
+package matrix
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxAnswerBytes bounds what is read of one answer.
+const maxAnswerBytes = 16 << 20
+
+// Reserved names in `_meta` (MCP 2026-07-28, "General fields").
+const (
+	metaProtocolVersion    = "io.modelcontextprotocol/protocolVersion"
+	metaClientInfo         = "io.modelcontextprotocol/clientInfo"
+	metaClientCapabilities = "io.modelcontextprotocol/clientCapabilities"
+)
+
+// object is a JSON object to be sent.
+type object = map[string]any
+
+// caller is a client of one generation that says exactly what its revision
+// says, without an SDK that could make up for a gateway's mistakes.
+type caller struct {
+	era      string
+	endpoint string
+	bridge   string
+	http     *http.Client
+
+	session string
+	id      int
+}
+
+// request is one request of a client.
+type request struct {
+	method string
+	params object
+	// started is told the id as soon as the request is about to be sent.
+	started func(id int)
+	notify  func(method string, params json.RawMessage)
+	ask     func(method string, params json.RawMessage) (result any)
+}
+
+// message is one JSON-RPC message.
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  *rpcError       `json:"error"`
+}
+
+// rpcError is a JSON-RPC error object.
+type rpcError struct {
+	Code    int             `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data"`
+}
+
+// Error returns the number and the message.
+func (e *rpcError) Error() string { return strconv.Itoa(e.Code) + " " + e.Message }
+
+// stateless reports whether the client knows no handshake and no session.
+func (c *caller) stateless() bool { return c.era >= revision20260728 && c.era != plain }
+
+// handshakes reports whether the client begins with initialize.
+func (c *caller) handshakes() bool { return c.era != plain && !c.stateless() }
+
+// capabilities are what a client of the revision declares.
+func (c *caller) capabilities() object {
+	switch {
+	case c.era == plain || c.era < revision20250618:
+		return object{}
+	case c.era == revision20250618:
+		return object{"elicitation": object{}}
+	}
+	return object{"elicitation": object{"form": object{}}}
+}
+
+func clientInfo() object { return object{"name": "matrix", "version": "1.0.0"} }
+
+// open begins as the revision wants it and checks what was agreed on.
+func (c *caller) open(ctx context.Context) error {
+	switch {
+	case c.stateless():
+		result, err := c.do(ctx, request{method: "server/discover"})
+		if err != nil {
+			return fmt.Errorf("server/discover: %w", err)
+		}
+		var found struct{ SupportedVersions []string }
+		if err := json.Unmarshal(result, &found); err != nil || !slices.Contains(found.SupportedVersions, c.era) {
+			return fmt.Errorf("server/discover answered %s", result)
+		}
+	case c.handshakes():
+		result, err := c.do(ctx, request{method: "initialize", params: object{
+			"protocolVersion": c.era, "capabilities": c.capabilities(), "clientInfo": clientInfo(),
+		}})
+		if err != nil {
+			return fmt.Errorf("initialize: %w", err)
+		}
+		var agreed struct{ ProtocolVersion string }
+		if err := json.Unmarshal(result, &agreed); err != nil || agreed.ProtocolVersion != c.era {
+			return fmt.Errorf("initialize with %s answered %s", c.era, result)
+		}
+		return c.tell(ctx, object{"jsonrpc": "2.0", "method": "notifications/initialized"})
+	}
+	return nil
+}
+
+// do sends a request and returns its result. An error of the gateway is an
+// *rpcError.
+func (c *caller) do(ctx context.Context, r request) (json.RawMessage, error) {
+	c.id++
+	id := c.id
+	params := r.params
+	if c.stateless() {
+		params = maps.Clone(params)
+		if params == nil {
+			params = object{}
+		}
+		meta := object{}
+		if given, ok := params["_meta"].(object); ok {
+			meta = maps.Clone(given)
+		}
+		meta[metaProtocolVersion], meta[metaClientInfo], meta[metaClientCapabilities] = c.era, clientInfo(), c.capabilities()
+		params["_meta"] = meta
+	}
+	body := object{"jsonrpc": "2.0", "id": id, "method": r.method}
+	if params != nil {
+		body["params"] = params
+	}
+	if r.started != nil {
+		r.started(id)
+	}
+	response, err := c.post(ctx, c.endpoint, body, c.header(r.method, params))
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	if r.method == "initialize" {
+		c.session = response.Header.Get("Mcp-Session-Id")
+	}
+	return c.read(ctx, response, id, &r)
+}
+
+// tell posts a message that has no answer.
+func (c *caller) tell(ctx context.Context, body object) error {
+	response, err := c.post(ctx, c.endpoint, body, c.header("", nil))
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	said, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
+	if err == nil && response.StatusCode != http.StatusAccepted {
+		err = fmt.Errorf("a message without an answer got status %d: %s", response.StatusCode, said)
+	}
+	return err
+}
+
+// header returns what the revision wants in the header of a POST.
+func (c *caller) header(method string, params object) http.Header {
+	h := http.Header{"Content-Type": {"application/json"}}
+	if c.era == plain {
+		return h
+	}
+	h.Set("Accept", "application/json, text/event-stream")
+	if c.session != "" {
+		h.Set("Mcp-Session-Id", c.session)
+	}
+	if c.era >= revision20250618 && method != "initialize" {
+		h.Set("Mcp-Protocol-Version", c.era)
+	}
+	if c.stateless() {
+		h.Set("Mcp-Method", method)
+		for _, key := range []string{"name", "uri"} {
+			if value, ok := params[key].(string); ok {
+				h.Set("Mcp-Name", value)
+			}
+		}
+	}
+	return h
+}
+
+func (c *caller) post(ctx context.Context, url string, body object, header http.Header) (*http.Response, error) {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	out, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(raw))
+	if err != nil {
+		return nil, err
+	}
+	out.Header = header
+	return c.http.Do(out)
+}
+
+// read reads an answer, as JSON or as events, up to the message with id.
+func (c *caller) read(ctx context.Context, response *http.Response, id int, r *request) (json.RawMessage, error) {
+	kind, _, _ := strings.Cut(response.Header.Get("Content-Type"), ";")
+	switch {
+	case kind == "application/json":
+		raw, err := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
+		if err != nil {
+			return nil, err
+		}
+		var m message
+		if err := json.Unmarshal(raw, &m); err != nil || m.Result == nil && m.Error == nil {
+			return nil, fmt.Errorf("status %d: %s", response.StatusCode, raw)
+		}
+		return m.outcome(id)
+	case kind != "text/event-stream" || response.StatusCode != http.StatusOK:
+		raw, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswerBytes))
+		return nil, fmt.Errorf("status %d, content type %q: %s", response.StatusCode, kind, raw)
+	case c.era == plain:
+		return nil, errors.New("a client that reads JSON only got an event stream")
+	}
+	for data, err := range events(response.Body) {
+		if err != nil {
+			return nil, err
+		}
+		var m message
+		if err := json.Unmarshal(data, &m); err != nil {
+			return nil, fmt.Errorf("an event holds %s: %w", data, err)
+		}
+		if m.Method == "" {
+			return m.outcome(id)
+		}
+		if err := c.hear(ctx, &m, r); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errors.New("the stream ended before the answer")
+}
+
+// outcome returns the result of an answer that has to carry id.
+func (m *message) outcome(id int) (json.RawMessage, error) {
+	switch {
+	case string(m.ID) != strconv.Itoa(id):
+		return nil, fmt.Errorf("the answer carries id %s instead of %d", m.ID, id)
+	case m.Error != nil:
+		return nil, m.Error
+	}
+	return m.Result, nil
+}
+
+// hear takes a message that came before the answer.
+func (c *caller) hear(ctx context.Context, m *message, r *request) error {
+	switch {
+	case m.ID == nil:
+		if r.notify != nil {
+			r.notify(m.Method, m.Params)
+		}
+		return nil
+	case c.stateless():
+		return fmt.Errorf("got the request %s, which the revision forbids", m.Method)
+	case r.ask == nil:
+		return fmt.Errorf("got the request %s, which was not offered", m.Method)
+	}
+	return c.tell(ctx, object{"jsonrpc": "2.0", "id": m.ID, "result": r.ask(m.Method, m.Params)})
+}

@@ -1,0 +1,117 @@
+//go:build conformance
+
+package matrix
+
+import (
+	"context"
+	"net/http"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"mcpgateway/cmd/internal/stage"
+	"mcpgateway/services/upstream/upstreamtest"
+)
+
+const (
+	project = "matrix"
+	// operationLimit bounds one operation.
+	operationLimit = 10 * time.Second
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestMatrix uses an upstream of every revision with a client of every
+// generation. What the two cannot do together is skipped with the reason.
+func TestMatrix(t *testing.T) {
+	eras := upstreamtest.AllEras()
+	urls := map[string]string{}
+	upstreams := make([]*upstreamtest.Server, len(eras))
+	var aliases []string
+	for i, era := range eras {
+		upstreams[i] = newUpstream(era)
+		urls[aliasOf(era)] = upstreams[i].Start(t)
+		aliases = append(aliases, aliasOf(era))
+	}
+	gateway := startGateway(t, urls)
+	if err := gateway.AwaitTools(t.Context(), project, "", aliases...); err != nil {
+		t.Fatal(err)
+	}
+	for i, era := range eras {
+		t.Run("upstream "+string(era), func(t *testing.T) {
+			t.Parallel()
+			for _, client := range clientEras() {
+				t.Run("client "+client, func(t *testing.T) {
+					visit(t, &pair{alias: aliasOf(era), upstream: upstreams[i], caller: newCaller(client, gateway)}, era)
+				})
+			}
+		})
+	}
+}
+
+// startGateway starts a gateway whose one project has the upstreams, by alias.
+func startGateway(t *testing.T, upstreams map[string]string) *stage.Gateway {
+	t.Helper()
+	folder := t.TempDir()
+	binary, err := stage.Build(t.Context(), folder, "gateway", stage.GatewayPackage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	home, err := stage.NewHome(binary, filepath.Join(folder, "home"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := stage.KeyedProject(upstreams)
+	open.AuthMode = "none"
+	if err := home.Apply(t.Context(), map[string]stage.Project{project: open}); err != nil {
+		t.Fatal(err)
+	}
+	gateway, err := home.Serve(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(gateway.Stop)
+	return gateway
+}
+
+func newCaller(era string, gateway *stage.Gateway) *caller {
+	return &caller{
+		era: era, endpoint: gateway.Endpoint(project), bridge: gateway.Bridge(project),
+		http: &http.Client{Transport: &http.Transport{}},
+	}
+}
+
+// visit runs every operation of a pair.
+func visit(t *testing.T, p *pair, era upstreamtest.Era) {
+	t.Cleanup(p.http.CloseIdleConnections)
+	within(t, p.open)
+	for _, o := range operations() {
+		t.Run(o.name, func(t *testing.T) {
+			why := ""
+			if o.name == elicit {
+				why = impossible(p.era, era)
+			}
+			switch {
+			case why == "":
+				within(t, func(ctx context.Context) error { return o.run(p, ctx) })
+			case deaf(p.era) != "":
+				within(t, p.staysUnasked)
+				fallthrough
+			default:
+				t.Skip(why)
+			}
+		})
+	}
+}
+
+// within runs one operation within its time.
+func within(t *testing.T, run func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), operationLimit)
+	defer cancel()
+	if err := run(ctx); err != nil {
+		t.Fatal(err)
+	}
+}

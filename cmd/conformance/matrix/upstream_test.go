@@ -1,0 +1,122 @@
+//go:build conformance
+
+package matrix
+
+import (
+	"context"
+
+	"mcpgateway/services/rawjson"
+	"mcpgateway/services/upstream/upstreamtest"
+)
+
+// newUpstream returns a server of one revision with everything that the
+// operations use.
+func newUpstream(e upstreamtest.Era) *upstreamtest.Server {
+	alias := aliasOf(e)
+	return upstreamtest.New(upstreamtest.Options{
+		Name: alias, Eras: []upstreamtest.Era{e}, Record: -1,
+		Tools:        []upstreamtest.Tool{upstreamtest.Echo(), upstreamtest.Progress(), upstreamtest.Sleep(), askTool()},
+		Capabilities: `{"tools":{},"resources":{},"prompts":{}}`,
+		Methods: map[string]upstreamtest.Handler{
+			"resources/list":           answer(`{"resources":[{"uri":"` + noteURI(alias) + `","name":"note","mimeType":"text/plain"}]}`),
+			"resources/templates/list": answer(`{"resourceTemplates":[]}`),
+			"resources/read":           readNote(alias),
+			"prompts/list":             answer(`{"prompts":[{"name":"greet","description":"Greets.","arguments":[{"name":"who","required":true}]}]}`),
+			"prompts/get":              greet(alias),
+		},
+	})
+}
+
+func noteURI(alias string) string  { return "matrix://" + alias + "/note" }
+func noteText(alias string) string { return "the note of " + alias }
+func greeting(alias, who string) string {
+	return "Hello " + who + " from " + alias
+}
+
+func answer(raw string) upstreamtest.Handler {
+	return func(context.Context, *upstreamtest.Call) upstreamtest.Result { return upstreamtest.JSON(raw) }
+}
+
+func readNote(alias string) upstreamtest.Handler {
+	return func(_ context.Context, c *upstreamtest.Call) upstreamtest.Result {
+		params, err := rawjson.ParseObject(c.Params, rawjson.Lenient)
+		if err != nil {
+			return upstreamtest.Refuse(-32602, "params must be an object")
+		}
+		if uri, _ := params.String("uri"); uri != noteURI(alias) {
+			return upstreamtest.Refuse(-32602, "there is no resource "+uri)
+		}
+		return upstreamtest.JSON(`{"contents":[{"uri":"` + noteURI(alias) + `","mimeType":"text/plain","text":"` + noteText(alias) + `"}]}`)
+	}
+}
+
+func greet(alias string) upstreamtest.Handler {
+	return func(_ context.Context, c *upstreamtest.Call) upstreamtest.Result {
+		if c.Name != "greet" {
+			return upstreamtest.Refuse(-32602, "there is no prompt "+c.Name)
+		}
+		who := ""
+		if arguments, err := rawjson.ParseObject(c.Arguments, rawjson.Lenient); err == nil {
+			who, _ = arguments.String("who")
+		}
+		text := rawjson.Quote(greeting(alias, who))
+		return upstreamtest.JSON(`{"messages":[{"role":"user","content":{"type":"text","text":` + string(text) + `}}]}`)
+	}
+}
+
+// The form that askTool has filled in, and the state that it gives out where a
+// client carries state.
+const (
+	nameForm = `{"message":"What is your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}`
+	askState = "asked for the name"
+)
+
+// askTool returns a tool that asks the client for a name, in the way of the
+// revision that is spoken, and answers with it.
+func askTool() upstreamtest.Tool {
+	return upstreamtest.Tool{
+		Definition: `{"name":"ask","description":"Asks for a name and returns it.","inputSchema":{"type":"object"}}`,
+		Call: func(ctx context.Context, c *upstreamtest.Call) upstreamtest.Result {
+			if c.Era.Stateless() {
+				return askByResult(c)
+			}
+			raw, err := c.Ask(ctx, "elicitation/create", []byte(nameForm))
+			if err != nil {
+				return upstreamtest.Failure("The client could not be asked: " + err.Error())
+			}
+			response, err := rawjson.ParseObject(raw, rawjson.Lenient)
+			if err != nil {
+				return upstreamtest.Failure("The client's answer is no object.")
+			}
+			return given(response.Object("result"), raw)
+		},
+	}
+}
+
+// askByResult requires the input by a result (MCP 2026-07-28, "Multi
+// round-trip requests").
+func askByResult(c *upstreamtest.Call) upstreamtest.Result {
+	params, err := rawjson.ParseObject(c.Params, rawjson.Lenient)
+	if err != nil {
+		return upstreamtest.Refuse(-32602, "params must be an object")
+	}
+	responses := params.Object("inputResponses")
+	if responses == nil {
+		return upstreamtest.JSON(`{"resultType":"input_required","inputRequests":{"who":{"method":"elicitation/create","params":` + nameForm +
+			`}},"requestState":"` + askState + `"}`)
+	}
+	if state, _ := params.String("requestState"); state != askState {
+		return upstreamtest.Refuse(-32602, "the request state is not the one that was given out")
+	}
+	return given(responses.Object("who"), responses.Bytes())
+}
+
+// given answers with the name in an elicitation's result; raw is what came
+// instead.
+func given(result *rawjson.Object, raw []byte) upstreamtest.Result {
+	name, ok := result.Object("content").String("name")
+	if !ok {
+		return upstreamtest.Failure("No name was given: " + string(raw))
+	}
+	return upstreamtest.Text(name)
+}

@@ -1,0 +1,56 @@
+//go:build conformance
+
+package suite
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"time"
+
+	"mcpgateway/cmd/internal/stage"
+)
+
+const (
+	// fixturePackage is the Go SDK's server for conformance suites.
+	fixturePackage = "github.com/modelcontextprotocol/go-sdk/conformance/everything-server"
+	fixtureLimit   = 30 * time.Second
+	// maxPortAttempts is how often a fixture is started anew because another
+	// program took its port first.
+	maxPortAttempts = 5
+)
+
+// startFixture starts the Go SDK's conformance server, with sessions or
+// without (revision 2026-07-28), and returns it with its URL.
+func startFixture(ctx context.Context, binary, folder string, stateless bool) (*stage.Process, string, error) {
+	for attempt := 1; ; attempt++ {
+		address, err := stage.FreeAddress(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		p, err := stage.Start(ctx, stage.Program{
+			Name: "everything-server -stateless=" + strconv.FormatBool(stateless), Path: binary, Dir: folder, Env: stage.BareEnvironment(folder),
+			Args: []string{"-http=" + address, "-stateless=" + strconv.FormatBool(stateless)},
+		})
+		if err != nil {
+			return nil, "", err
+		}
+		err = stage.Eventually(ctx, fixtureLimit, "the fixture listens", func(ctx context.Context) error { return accepts(ctx, address) }, p)
+		if err == nil {
+			return p, "http://" + address, nil
+		}
+		p.Stop()
+		if attempt == maxPortAttempts || ctx.Err() != nil {
+			return nil, "", err
+		}
+	}
+}
+
+// accepts returns nil when something listens on address.
+func accepts(ctx context.Context, address string) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}

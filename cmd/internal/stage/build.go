@@ -1,0 +1,25 @@
+package stage
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+const (
+	// GatewayPackage is the command under test.
+	GatewayPackage = "mcpgateway/cmd/gateway"
+	buildLimit     = 10 * time.Minute
+)
+
+// Build builds a command of this module or of one that it requires as it is
+// released, into folder, and returns the binary's path.
+func Build(ctx context.Context, folder, name, pkg string) (string, error) {
+	binary := filepath.Join(folder, name)
+	_, err := Must(ctx, Program{
+		Name: "go build " + pkg, Path: "go", Args: []string{"build", "-trimpath", "-o", binary, pkg},
+		Env: append(os.Environ(), "CGO_ENABLED=0"),
+	}, buildLimit)
+	return binary, err
+}
