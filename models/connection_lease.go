@@ -2,11 +2,11 @@ package models
 
 import "time"
 
-// ConnectionLease says which process renews the tokens of a connection at
-// present. It is used on SQLite, which has no locks that outlast a statement
-// without stopping every writer.
+// ConnectionLease is the lease of the process that refreshes a connection's
+// tokens. SQLite needs it because it has no locks that outlive a statement
+// without blocking every writer.
 type ConnectionLease struct {
 	ServerID string `gorm:"primaryKey"`
 	Owner    string
-	Until    time.Time // nobody holds it from then on
+	Until    time.Time // the lease expires
 }
