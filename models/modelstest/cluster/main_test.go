@@ -13,7 +13,7 @@ import (
 	"mcpgateway/models/modelstest"
 )
 
-// programVariable turns this test program into the program itself.
+// If programVariable is set, this test binary runs main.
 const programVariable = "CLUSTER_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -42,7 +42,7 @@ func status(t *testing.T, err error) int {
 	return exit.ExitCode()
 }
 
-func TestTheCommandsStatusIsPassedOn(t *testing.T) {
+func TestExitStatusIsForwarded(t *testing.T) {
 	cases := []struct {
 		name string
 		args []string
@@ -65,7 +65,7 @@ func TestTheCommandsStatusIsPassedOn(t *testing.T) {
 	}
 }
 
-func TestTheCommandReachesTheClusterAndSignalsReachTheCommand(t *testing.T) {
+func TestCommandReachesClusterAndGetsSignals(t *testing.T) {
 	script := `trap 'exit 9' TERM; echo "$` + modelstest.AdminVariable + `"; while :; do read -r line || exit 8; done`
 	cmd := program("--", "sh", "-c", script)
 	out, err := cmd.StdoutPipe()
@@ -95,7 +95,7 @@ func TestTheCommandReachesTheClusterAndSignalsReachTheCommand(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	// A shell that sits in read runs its trap when read returns.
+	// A shell that is blocked in read runs its trap when read returns.
 	if _, err := in.Write([]byte("\n")); err != nil {
 		t.Log(err)
 	}
