@@ -15,7 +15,7 @@ const looks = [
   { name: "phone-dark", use: { colorScheme: "dark", viewport: { width: 390, height: 844 } } },
 ] as const;
 
-/** Pictures are as large as the window, so that another font moves words and nothing else. */
+/** Pictures are as large as the window, so that another font moves words. */
 const pictured = ["numbers", "lists", "messages", "buttons", "forms", "code", "trees"];
 
 async function violations(page: Page) {

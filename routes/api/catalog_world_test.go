@@ -33,7 +33,7 @@ type quiet struct{}
 
 func (quiet) Published(context.Context, ...notify.Topic) error { return nil }
 
-// catalogWorld is the catalog with its routes and nothing else.
+// catalogWorld is the catalog with its routes.
 type catalogWorld struct {
 	app     *fiber.App
 	store   *catalog.Store

@@ -37,7 +37,7 @@ func parse(t testing.TB, g query.Grammar, input string) *query.Query {
 	return q
 }
 
-func TestClausesAreReadAsTheyAreWritten(t *testing.T) {
+func TestParse(t *testing.T) {
 	for _, tc := range []struct {
 		name, input string
 		want        []query.Clause
@@ -109,14 +109,14 @@ func TestClausesAreReadAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadSaysWhatToWrite(t *testing.T) {
+func TestParseErrors(t *testing.T) {
 	for _, tc := range []struct {
 		name, input string
 		code        fault.Code
 		span        fault.Span
 		says        string
 	}{
-		{"an unknown qualifier", "foo:ba", fault.CodeUnknownQualifier, span(0, 6), `no qualifier foo; here the qualifiers are featured, publisher, tag, transport, verified; to search for this as text, put it in quotes: "foo:ba"`},
+		{"an unknown qualifier", "foo:ba", fault.CodeUnknownQualifier, span(0, 6), `no qualifier foo; here the qualifiers are featured, publisher, tag, transport, verified. To search for this as text, put it in quotes: "foo:ba"`},
 		{"an unknown qualifier behind text", "日 -foo:x", fault.CodeUnknownQualifier, span(2, 8), `put it in quotes: -"foo:x"`},
 		{"an unknown qualifier with a phrase", `foo:"a b" c`, fault.CodeUnknownQualifier, span(0, 9), "put it in quotes"},
 		{"an address", "https://x.example/y", fault.CodeUnknownQualifier, span(0, 19), `put it in quotes: "https://x.example/y"`},
@@ -125,7 +125,7 @@ func TestWhatCannotBeReadSaysWhatToWrite(t *testing.T) {
 		{"a name with digits and signs", "a-1_:x", fault.CodeUnknownQualifier, span(0, 6), "no qualifier a-1_;"},
 		{"an unknown qualifier without a value", "foo: x", fault.CodeUnknownQualifier, span(0, 4), "no qualifier foo;"},
 		{"the name is judged before the value", `foo:"x`, fault.CodeUnknownQualifier, span(0, 6), "no qualifier foo;"},
-		{"a qualifier of tools", "readonly:true", fault.CodeUnsupportedQualifier, span(0, 13), "readonly works in the search for tools, not for servers; here the qualifiers are featured,"},
+		{"a qualifier of tools", "readonly:true", fault.CodeUnsupportedQualifier, span(0, 13), "readonly works in the search for tools, not for servers. The qualifiers are featured,"},
 		{"a qualifier of templates in capitals", "-CATEGORY:x", fault.CodeUnsupportedQualifier, span(0, 11), "category works in the search for templates,"},
 
 		{"a qualifier without a value", "a tag: b", fault.CodeEmptyValue, span(2, 6), "right behind the colon, such as tag:value"},
@@ -183,7 +183,7 @@ func TestWhatCannotBeReadSaysWhatToWrite(t *testing.T) {
 	}
 }
 
-func TestASuggestedSpellingIsText(t *testing.T) {
+func TestSuggestedQuotesParseAsText(t *testing.T) {
 	for _, input := range []string{"https://x", `C:\dir`, "-localhost:80", `a:b"c`, "readonly:true"} {
 		_, err := query.Registry().Parse(input)
 		_, suggested, ok := strings.Cut(fault.From(err).Message, "put it in quotes: ")
