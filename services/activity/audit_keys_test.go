@@ -105,7 +105,7 @@ func TestAuditCodesOutliveRotation(t *testing.T) {
 		if err != nil || found.Keyed != 1002 {
 			t.Fatalf("with both keys: %+v, %v", found, err)
 		}
-		if _, err := after.Verify(t.Context()); errors.Is(err, activity.ErrBroken) || !fault.Is(err, fault.CodeInternal) || !strings.Contains(err.Error(), `the key "old" is not in GATEWAY_SECRETS_KEYS`) {
+		if _, err := after.Verify(t.Context()); errors.Is(err, activity.ErrBroken) || !fault.Is(err, fault.CodeInternal) || !strings.Contains(err.Error(), `Key "old" is not in GATEWAY_SECRETS_KEYS.`) {
 			t.Errorf("without the old key: %v", err)
 		}
 		tx := db.Begin()
