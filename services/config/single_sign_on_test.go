@@ -15,7 +15,7 @@ const (
 	clientID = "GATEWAY_OIDC_CLIENT_ID=gateway"
 )
 
-func TestThereIsNoSingleSignOnByDefault(t *testing.T) {
+func TestSingleSignOnIsOffByDefault(t *testing.T) {
 	if c := mustLoad(t); c.SingleSignOn.Configured() {
 		t.Errorf("loaded %+v", c.SingleSignOn)
 	}
