@@ -141,7 +141,7 @@ func TestOpenErrors(t *testing.T) {
 		"no dialect":         {t.Context(), "gateway.db"},
 		"folder is a file":   {t.Context(), "sqlite:" + filepath.Join(file, "gateway.db")},
 		"not a database":     {t.Context(), "sqlite:" + file},
-		"no listener":     {t.Context(), "postgres:///gateway?host=" + t.TempDir()},
+		"no listener":        {t.Context(), "postgres:///gateway?host=" + t.TempDir()},
 		"context has ended":  {ended, "sqlite:" + filepath.Join(t.TempDir(), "gateway.db")},
 		"unusable parameter": {t.Context(), "postgres:///gateway?sslmode=perhaps"},
 	}
