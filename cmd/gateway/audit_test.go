@@ -89,7 +89,7 @@ func TestAuditOfCommands(t *testing.T) {
 	if err := db.Exec("UPDATE audit_entries SET object = 'other' WHERE seq = 2").Error; err != nil {
 		t.Fatal(err)
 	}
-	if out, errs := command(1, "audit", "verify"); out != "" || errs != "gateway: the audit log was changed: row 2 was edited\n" {
+	if out, errs := command(1, "audit", "verify"); out != "" || errs != "gateway: audit log was tampered with: row 2 was changed\n" {
 		t.Errorf("printed %q and %q", out, errs)
 	}
 	for _, args := range [][]string{{"audit"}, {"audit", "list"}, {"audit", "verify", "x"}} {
