@@ -158,7 +158,7 @@ func TestProblemsAreReportedTogether(t *testing.T) {
 		`GATEWAY_ADDR: "nonsense"`, `GATEWAY_PUBLIC_URL: "ftp://x"`, "GATEWAY_DATABASE_URL: ", "GATEWAY_ADMIN_TOKEN: use at least 16",
 		`GATEWAY_EGRESS_ALLOW: "10.0.0.0/33"`, `GATEWAY_EGRESS_ALLOW: "intranet"`,
 		`GATEWAY_ALLOWED_ORIGINS: "app.example"`, `GATEWAY_ALLOWED_ORIGINS: "https://a.example/path"`, `GATEWAY_ALLOWED_ORIGINS: "null"`,
-		"GATEWAY_ALLOW_HTTP: ", "GATEWAY_MAX_STALENESS: ", `GATEWAY_TRUSTED_PROXIES: "x"`, "GATEWAY_LOG_FORMAT: use text or json", "GATEWAY_LOG_LEVEL: ", "GATEWAY_SECRETS_KEYS: key 1")
+		"GATEWAY_ALLOW_HTTP: ", "GATEWAY_MAX_STALENESS: ", `GATEWAY_TRUSTED_PROXIES: "x"`, "GATEWAY_LOG_FORMAT: use text or json", "GATEWAY_LOG_LEVEL: ", "GATEWAY_SECRETS_KEYS: Key 1")
 }
 
 func TestProblemsContainNoSecrets(t *testing.T) {
@@ -249,12 +249,12 @@ func TestConfig(t *testing.T) {
 		{"http on loopback", []string{withKeys, loopback, http}, ""},
 		{"https on loopback", []string{withKeys, loopback, https}, ""},
 		{"https for others", []string{withKeys, reachable, https}, ""},
-		{"http for others", []string{withKeys, reachable, http}, "GATEWAY_PUBLIC_URL: http is refused"},
+		{"http for others", []string{withKeys, reachable, http}, "GATEWAY_PUBLIC_URL: http requires"},
 		{"http for others, allowed", []string{withKeys, reachable, http, allow}, ""},
 		{"no public address for others", []string{withKeys, reachable}, "GATEWAY_PUBLIC_URL: set it"},
 		{"no public address for others, http allowed", []string{withKeys, reachable, allow}, ""},
 		{"no host at all", []string{withKeys, "GATEWAY_ADDR=:80", allow}, "GATEWAY_PUBLIC_URL: set it"},
-		{"PostgreSQL without keys", []string{postgres}, "GATEWAY_SECRETS_KEYS: set it with PostgreSQL"},
+		{"PostgreSQL without keys", []string{postgres}, "GATEWAY_SECRETS_KEYS: required with PostgreSQL"},
 		{"PostgreSQL with keys", []string{postgres, withKeys}, ""},
 		{"31 bytes", []string{postgres, key(random[:31])}, "GATEWAY_SECRETS_KEYS: "},
 		{"32 bytes", []string{postgres, key(random[:32])}, ""},

@@ -53,8 +53,8 @@ func TestInvalidUTF8IsRejected(t *testing.T) {
 		checkUnspanned(t, err, fault.CodeInvalidUTF8)
 	}
 	_, err := query.Registry().Parse("日\xff")
-	if !strings.Contains(fault.From(err).Message, "from byte 3 on") {
-		t.Errorf("the message %q does not tell where", fault.From(err).Message)
+	if !strings.Contains(fault.From(err).Message, "at byte 3") {
+		t.Errorf("the message %q lacks the position", fault.From(err).Message)
 	}
 }
 
