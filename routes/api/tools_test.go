@@ -44,7 +44,7 @@ func TestSwitchingAToolOffAndOn(t *testing.T) {
 		for range 2 {
 			var record toolRecord
 			a.admin(t, "PATCH", "/api/projects/p/tools/up__echo", `{"enabled":false}`, 200, &record)
-			if record.Name != "up__echo" || record.Enabled || !strings.Contains(record.Reason, "switched off") || record.Server != "up" || record.UpstreamName != "echo" {
+			if record.Name != "up__echo" || record.Enabled || !strings.Contains(record.Reason, "disabled by an administrator") || record.Server != "up" || record.UpstreamName != "echo" {
 				t.Errorf("answered %+v", record)
 			}
 			answer := a.callEcho(t, "p", "", "up__echo")
@@ -101,7 +101,7 @@ func TestListOfToolsHoldsTheHiddenOnes(t *testing.T) {
 	for i, want := range []struct {
 		name, reason string
 		enabled      bool
-	}{{"up__a", "", true}, {"up__del_b", "filter", false}, {"up__c", "switched off", false}} {
+	}{{"up__a", "", true}, {"up__del_b", "filter", false}, {"up__c", "disabled by an administrator", false}} {
 		got := list.Items[i]
 		if got.Name != want.name || got.Enabled != want.enabled || !strings.Contains(got.Reason, want.reason) || (want.reason == "") != (got.Reason == "") || len(got.DefinitionHash) != 64 {
 			t.Errorf("tool %d is %+v", i, got)
