@@ -12,79 +12,78 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// codeSearchFailed tells a search that could not be carried out from one that
-// was asked for wrongly (contract, "Errors").
+// codeSearchFailed distinguishes a failed search from an invalid request
+// (contract, "Errors").
 const codeSearchFailed fault.Code = "SEARCH_FAILED"
 
-// Searcher searches the tools of projects. It keeps an index of each project
-// in memory, built at the first search and again when the project's snapshot
-// has changed. It is safe for concurrent use.
+// Searcher searches the tools of projects. It caches an index per project,
+// built by the first search and again after the project's snapshot has changed.
+// It is safe for concurrent use.
 type Searcher struct {
 	cursors *page.Cursors
 	log     *slog.Logger
 	tasks   *background.Tasks
-	places  chan struct{} // one for every index that may be built at a time
-	waiting Waiting       // nil when no server can wait for a person
-	outages Outages       // nil when calls are kept away from no server
+	places  chan struct{} // limits concurrent builds
+	waiting Waiting       // may be nil
+	outages Outages       // may be nil
 
 	mu       sync.Mutex
-	projects map[string]*indexed // by project id
-	tools    int                 // in all kept indexes
-	limit    int                 // of tools
+	projects map[string]*projectIndex // by project id
+	tools    int                      // in all cached indexes
+	limit    int                      // maximum of tools
 	uses     uint64
 }
 
-// indexed is the index of one project and the one that is being built.
-type indexed struct {
-	ready    *indexes // nil before the first is built
-	building *building
+// projectIndex is the index of a project and its current build.
+type projectIndex struct {
+	ready    *indexes // nil before the first build
+	building *pendingBuild
 	used     uint64
 }
 
-// indexes are what is searched of one snapshot.
+// indexes are the indexes of a snapshot.
 type indexes struct {
 	snapshot *toolset.Snapshot
 	visible  *Index
-	all      *Index // the hidden tools too; nil when there are none
+	all      *Index // including hidden tools; nil if there are none
 }
 
-// building is an index in the making; result or err is set when done is closed.
-type building struct {
+// pendingBuild is an index being built. result or err is set before done is closed.
+type pendingBuild struct {
 	snapshot *toolset.Snapshot
 	done     chan struct{}
 	result   *indexes
 	err      error
 }
 
-// NewSearcher returns a searcher without any index. cursors seals and opens
-// the cursors of queries.
+// NewSearcher returns a Searcher without indexes. cursors seals and opens the
+// cursors of queries.
 func NewSearcher(cursors *page.Cursors, log *slog.Logger) *Searcher {
-	return &Searcher{cursors: cursors, log: log, places: make(chan struct{}, maxBuilds), projects: map[string]*indexed{}, limit: MaxIndexedTools}
+	return &Searcher{cursors: cursors, log: log, places: make(chan struct{}, maxBuilds), projects: map[string]*projectIndex{}, limit: MaxIndexedTools}
 }
 
-// UseTasks sets what starts the goroutines of the searcher. It must be called
+// UseTasks sets the starter of the searcher's goroutines. It must be called
 // before the first search.
 func (s *Searcher) UseTasks(tasks *background.Tasks) { s.tasks = tasks }
 
-// Waiting knows which servers wait for a person to connect them.
+// Waiting reports servers with a pending authorization.
 type Waiting interface {
-	// Why returns why a server waits, or "".
+	// Why returns the reason for a server's pending authorization, or "".
 	Why(serverID string) string
 }
 
-// Outages knows from which servers calls are kept away at present.
+// Outages reports servers whose calls are paused.
 type Outages interface {
-	// Outage returns why, or "".
+	// Outage returns the reason, or "".
 	Outage(serverID string) string
 }
 
-// Explain has searches warn of servers that wait for a person, and of those
-// that cannot be called at present. It must be called before the first search.
+// Explain adds warnings about servers with a pending authorization and about
+// servers that can't be called. It must be called before the first search.
 func (s *Searcher) Explain(waiting Waiting, outages Outages) { s.waiting, s.outages = waiting, outages }
 
-// indexes returns the indexes of a snapshot. Searches that need the same one
-// wait for one build; those of other projects wait for nothing but a place.
-// It returns SEARCH_FAILED when the context ends before.
+// indexes returns the indexes of a snapshot. Searches of the same snapshot
+// share a build. It returns SEARCH_FAILED if ctx ends first.
 func (s *Searcher) indexes(ctx context.Context, snapshot *toolset.Snapshot) (*indexes, error) {
 	b := s.begin(snapshot)
 	select {
@@ -96,18 +95,18 @@ func (s *Searcher) indexes(ctx context.Context, snapshot *toolset.Snapshot) (*in
 	case <-b.done:
 		return b.result, b.err
 	case <-ctx.Done():
-		return nil, fault.New(fault.KindInternal, codeSearchFailed, "the search ended before the tools were indexed; try again").Because(ctx.Err())
+		return nil, fault.New(fault.KindInternal, codeSearchFailed, "The search timed out while the tools were being indexed. Try again.").Because(ctx.Err())
 	}
 }
 
-// begin returns the build of a snapshot's indexes: one that is done, one that
-// runs, or a new one.
-func (s *Searcher) begin(snapshot *toolset.Snapshot) *building {
+// begin returns the build of a snapshot's indexes: a finished, running or new
+// one.
+func (s *Searcher) begin(snapshot *toolset.Snapshot) *pendingBuild {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.projects[snapshot.Project.ID]
 	if p == nil {
-		p = &indexed{}
+		p = &projectIndex{}
 		s.projects[snapshot.Project.ID] = p
 	}
 	s.uses++
@@ -115,10 +114,10 @@ func (s *Searcher) begin(snapshot *toolset.Snapshot) *building {
 	if p.ready != nil && p.ready.snapshot == snapshot {
 		done := make(chan struct{})
 		close(done)
-		return &building{snapshot: snapshot, done: done, result: p.ready}
+		return &pendingBuild{snapshot: snapshot, done: done, result: p.ready}
 	}
 	if p.building == nil || p.building.snapshot != snapshot {
-		p.building = &building{snapshot: snapshot, done: make(chan struct{})}
+		p.building = &pendingBuild{snapshot: snapshot, done: make(chan struct{})}
 		b, old := p.building, p.ready
 		s.tasks.Go("index of tools", func() { s.build(b, old) })
 		return b
@@ -126,25 +125,25 @@ func (s *Searcher) begin(snapshot *toolset.Snapshot) *building {
 	return p.building
 }
 
-// build makes the indexes for everyone who waits, so it does not end with the
-// request that began it.
-func (s *Searcher) build(b *building, old *indexes) {
+// build builds the indexes for all waiting searches. It isn't cancelled with
+// the request that started it.
+func (s *Searcher) build(b *pendingBuild, old *indexes) {
 	defer close(b.done)
 	begin := time.Now()
 	s.places <- struct{}{}
 	err := s.tasks.Try("index of tools", func() error { b.result = newIndexes(b.snapshot, old); return nil })
 	<-s.places
 	if err != nil {
-		b.err = fault.New(fault.KindInternal, codeSearchFailed, "the tools could not be indexed; try again").Because(err)
+		b.err = fault.New(fault.KindInternal, codeSearchFailed, "Indexing the tools failed. Try again.").Because(err)
 		s.abandon(b)
 		return
 	}
 	s.keep(b)
-	s.log.Debug("the tools of a project were indexed", "project", b.snapshot.Project.Slug, "tools", b.result.size(), "ms", time.Since(begin).Milliseconds())
+	s.log.Debug("project tools indexed", "project", b.snapshot.Project.Slug, "tools", b.result.size(), "ms", time.Since(begin).Milliseconds())
 }
 
-// abandon drops a build that failed, so that the next search begins another.
-func (s *Searcher) abandon(b *building) {
+// abandon drops a failed build, so that the next search starts another.
+func (s *Searcher) abandon(b *pendingBuild) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p := s.projects[b.snapshot.Project.ID]; p != nil && p.building == b {
@@ -152,8 +151,8 @@ func (s *Searcher) abandon(b *building) {
 	}
 }
 
-// newIndexes indexes a snapshot. What is searched in it is often the same as
-// before, because a change of configuration makes a new snapshot too.
+// newIndexes indexes a snapshot. It reuses old if the searched texts are the
+// same, which is common: a configuration change creates a new snapshot, too.
 func newIndexes(snapshot *toolset.Snapshot, old *indexes) *indexes {
 	if old == nil {
 		old = &indexes{}
@@ -181,9 +180,9 @@ func (x *indexes) size() int {
 	return n
 }
 
-// keep makes what was built the index of its project, unless a later snapshot
-// is being built or the project was dropped in between.
-func (s *Searcher) keep(b *building) {
+// keep stores a finished build, unless a later snapshot is being built or the
+// project was dropped in the meantime.
+func (s *Searcher) keep(b *pendingBuild) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := b.snapshot.Project.ID
@@ -198,8 +197,8 @@ func (s *Searcher) keep(b *building) {
 	}
 }
 
-// dropOldest drops the project that was not searched for longest and is not
-// being indexed; never the one called except. It reports whether there was one.
+// dropOldest drops the least recently searched project except the given one and
+// those being indexed. It reports whether there was one.
 func (s *Searcher) dropOldest(except string) bool {
 	oldest := ""
 	for id, p := range s.projects {
@@ -215,7 +214,7 @@ func (s *Searcher) dropOldest(except string) bool {
 	return true
 }
 
-// Forget drops what is kept of a project, such as one that was deleted.
+// Forget drops the indexes of a project, such as a deleted one.
 func (s *Searcher) Forget(projectID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
