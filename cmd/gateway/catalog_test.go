@@ -28,7 +28,7 @@ func TestCatalogImport(t *testing.T) {
 		{"again", twoRows, []string{"--file", "-"}, []string{"2 read: 0 to add, 0 to update, 0 to delete, 2 unchanged"}},
 		{"changed", strings.ReplaceAll(twoRows, `"Tool"`, `"The Tool"`), []string{"--file", "-"}, []string{"~ server   acme/tool\n", "1 to update"}},
 		{"deleted", strings.ReplaceAll(twoRows, `"stdio"`, `"stdio","status":"deleted"`), []string{"--file", "-"}, []string{"- server   acme/tool\n", "1 to delete"}},
-		{"taken", strings.ReplaceAll(strings.ReplaceAll(twoRows, "acme", "stripe"), "tool", "stripe"), []string{"--file", "-"}, []string{"= server   stripe/stripe: kept, because another source has the name"}},
+		{"taken", strings.ReplaceAll(strings.ReplaceAll(twoRows, "acme", "stripe"), "tool", "stripe"), []string{"--file", "-"}, []string{"= server   stripe/stripe: skipped, because another source has this name"}},
 	} {
 		code, out, errs := commandLine(t, environ, step.in, append([]string{"catalog", "import"}, step.args...)...)
 		if code != 0 {

@@ -18,7 +18,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// output collects what a command prints; it is safe for concurrent use.
+// output collects a command's output. It is safe for concurrent use.
 type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -41,7 +41,7 @@ func surroundings(t *testing.T, more ...string) []string {
 	return append([]string{"GATEWAY_DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "data", "gateway.db"), "GATEWAY_LOG_FORMAT=json"}, more...)
 }
 
-// commandLine runs one command line and returns its exit code and what it printed.
+// commandLine runs a command line and returns its exit code and output.
 func commandLine(t *testing.T, environ []string, in string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var o, e output
@@ -58,7 +58,7 @@ type serving struct {
 	code    chan int
 }
 
-// startServing runs `gateway serve` and returns once it says that it serves.
+// startServing runs `gateway serve` and returns when it is serving.
 func startServing(t *testing.T, environ []string, args ...string) *serving {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -92,7 +92,7 @@ func startServing(t *testing.T, environ []string, args ...string) *serving {
 	return s
 }
 
-// post sends a JSON-RPC request to a project and returns the answer's body.
+// post sends a JSON-RPC request to a project and returns the response's body.
 func (s *serving) post(t *testing.T, project, body string) (string, error) {
 	t.Helper()
 	resp, err := http.Post(s.url+"/v1/mcp/"+project+"/request", "application/json", strings.NewReader(body))
@@ -116,7 +116,7 @@ func until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-func TestCallsInFlightFinishWhenTheServerEnds(t *testing.T) {
+func TestCallsFinishOnShutdown(t *testing.T) {
 	up := upstreamtest.New(upstreamtest.Options{Tools: []upstreamtest.Tool{upstreamtest.Sleep(), upstreamtest.Echo()}})
 	file := filepath.Join(t.TempDir(), "c.json")
 	config := fmt.Sprintf(`{"projects":{"p":{"authMode":"none","mcpServers":{"up":{"url":%q}}}}}`, up.Start(t))
@@ -157,7 +157,7 @@ func TestCallsInFlightFinishWhenTheServerEnds(t *testing.T) {
 	}
 }
 
-func TestDemoCallsAToolWithThePrintedLine(t *testing.T) {
+func TestDemoPrintedCallWorks(t *testing.T) {
 	environ := surroundings(t)
 	for range 2 { // the second start finds the project
 		s := startServing(t, environ, "--demo")
@@ -218,7 +218,7 @@ func TestCommands(t *testing.T) {
 		{name: "its list", args: []string{"keys", "list", "--project", "work"}, out: "active"},
 		{name: "rotate without an id", args: []string{"keys", "rotate", "--project", "work"}, code: 2, err: "--id is required"},
 		{name: "revoke of an unknown key", args: []string{"keys", "revoke", "--project", "work", "--id", "x"}, code: 1, err: `There is no key "x"`},
-		{name: "migrate without a word", args: []string{"migrate"}, code: 2, err: "say up or status"},
+		{name: "migrate without a word", args: []string{"migrate"}, code: 2, err: "missing subcommand: up or status"},
 		{name: "migrate up", args: []string{"migrate", "up"}, out: "0 migrations applied"},
 		{name: "migrate status", args: []string{"migrate", "status"}, out: "applied  0001_spine.sql"},
 		{name: "healthcheck of nobody", args: []string{"healthcheck", "--url", "http://127.0.0.1:1"}, code: 1, err: "refused"},
