@@ -9,16 +9,16 @@ import (
 	"mcpgateway/services/projects"
 )
 
-// pastedAnswer is the response to a client's configuration: the servers that were
-// added, and by path why others were not.
+// pastedAnswer is the response to a client's configuration: the added servers
+// and, by path, the problems of the others.
 type pastedAnswer struct {
 	listAnswer[serverRecord]
 	Refused  map[string]string `json:"refused"`
 	Warnings []fault.Warning   `json:"warnings"`
 }
 
-// warnNotTaken is the code of the warning that keys of a client's configuration
-// have no meaning here.
+// warnNotTaken is the code of the warning about ignored keys of a client's
+// configuration.
 const warnNotTaken = "NOT_TAKEN"
 
 func notTaken(notes []string) []fault.Warning {
@@ -30,7 +30,7 @@ func notTaken(notes []string) []fault.Warning {
 }
 
 // createPasted adds the servers of a client's configuration one by one. It
-// fails when none of them could be added.
+// fails if none could be added.
 func (s *Servers) createPasted(c *fiber.Ctx, pasted *projects.Pasted) error {
 	answer := pastedAnswer{listAnswer: listAnswer[serverRecord]{Items: []serverRecord{}}, Refused: pasted.Refusals(), Warnings: notTaken(pasted.Notes)}
 	var failed error

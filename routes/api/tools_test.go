@@ -15,7 +15,7 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// applyTo applies a declarative file and returns what came of it.
+// applyTo applies a declarative file and returns the result.
 func applyTo(t *testing.T, a *routestest.App, file string) (projects.Plan, error) {
 	t.Helper()
 	d, err := projects.ParseDeclaration([]byte(file))
@@ -37,7 +37,7 @@ func tool(name, more string) upstreamtest.Tool {
 	return t
 }
 
-func TestSwitchingAToolOffAndOn(t *testing.T) {
+func TestDisableAndEnableTool(t *testing.T) {
 	each(t, func(t *testing.T, a *app) {
 		a.project(t, "p", "none", "")
 		before := a.listedTools(t, "p", "")
@@ -72,7 +72,7 @@ func TestSwitchingAToolOffAndOn(t *testing.T) {
 	})
 }
 
-func TestToolNamesAreEscapedInThePath(t *testing.T) {
+func TestToolNamesInPath(t *testing.T) {
 	a := onSQLite(t)
 	a.up.SetTools(tool("dir/read file", ""), tool("ü%2F", ""))
 	a.project(t, "p", "none", "")
@@ -85,7 +85,7 @@ func TestToolNamesAreEscapedInThePath(t *testing.T) {
 	}
 }
 
-func TestListOfToolsHoldsTheHiddenOnes(t *testing.T) {
+func TestToolListContainsHiddenTools(t *testing.T) {
 	a := onSQLite(t)
 	a.up.SetTools(tool("a", ""), tool("del_b", `,"x":1.0`), tool("c", ""))
 	a.project(t, "p", "none", `,"denyTools":["del_*"]`)
@@ -156,7 +156,7 @@ func TestDefinitionPinning(t *testing.T) {
 	})
 }
 
-func TestSyncThroughTheAPI(t *testing.T) {
+func TestSyncAPI(t *testing.T) {
 	each(t, func(t *testing.T, a *app) {
 		a.up.SetTools(tool("a", ""), tool("b", ""), tool("c", ""))
 		a.project(t, "p", "none", "")
