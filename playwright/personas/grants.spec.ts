@@ -38,7 +38,7 @@ test("people see the clients that they let in, and take access away", async ({ b
     await row.locator("summary", { hasText: "Take away" }).click();
     await expect(page.getByText("The client is signed out at once and has to ask you again.").locator("visible=true")).toHaveCount(1);
     await page.getByRole("button", { name: "Take access away" }).locator("visible=true").click();
-    await expect(page.getByRole("status")).toHaveText("The client has no access any more.");
+    await expect(page.getByRole("status")).toHaveText("The client no longer has access.");
     await expect(page.getByRole("row")).toHaveCount(2);
     await expect(page.getByRole("row", { name: /Notebook/ })).toHaveCount(0);
     expect([await listTools(gateway, "notes", notebook), await listTools(gateway, "notes", editor)]).toEqual([401, 200]);
