@@ -39,7 +39,7 @@ func TestBackupIsComplete(t *testing.T) {
 	if got, _ := command(restored, 0, "export"); got != want || !strings.Contains(got, "docs") {
 		t.Errorf("restored is\n%s\nwant\n%s", got, want)
 	}
-	if _, errs := command(environ, exitFailed, "backup", "-o", file); !strings.Contains(errs, "exists already") {
+	if _, errs := command(environ, exitFailed, "backup", "-o", file); !strings.Contains(errs, "already exists") {
 		t.Errorf("a second copy to the same file: %s", errs)
 	}
 	command(environ, exitUsage, "backup")

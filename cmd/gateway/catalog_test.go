@@ -48,7 +48,7 @@ func TestCatalogImport(t *testing.T) {
 		{[]string{"catalog"}, 2, "import"},
 		{[]string{"catalog", "export"}, 2, "import"},
 		{[]string{"catalog", "import"}, 2, "--file or --from"},
-		{[]string{"catalog", "import", "--file", "a", "--from", "b"}, 2, "exclude each other"},
+		{[]string{"catalog", "import", "--file", "a", "--from", "b"}, 2, "mutually exclusive"},
 		{[]string{"catalog", "import", "--file", filepath.Join(t.TempDir(), "none")}, 1, "no such file"},
 		{[]string{"catalog", "import", "--from", "http://169.254.169.254/"}, 1, "url"},
 	} {

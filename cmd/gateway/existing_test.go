@@ -18,7 +18,7 @@ func TestCommandsCreateNoDatabase(t *testing.T) {
 		{"keys", "list", "--project", "p"}, {"keys", "create", "--project", "p", "--name", "n"},
 	} {
 		code, out, errs := commandLine(t, environ, "", args...)
-		if code != exitFailed || out != "" || !strings.Contains(errs, "there is no database "+filepath.Join(folder, "gatewy.db")) {
+		if code != exitFailed || out != "" || !strings.Contains(errs, "no database at "+filepath.Join(folder, "gatewy.db")) {
 			t.Errorf("%v: exit %d, printed %q and %q", args, code, out, errs)
 		}
 	}

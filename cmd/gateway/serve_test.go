@@ -197,7 +197,7 @@ func TestCommands(t *testing.T) {
 		{name: "nothing", code: 2, out: "Usage:"},
 		{name: "help", args: []string{"help"}, out: "gateway serve"},
 		{name: "help of a command", args: []string{"apply", "-h"}, out: "-dry-run"},
-		{name: "unknown command", args: []string{"nonsense"}, code: 2, err: `no command "nonsense"`},
+		{name: "unknown command", args: []string{"nonsense"}, code: 2, err: `unknown command "nonsense"`},
 		{name: "version", args: []string{"version"}, out: "gateway dev"},
 		{name: "apply without a file", args: []string{"apply"}, code: 2, err: "-f is required"},
 		{name: "apply of a file that is not there", args: []string{"apply", "-f", "/no/such"}, code: 1, err: "no such file"},

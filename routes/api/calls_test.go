@@ -108,7 +108,7 @@ func TestInvalidCallQueriesAreRejected(t *testing.T) {
 	a := onSQLite(t)
 	for query, why := range map[string]string{
 		"?projekt=p": "projekt", "?outcome=fine": "outcome", "?since=yesterday": "since", "?until=1": "until", "?format=xml": "format",
-		"?limit=0": "1 to 1000", "?limit=1001": "1 to 1000", "?tool=%ff": "tool", "?format=csv&limit=1": "narrow", "?format=csv&cursor=x": "narrow",
+		"?limit=0": "1 to 1000", "?limit=1001": "1 to 1000", "?tool=%ff": "tool", "?format=csv&limit=1": "since and until", "?format=csv&cursor=x": "since and until",
 	} {
 		webtest.Check(t, webtest.Case{WantBody: []string{why}}, a.admin(t, "GET", "/api/calls"+query, "", 400, nil))
 	}

@@ -362,11 +362,11 @@ func BenchmarkRegistry(b *testing.B) {
 func TestTemplatesRejectLegacyParameters(t *testing.T) {
 	w := onSQLiteCatalog(t)
 	for path, want := range map[string]string{
-		"/api/templates?offset=3":         "Unknown parameter offset. For the next page, send nextCursor as cursor",
-		"/api/templates?search=x":         "Unknown parameter search. Send the text as query",
-		"/api/templates?tag=x":            "Unknown parameter tag. Send it in query, such as query=tag:search",
-		"/api/templates?query=x&offset=3": "offset cannot be combined with query or cursor. For the next page, send nextCursor as cursor",
-		"/api/registry?query=x&tag=y":     "tag cannot be combined with query or cursor. Send it in query, such as query=tag:search",
+		"/api/templates?offset=3":         "Unknown parameter offset. For the next page, send nextCursor as cursor.",
+		"/api/templates?search=x":         "Unknown parameter search. Send the text as query.",
+		"/api/templates?tag=x":            "Unknown parameter tag. Send it in query, such as query=tag:search.",
+		"/api/templates?query=x&offset=3": "offset cannot be combined with query or cursor. For the next page, send nextCursor as cursor.",
+		"/api/registry?query=x&tag=y":     "tag cannot be combined with query or cursor. Send it in query, such as query=tag:search.",
 	} {
 		var got struct{ Message string }
 		w.get(t, path, 400, &got)

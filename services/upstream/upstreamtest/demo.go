@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// Demo returns the options of the two demonstration servers: Clock and
-// TextTools, both useful as they are.
+// Demo returns the options of the two demo servers, Clock and TextTools.
 func Demo() []Options { return []Options{Clock(time.Now), TextTools()} }
 
-// typed returns a handler that decodes the arguments into In, refuses unknown
-// ones, and answers with what run returns as structuredContent. Wrong
-// arguments and errors become results with isError, whose text tells a model
-// what to do better (MCP 2025-11-25, tools, error handling).
+// typed returns a handler that decodes the arguments into In, rejects unknown
+// ones, and returns run's result as structuredContent. Invalid arguments and
+// errors become results with isError, whose text helps a model to correct the
+// call (MCP 2025-11-25, tools, error handling).
 func typed[In, Out any](run func(In) (Out, error)) Handler {
 	return func(_ context.Context, c *Call) Result {
 		var in In

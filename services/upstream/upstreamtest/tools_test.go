@@ -26,7 +26,7 @@ func run(t *testing.T, tools []upstreamtest.Tool, name, arguments string) string
 	return member(t, a.body, "error")
 }
 
-func TestReadyMadeTools(t *testing.T) {
+func TestBuiltinTools(t *testing.T) {
 	const filler = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
 	text := func(s string) string { return `{"content":[{"type":"text","text":"` + s + `"}]}` }
 	for _, tc := range []struct{ tool, arguments, want string }{
@@ -59,7 +59,7 @@ func TestReadyMadeTools(t *testing.T) {
 	}
 }
 
-func TestStandardReturnsAsManyToolsAsAsked(t *testing.T) {
+func TestStandardToolCount(t *testing.T) {
 	for _, n := range []int{-1, 0, 1, 5, 6, 7, 100} {
 		if got := len(upstreamtest.Standard(n)); got != max(n, 0) {
 			t.Errorf("Standard(%d) has %d tools", n, got)
@@ -67,7 +67,7 @@ func TestStandardReturnsAsManyToolsAsAsked(t *testing.T) {
 	}
 }
 
-func TestGeneratedToolsAreRealisticAndAlwaysTheSame(t *testing.T) {
+func TestGeneratedTools(t *testing.T) {
 	tools := upstreamtest.Generated(1000)
 	names := map[string]bool{}
 	for i, tool := range tools {
@@ -120,7 +120,7 @@ func resolve(t *testing.T, schema any) *jsonschema.Resolved {
 	return r
 }
 
-func TestDefinitionsAreListedByteForByte(t *testing.T) {
+func TestDefinitionsAreListedUnchanged(t *testing.T) {
 	tools := upstreamtest.Hostile()
 	tools = append(tools, upstreamtest.Tool{Definition: `{"broken`}, upstreamtest.Tool{Definition: `{"name":"case","second":true}`})
 	var want []string
@@ -144,7 +144,7 @@ func TestDefinitionsAreListedByteForByte(t *testing.T) {
 	}
 }
 
-func TestHostileToolsAreValidJSONAndCallable(t *testing.T) {
+func TestHostileTools(t *testing.T) {
 	results := upstreamtest.HostileResults()
 	names := map[string]bool{}
 	for _, tool := range upstreamtest.Hostile() {
@@ -177,7 +177,7 @@ func TestHostileToolsAreValidJSONAndCallable(t *testing.T) {
 	}
 }
 
-func TestPagesHoldEveryToolOnce(t *testing.T) {
+func TestPagesContainEveryToolOnce(t *testing.T) {
 	s, url := serve(t, upstreamtest.Options{Tools: upstreamtest.Generated(10)})
 	sid := session(t, url)
 	for size, pages := range map[int]int{0: 1, 1: 10, 3: 4, 5: 2, 9: 2, 10: 1, 11: 1} {
@@ -209,7 +209,7 @@ func TestPagesHoldEveryToolOnce(t *testing.T) {
 	check(t, exchange{url: url, body: list, headers: []string{sid}}, 200, `"result":{"tools":[]}`, "")
 }
 
-func TestDemonstrationToolsCalculateRight(t *testing.T) {
+func TestDemoToolResults(t *testing.T) {
 	now := func() time.Time { return time.Date(2026, 3, 29, 0, 59, 30, 0, time.UTC) }
 	tools := append(upstreamtest.Clock(now).Tools, upstreamtest.TextTools().Tools...)
 	definitions := map[string]*mcp.Tool{}
@@ -297,7 +297,7 @@ func TestDemonstrationToolsCalculateRight(t *testing.T) {
 	}
 }
 
-func TestComparisonIsBounded(t *testing.T) {
+func TestComparisonLimit(t *testing.T) {
 	text := func(n int, mark string) string {
 		var b strings.Builder
 		for i := range n {
@@ -314,7 +314,7 @@ func TestComparisonIsBounded(t *testing.T) {
 	}
 }
 
-func TestDemoHasTwoServersOfDifferentNames(t *testing.T) {
+func TestDemoServers(t *testing.T) {
 	demo := upstreamtest.Demo()
 	if len(demo) != 2 || demo[0].Name == demo[1].Name || demo[0].Name == "" || demo[1].Name == "" {
 		t.Errorf("got %+v", demo)
