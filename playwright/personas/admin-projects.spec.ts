@@ -115,7 +115,7 @@ for (const javaScriptEnabled of [true, false]) {
       };
       await page.getByLabel("Address or JSON").fill(JSON.stringify(pasted));
       await page.getByRole("button", { name: "Continue" }).click();
-      await expect(page.getByText("commands are not started here")).toBeVisible();
+      await expect(page.getByText("commands are not supported")).toBeVisible();
       expect(await page.content()).not.toContain("a-secret-of-the-paste");
       await page.getByRole("button", { name: "Connect and add all" }).click();
       await expect(page.getByRole("status").filter({ hasText: "1 of 2 servers added." })).toContainText("Couldn't connect to gone.");

@@ -86,7 +86,7 @@ func rejectedArguments() []struct{ tool, arguments, code, message string } {
 		{toolSearch, `{"task":"write","top":3}`, "INVALID_PARAMETER", `Unknown argument "top". The arguments are task, query, `},
 		{toolSearch, `{"Task":"write"}`, "INVALID_PARAMETER", `Unknown argument "Task". Did you mean "task"?`},
 		{toolSearch, `{"query":"write","include_schema":true}`, "INVALID_PARAMETER", `Unknown argument "include_schema". Did you mean "includeSchema"?`},
-		{toolSearch, `{"task":"write","cursor":"x"}`, "CONFLICTING_PARAMETERS", "cursor belongs to query"},
+		{toolSearch, `{"task":"write","cursor":"x"}`, "CONFLICTING_PARAMETERS", "cursor requires query"},
 		{toolList, `{"server":"up"}`, "INVALID_PARAMETER", `Unknown argument "server". The arguments are filter, query, limit, cursor`},
 		{toolList, `{"Query":"up"}`, "INVALID_PARAMETER", `Unknown argument "Query". Did you mean "query"?`},
 		{toolList, `{"filter":"up","limit":3}`, "CONFLICTING_PARAMETERS", "limit and cursor belong to query"},
@@ -137,7 +137,7 @@ func TestBuiltinArgumentsFromBridgeQuery(t *testing.T) {
 func TestBuiltinArgumentsFromCode(t *testing.T) {
 	app, up := writingApp(t)
 	for code, want := range map[string]string{
-		`return await gateway.search({ task: "write", top: 3 })`:                               `unknown argument "top"`,
+		`return await gateway.search({ task: "write", top: 3 })`:                               `Unknown argument "top"`,
 		`return await gateway.search({ Task: "write" })`:                                       `did you mean "task"?`,
 		`return await gateway.search("write", { limit: 3 })`:                                   "gateway.search takes one argument",
 		`return await gateway.call("` + toolSearch + `", { tasks: "write" })`:                  `did you mean "task"?`,

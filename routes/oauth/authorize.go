@@ -103,14 +103,14 @@ func (a *Authorize) problem(c *fiber.Ctx, err error) error {
 	c.Status(web.StatusOf(f))
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	return web.Render(c, views.Problem(views.ProblemProps{
-		Frame: frame(c, a.assets, "The client can't be authorized"), Message: f.Message, RequestID: web.EventOf(c).RequestID,
+		Frame: frame(c, a.assets, "The client cannot be let in"), Message: f.Message, RequestID: web.EventOf(c).RequestID,
 	}))
 }
 
 // consent returns the content of the consent page.
 func (a *Authorize) consent(c *fiber.Ctx, asked *oauthserver.Authorization) views.ConsentProps {
 	p := views.ConsentProps{
-		Frame: frame(c, a.assets, "Allow a client"), ClientName: asked.ClientName, ClientID: asked.ClientID, ClientHost: asked.ClientHost,
+		Frame: frame(c, a.assets, "Let a client in"), ClientName: asked.ClientName, ClientID: asked.ClientID, ClientHost: asked.ClientHost,
 		RedirectName: asked.RedirectName, Local: asked.Local, Named: asked.Named, Scopes: asked.Scopes, Sealed: asked.Sealed, GrantsURL: grantsPath,
 	}
 	for _, project := range asked.Projects {
