@@ -67,7 +67,7 @@ test("the page keeps to the budgets of styles, scripts and requests", async ({ p
   expect(cost.css).toBeLessThanOrEqual(10_000);
   expect(cost.js).toBeGreaterThan(10_000);
   expect(cost.js).toBeLessThanOrEqual(20_000);
-  // Beside those of every page: the stream of the live log.
+  // In addition to those of every page: the stream of the live log.
   expect(cost.requests).toBeLessThanOrEqual(7);
   expect(cost.layoutShift).toBeLessThan(0.02);
 });

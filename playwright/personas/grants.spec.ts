@@ -6,7 +6,7 @@ import { expect, pageOf, setUp, startEmptyGateway, test, type State } from "../s
 import type { Gateway } from "../support/gateway.ts";
 import type { Browser } from "@playwright/test";
 
-/** Lets a client in and returns its token. */
+/** Authorizes a client and returns its token. */
 async function letIn(browser: Browser, gateway: Gateway, state: State, client: Listener, name: string, slug = "notes"): Promise<string> {
   const request: Request = await requestAccess(gateway, slug, client.redirect, name);
   const { page } = await roamingPage(browser, gateway, state);
