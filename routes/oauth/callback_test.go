@@ -87,7 +87,7 @@ func TestCallbackIsForwarded(t *testing.T) {
 			"/oauth/callback?state=s&code=c", ann, oauthclient.Finished{ServerID: "s", AuthorizeURL: "https://as.example.com/again"}, nil,
 			[]oauthclient.Callback{{SessionID: "anns-session", State: "s", Code: "c"}}, 303, "",
 		},
-		"by nobody":        {"/oauth/callback?state=s&code=c", nil, oauthclient.Finished{}, nil, nil, 400, "not signed in"},
+		"by nobody":        {"/oauth/callback?state=s&code=c", nil, oauthclient.Finished{}, nil, nil, 400, "no longer signed in"},
 		"with two states":  {"/oauth/callback?state=s&state=t&code=c", ann, oauthclient.Finished{}, nil, nil, 400, "more than one state"},
 		"with two issuers": {"/oauth/callback?state=s&iss=a&iss=b&code=c", ann, oauthclient.Finished{}, nil, nil, 400, "more than one iss"},
 	} {

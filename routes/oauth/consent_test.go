@@ -59,7 +59,7 @@ func TestConsentPage(t *testing.T) {
 	}
 	form := formOf(a.body)
 	form.Set("decision", "allow")
-	if done := bob.post(t, s.base+"/oauth/authorize", form); done.status != http.StatusUnprocessableEntity || !strings.Contains(done.body, "choose the project") {
+	if done := bob.post(t, s.base+"/oauth/authorize", form); done.status != http.StatusUnprocessableEntity || !strings.Contains(done.body, "Choose a project") {
 		t.Errorf("without a choice: %d %s", done.status, done.body)
 	}
 	form.Set("decision", "refuse")
