@@ -116,15 +116,15 @@ func TestWhatCannotBePastedIsToldWhereAndWhy(t *testing.T) {
 	for text, says := range map[string]string{
 		"hello world":         "this is neither",
 		"hello":               "this is neither",
-		"ftp://127.0.0.1/mcp": "starts with http:// or https://",
-		"mcp.example.com/mcp": "starts with http:// or https://",
-		"localhost:3001":      "starts with http:// or https://",
+		"ftp://127.0.0.1/mcp": "must start with http:// or https://",
+		"mcp.example.com/mcp": "must start with http:// or https://",
+		"localhost:3001":      "must start with http:// or https://",
 		`{"gh":{"url":"https://gh.example"}} /* and`: "unexpected data",
 		`[1]`:                   "this is neither",
 		`["https://a.example"]`: "this is neither",
 		"{\n  \"mcpServers\": {\n    \"ä\": x\n  }\n}": "in line 3, column 10",
 		`"gh": {"url": x},`:                            "in line 1, column 15",
-		`{"gh": {"url":"https://gh.example"}`:          "cut off: a closing } is missing",
+		`{"gh": {"url":"https://gh.example"}`:          "truncated: a closing } is missing",
 		`{,}`:                                          "it contains no servers",
 	} {
 		_, err := projects.ParsePasted(text)
