@@ -138,10 +138,10 @@ func TestBuiltinArgumentsFromCode(t *testing.T) {
 	app, up := writingApp(t)
 	for code, want := range map[string]string{
 		`return await gateway.search({ task: "write", top: 3 })`:                               `Unknown argument "top"`,
-		`return await gateway.search({ Task: "write" })`:                                       `did you mean "task"?`,
+		`return await gateway.search({ Task: "write" })`:                                       `Did you mean "task"?`,
 		`return await gateway.search("write", { limit: 3 })`:                                   "gateway.search takes one argument",
-		`return await gateway.call("` + toolSearch + `", { tasks: "write" })`:                  `did you mean "task"?`,
-		`return await gateway.call("` + toolList + `", { Filter: "up" })`:                      `did you mean "filter"?`,
+		`return await gateway.call("` + toolSearch + `", { tasks: "write" })`:                  `Did you mean "task"?`,
+		`return await gateway.call("` + toolList + `", { Filter: "up" })`:                      `Did you mean "filter"?`,
 		`return await gateway.call("` + toolExecute + `", { name: "up__write", args: {} })`:    "code cannot run code",
 		`return await gateway.call("up__write", {}, { dryRun: true })`:                         "gateway.call takes a name and one object of arguments",
 		`return await gateway.call("` + toolSearch + `", { task: "write", offset: null }, {})`: "gateway.call takes",
