@@ -86,7 +86,7 @@ func TestCredentialsOfEachKind(t *testing.T) {
 		{name: "missing in a header", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": "${MCP_UPSTREAM_B}"}, code: fault.CodeUpstreamUnauthorized, says: "MCP_UPSTREAM_B"},
 		{name: "sealed for another row", auth: models.UpstreamAuthBearer, bearer: seal("sesame", "bearer of t"), code: fault.CodeInternal, says: "Enter it again"},
 		{name: "sealed for another header", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": seal("sesame", "header X-Other of s")}, code: fault.CodeInternal, says: "Enter it again"},
-		{name: "plain text in the database", auth: models.UpstreamAuthBearer, bearer: "sesame", code: fault.CodeInternal, says: "not in sealed form"},
+		{name: "plain text in the database", auth: models.UpstreamAuthBearer, bearer: "sesame", code: fault.CodeInternal, says: "is not sealed"},
 		{name: "oauth without a connection", auth: models.UpstreamAuthOAuth, bearer: seal("sesame", bearerRow), code: fault.CodeUpstreamUnauthorized, says: "server jira needs an OAuth connection"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
