@@ -18,7 +18,7 @@ func TestZeroKindIsInternal(t *testing.T) {
 	}
 }
 
-func TestPlainErrorBecomesInternalWithoutItsText(t *testing.T) {
+func TestPlainErrorBecomesInternal(t *testing.T) {
 	cause := errors.New("dial tcp 10.0.0.1:5432: password is hunter2")
 	for _, f := range []*fault.Fault{fault.From(cause), fault.Internal(cause), fault.From(fmt.Errorf("wrapped: %w", cause))} {
 		if f.Kind != fault.KindInternal || f.Code != fault.CodeInternal || f.Message != "Internal error. Retry later." {

@@ -86,7 +86,7 @@ func TestOldestUnusedClientIsEvicted(t *testing.T) {
 	})
 }
 
-func TestRegistrationsAreRecordedAtFirstConsent(t *testing.T) {
+func TestRegistrationIsRecordedAtConsent(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		client := w.register(t)
 		if _, err := w.Register(t.Context(), []byte(`{"redirect_uris":["https://c.example/cb"]}`), "192.0.2.1"); err != nil {
