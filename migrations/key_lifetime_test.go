@@ -10,7 +10,7 @@ import (
 	"mcpgateway/models/modelstest"
 )
 
-func TestLifetimesOfOldKeysAreTakenFromTheirEnds(t *testing.T) {
+func TestOldKeyLifetimesAreMigrated(t *testing.T) {
 	modelstest.EachEmptyDSN(t, func(t *testing.T, dsn string) {
 		db := modelstest.Open(t, dsn)
 		dialect := map[string]goose.Dialect{"sqlite": goose.DialectSQLite3, "postgres": goose.DialectPostgres}[db.Name()]

@@ -12,65 +12,65 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// siblingSuffix makes the name of the lock file of a SQLite database.
+// siblingSuffix is the suffix of a SQLite database's lock file.
 const siblingSuffix = ".migrating"
 
-// advisoryLock is held on PostgreSQL while one process migrates. It waits in
-// the database, so that a waiting replica goes on at once; goose's own locker
-// asks again every five seconds.
+// advisoryLock is held on PostgreSQL while a process migrates. Waiting in the
+// database ends as soon as the lock is free; goose's own locker polls every
+// 5 seconds.
 type advisoryLock struct{}
 
-// SessionLock returns when the connection holds the lock.
+// SessionLock waits until the connection holds the lock.
 func (advisoryLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	_, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock($1)", lock.DefaultLockID)
 	return err
 }
 
-// SessionUnlock gives the lock back.
+// SessionUnlock releases the lock.
 func (advisoryLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
 	_, err := conn.ExecContext(ctx, "SELECT pg_advisory_unlock($1)", lock.DefaultLockID)
 	return err
 }
 
-// siblingLock is held on SQLite while one process migrates: an exclusive
-// transaction in an empty database file beside the real one. The real one
-// cannot be locked as a whole, because each migration is a transaction of its
-// own. The operating system frees the lock of a process that dies; the file
-// stays, because removing it would let two processes lock different files.
+// siblingLock is held on SQLite while a process migrates: an exclusive
+// transaction in an empty database file next to the real one. The real one
+// can't be locked as a whole, because each migration is a separate transaction.
+// The operating system releases the lock of a process that dies. The file is
+// not removed, because two processes could then lock different files.
 type siblingLock struct {
-	pool *sql.DB // nil while the lock is not held, and for a database in memory
+	pool *sql.DB // nil while the lock is not held, and for in-memory databases
 }
 
-// Lock returns when this process holds the lock.
+// Lock waits until this process holds the lock.
 func (l *siblingLock) Lock(ctx context.Context, db *sql.DB) error {
 	var path string
 	if err := db.QueryRowContext(ctx, "SELECT file FROM pragma_database_list WHERE name = 'main'").Scan(&path); err != nil {
-		return fmt.Errorf("find the database file: %w", err)
+		return fmt.Errorf("find database file: %w", err)
 	}
 	if path == "" {
-		return nil // in memory, so nobody else sees it
+		return nil // in memory: private to this process
 	}
 	uri := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path + siblingSuffix}).EscapedPath(), RawQuery: url.Values{
-		"_pragma": {"busy_timeout(2147483647)"}, // the context ends the wait
+		"_pragma": {"busy_timeout(2147483647)"}, // ctx limits the wait
 	}.Encode()}).String()
 	pool, err := sql.Open("sqlite3", uri)
 	if err != nil {
 		return err
 	}
-	pool.SetMaxOpenConns(1) // BEGIN and its end must meet the same connection
+	pool.SetMaxOpenConns(1) // the transaction must stay on one connection
 	if _, err := pool.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
-		return errors.Join(fmt.Errorf("wait for another process that migrates the database: %w", err), pool.Close())
+		return errors.Join(fmt.Errorf("wait for another process's migration: %w", err), pool.Close())
 	}
 	l.pool = pool
 	return nil
 }
 
-// Unlock gives the lock back.
+// Unlock releases the lock.
 func (l *siblingLock) Unlock(context.Context, *sql.DB) error {
 	if l.pool == nil {
 		return nil
 	}
-	err := l.pool.Close() // the transaction holds no change and ends with its connection
+	err := l.pool.Close() // closing rolls back the empty transaction
 	l.pool = nil
 	return err
 }

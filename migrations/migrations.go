@@ -1,5 +1,5 @@
-// Package migrations holds how the schema came to be, once per dialect, and
-// applies it.
+// Package migrations contains the schema migrations of both dialects and
+// applies them.
 package migrations
 
 import (
@@ -15,15 +15,15 @@ import (
 //go:embed postgres/*.sql sqlite/*.sql
 var files embed.FS
 
-// Step is one migration and whether it has been applied.
+// Step is a migration and whether it has been applied.
 type Step struct {
 	Version int64
 	Name    string
 	Applied bool
 }
 
-// Up applies every pending migration and returns how many it applied. Several
-// starting processes may call it at once: one applies, the others wait.
+// Up applies all pending migrations and returns their number. Processes may
+// call it concurrently: one migrates while the others wait.
 func Up(ctx context.Context, db *sql.DB, dialect string) (int, error) {
 	p, err := provider(db, dialect)
 	if err != nil {
@@ -31,12 +31,12 @@ func Up(ctx context.Context, db *sql.DB, dialect string) (int, error) {
 	}
 	done, err := p.Up(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("migrate the database: %w", err)
+		return 0, fmt.Errorf("migrate database: %w", err)
 	}
 	return len(done), nil
 }
 
-// Status returns every known migration, oldest first.
+// Status returns all migrations, oldest first.
 func Status(ctx context.Context, db *sql.DB, dialect string) ([]Step, error) {
 	p, err := provider(db, dialect)
 	if err != nil {
@@ -57,7 +57,7 @@ func Status(ctx context.Context, db *sql.DB, dialect string) ([]Step, error) {
 // dialect.
 func Files(dialect string) (fs.FS, error) {
 	if dialect != "postgres" && dialect != "sqlite" {
-		return nil, fmt.Errorf("there are no migrations for %q", dialect)
+		return nil, fmt.Errorf("no migrations for dialect %q", dialect)
 	}
 	return fs.Sub(files, dialect)
 }

@@ -28,7 +28,7 @@ func pool(t *testing.T, db *gorm.DB) *sql.DB {
 	return p
 }
 
-func TestUpAppliesEveryMigrationOnce(t *testing.T) {
+func TestUpAppliesMigrationsOnce(t *testing.T) {
 	modelstest.EachEmptyDSN(t, func(t *testing.T, dsn string) {
 		db := modelstest.Open(t, dsn)
 		before, err := migrations.Status(t.Context(), pool(t, db), db.Name())
@@ -71,9 +71,9 @@ func TestUpAppliesEveryMigrationOnce(t *testing.T) {
 	})
 }
 
-func TestSeveralProcessesMayMigrateAtOnce(t *testing.T) {
+func TestConcurrentUp(t *testing.T) {
 	modelstest.EachEmptyDSN(t, func(t *testing.T, dsn string) {
-		// Waiting for another process must not cost seconds.
+		// Waiting for another process must not take seconds.
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		const processes = 6
@@ -117,7 +117,7 @@ func TestSeveralProcessesMayMigrateAtOnce(t *testing.T) {
 	})
 }
 
-func TestUpEndsWithItsContextWhileAnotherProcessMigrates(t *testing.T) {
+func TestUpRespectsContextWhileLocked(t *testing.T) {
 	modelstest.EachEmptyDSN(t, func(t *testing.T, dsn string) {
 		db := modelstest.Open(t, dsn)
 		release := holdLock(t, db, dsn)
@@ -133,8 +133,8 @@ func TestUpEndsWithItsContextWhileAnotherProcessMigrates(t *testing.T) {
 	})
 }
 
-// holdLock takes the lock that a migrating process holds, and returns what
-// releases it.
+// holdLock acquires the lock of a migrating process and returns the function
+// that releases it.
 func holdLock(t *testing.T, db *gorm.DB, dsn string) (release func()) {
 	t.Helper()
 	query, holder := "SELECT pg_advisory_lock(4097083626)", pool(t, db)
@@ -160,7 +160,7 @@ func holdLock(t *testing.T, db *gorm.DB, dsn string) (release func()) {
 	}
 }
 
-func TestAnUnknownDialectIsRefused(t *testing.T) {
+func TestUnknownDialectIsRejected(t *testing.T) {
 	db := modelstest.Open(t, modelstest.SQLite(t))
 	for _, dialect := range []string{"", "mysql", ".", "../migrations"} {
 		if _, err := migrations.Up(t.Context(), pool(t, db), dialect); err == nil {

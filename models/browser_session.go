@@ -2,18 +2,18 @@ package models
 
 import "time"
 
-// BrowserSession is a person signed in with a browser. The cookie's value is
-// not stored, only its hash.
+// BrowserSession is a user's browser session. Only the hash of the cookie's
+// value is stored.
 type BrowserSession struct {
-	Hash            []byte `gorm:"primaryKey"` // SHA-256 of the 32 random bytes in the cookie; renewed with them
-	ID              string // unique; stays when the cookie's value is renewed
+	Hash            []byte `gorm:"primaryKey"` // SHA-256 of the 32 random bytes in the cookie; changes when the cookie is rotated
+	ID              string // unique; unchanged when the cookie is rotated
 	UserID          string
 	CreatedAt       time.Time
 	LastSeenAt      time.Time  // written at most once a minute
-	AuthenticatedAt time.Time  // when the person last proved who they are
-	ConfirmedAt     *time.Time // last request while that proof was still good for changing secrets; nil is AuthenticatedAt
-	CSRF            string     // what forms carry, good only with the cookie; empty is derived from its value
+	AuthenticatedAt time.Time  // last time the user authenticated
+	ConfirmedAt     *time.Time // last request within the step-up window; nil means AuthenticatedAt
+	CSRF            string     // token of forms; empty means derived from the cookie's value
 	IP              string
 	UserAgent       string
-	RevokedAt       *time.Time // nil is live until it is too old
+	RevokedAt       *time.Time // nil means not revoked
 }

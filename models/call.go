@@ -2,34 +2,34 @@ package models
 
 import "time"
 
-// Outcome says how a call ended.
+// Outcome is the outcome of a call.
 type Outcome string
 
 // The outcomes of a call.
 const (
-	CallOK        Outcome = "ok"         // the tool answered
-	CallToolError Outcome = "tool_error" // the tool answered that it failed
-	CallFailed    Outcome = "error"      // there is no answer of the tool; the code says why
-	CallCancelled Outcome = "cancelled"  // whoever asked went away
+	CallOK        Outcome = "ok"         // the tool returned a result
+	CallToolError Outcome = "tool_error" // the tool returned a result with isError
+	CallFailed    Outcome = "error"      // no result; Code is the reason
+	CallCancelled Outcome = "cancelled"  // the client cancelled or disconnected
 )
 
-// Call is one tool call that a client made. What it was about is kept apart,
-// and only of projects that record it.
+// Call is a client's tool call. Its arguments and result are in CallPayload,
+// for projects that record them.
 type Call struct {
-	ID            string `gorm:"primaryKey"` // grows with time
+	ID            string `gorm:"primaryKey"` // sorts by time
 	At            time.Time
 	ProjectID     string
-	Principal     string // who called, as their key or sign-in is known
-	Tool          string // as it was called
+	Principal     string // caller: key prefix or sign-in
+	Tool          string // as called by the client
 	Server        string // alias; empty for a built-in tool, and when no server was reached
 	DurationUS    int64  // microseconds
 	RequestBytes  int64
 	ResponseBytes int64
 	Outcome       Outcome
-	Code          string // of the failure; empty without one
-	RequestID     string // under which the log knows the request
+	Code          string // error code; empty on success
+	RequestID     string // request id in the log
 
-	// Payload is on its way into its own table with a call that is recorded;
-	// nil when it is not kept, and in calls that are read.
+	// Payload is set only when a recorded call is written. It is stored in its
+	// own table.
 	Payload *CallPayload `gorm:"-"`
 }

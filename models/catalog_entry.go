@@ -2,25 +2,25 @@ package models
 
 import "time"
 
-// CatalogStatus says whether a catalog row is still offered.
+// CatalogStatus is the status of a catalog row in its source.
 type CatalogStatus string
 
-// The statuses of catalog rows (official registry API, status). A deleted row
-// stays as a mark that it was there.
+// The statuses of catalog rows (official registry API, status). Deleted rows
+// are kept.
 const (
 	CatalogActive     CatalogStatus = "active"
 	CatalogDeprecated CatalogStatus = "deprecated"
 	CatalogDeleted    CatalogStatus = "deleted"
 )
 
-// CatalogEntry is one MCP server of the public registry. An absent text is
-// empty. What an admin decides stays when its source is read again.
+// CatalogEntry is an MCP server of the public registry. Absent texts are empty.
+// Changes by administrators survive imports.
 type CatalogEntry struct {
 	ID       string `gorm:"primaryKey"`
 	SourceID string
 	Version  string
 
-	PublisherName  string // with ServerName the unique name
+	PublisherName  string // unique together with ServerName
 	PublisherTitle string
 	ServerName     string
 	ServerTitle    string
@@ -28,10 +28,10 @@ type CatalogEntry struct {
 	Tags           StringList
 
 	Verified         bool
-	VerifiedEvidence string // on what ground
-	VerifiedBy       string // "admin", or empty for the source's word
+	VerifiedEvidence string // evidence of the verification
+	VerifiedBy       string // "admin", or empty if set by the source
 	Featured         bool
-	FeaturedBy       string // "admin", or empty for the source's word
+	FeaturedBy       string // "admin", or empty if set by the source
 
 	IconURL     string
 	RepoURL     string
@@ -39,21 +39,21 @@ type CatalogEntry struct {
 	WebsiteURL  string
 	Description string
 
-	RemoteURL           string // set exactly for http and sse
+	RemoteURL           string // set only for http and sse
 	AltRemoteURL        string // older SSE endpoint of the same server
 	AuthType            string // none, bearer, header, oauth, unknown
-	AuthHeader          string // which header carries the key
-	DynamicRegistration *bool  // OAuth; nil is not known
+	AuthHeader          string // name of the header for the key
+	DynamicRegistration *bool  // OAuth; nil if unknown
 	PackageType         string // npm, pypi, oci
 	PackageIdentifier   string
 	SecretEnv           StringList // names of secrets, never values
-	ToolNames           StringList // empty is not known
+	ToolNames           StringList // empty if unknown
 
 	Status      CatalogStatus
-	Hidden      bool   // by an admin
-	Locked      bool   // edited by an admin: imports leave the row
-	ContentHash string // of what the source said; empty takes the source's word anew
+	Hidden      bool   // by an administrator
+	Locked      bool   // edited by an administrator; imports skip the row
+	ContentHash string // of the source's row; empty forces the next import to update the row
 	CreatedAt   time.Time
 	UpdatedAt   time.Time `gorm:"autoUpdateTime:false"` // of the last change of any kind
-	Document    string    // the server object of the official registry as it came, or empty
+	Document    string    // raw server object of the official registry, or empty
 }

@@ -2,34 +2,34 @@ package models
 
 import "time"
 
-// CatalogSourceKind says what a catalog source speaks.
+// CatalogSourceKind is the format of a catalog source.
 type CatalogSourceKind string
 
 // The kinds of catalog sources: official is the API of the official MCP
-// registry, file is a document in the catalog's own format.
+// registry; file is a document in the catalog's own format.
 const (
 	CatalogOfficial CatalogSourceKind = "official"
 	CatalogFile     CatalogSourceKind = "file"
 )
 
-// CatalogSource is a place that catalog rows come from, and how its last sync
-// ended. The rows of a source go with it.
+// CatalogSource is a source of catalog rows and the state of its last sync.
+// Deleting a source deletes its rows.
 type CatalogSource struct {
 	ID      string `gorm:"primaryKey"`
 	Kind    CatalogSourceKind
-	Name    string // for people
-	URL     string // empty for what is not fetched: the built-in data and uploaded files
-	Enabled bool   // a disabled source is not synced; its rows stay
+	Name    string // display name
+	URL     string // empty for built-in data and uploaded files
+	Enabled bool   // false stops syncing; rows are kept
 
-	ContentHash string     // of the document that was last taken in, for built-in data
-	HighWater   *time.Time // latest change that was seen at an official source; nil reads everything
+	ContentHash string     // hash of the last imported document, for built-in data
+	HighWater   *time.Time // latest change read from an official source; nil means full sync
 
 	StartedAt    *time.Time // of the last sync
 	FinishedAt   *time.Time
 	Succeeded    bool
 	ErrorCode    string
 	ErrorMessage string
-	Fetched      int64 // rows that the last successful sync read
+	Fetched      int64 // rows read by the last successful sync
 	Added        int64
 	Updated      int64
 	Deleted      int64

@@ -2,15 +2,15 @@ package models
 
 import "time"
 
-// CatalogTemplate is one worked example of the template catalog: a task of
-// some role, the servers that it takes, and the steps to it.
+// CatalogTemplate is an example in the template catalog: a role's task, the
+// servers it uses and its steps.
 type CatalogTemplate struct {
 	ID                    string `gorm:"primaryKey"`
 	SourceID              string
 	Slug                  string // unique
 	Title                 string
 	Description           string
-	Role                  string // who does it
+	Role                  string // role that performs the task
 	Category              string
 	Difficulty            string // beginner, intermediate, advanced
 	EstimatedSetupMinutes int64
@@ -21,7 +21,7 @@ type CatalogTemplate struct {
 	Status      CatalogStatus
 	Hidden      bool
 	Locked      bool
-	ContentHash string    // of what the source said
-	CreatedAt   time.Time `gorm:"autoCreateTime:false"` // as the source says; the catalog's order
+	ContentHash string    // of the source's row
+	CreatedAt   time.Time `gorm:"autoCreateTime:false"` // from the source; the catalog is sorted by it
 	UpdatedAt   time.Time `gorm:"autoUpdateTime:false"` // of the last change of any kind
 }

@@ -2,24 +2,24 @@ package models
 
 import "time"
 
-// CodeRun is one finished run of submitted code, kept so that it can be
-// looked at and run again with the same seed and input. Only the last ones of
-// a project are kept.
+// CodeRun is a finished Code Mode run, stored so that it can be inspected and
+// replayed with the same seed and input. Only the last runs of a project are
+// stored.
 type CodeRun struct {
 	ID         string `gorm:"primaryKey"` // UUID version 7: sorts by time
 	ProjectID  string
-	At         time.Time // when it began
-	Principal  string    // who ran it
+	At         time.Time // start of the run
+	Principal  string    // caller
 	Code       string
 	Input      string // JSON text, or empty
-	InputCut   bool   // the input was too long to be kept, so it cannot be replayed
+	InputCut   bool   // input too long to store; the run can't be replayed
 	Outcome    string // JSON text: result, logs, calls, error
 	OK         bool
-	Phase      string // of the failure; empty when there was none
+	Phase      string // phase of the failure; empty on success
 	Calls      int64
 	DurationMS int64
 	TimeoutMS  int64
 	DryRun     bool
-	SeedAt     time.Time // what the code's clock began with
+	SeedAt     time.Time // initial time of the run's clock
 	SeedRandom int64
 }

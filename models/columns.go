@@ -19,10 +19,10 @@ func (l StringList) Value() (driver.Value, error) {
 	return string(b), err
 }
 
-// Scan reads a list from JSON text.
+// Scan sets the list from JSON text.
 func (l *StringList) Scan(src any) error { return scanJSON(src, l) }
 
-// GormDataType names the column type for GORM.
+// GormDataType returns the column type for GORM.
 func (StringList) GormDataType() string { return "text" }
 
 // StringMap maps strings to strings in one text column, as a JSON object with
@@ -38,10 +38,10 @@ func (m StringMap) Value() (driver.Value, error) {
 	return string(b), err
 }
 
-// Scan reads a map from JSON text.
+// Scan sets the map from JSON text.
 func (m *StringMap) Scan(src any) error { return scanJSON(src, m) }
 
-// GormDataType names the column type for GORM.
+// GormDataType returns the column type for GORM.
 func (StringMap) GormDataType() string { return "text" }
 
 func scanJSON(src, dst any) error {
@@ -53,6 +53,6 @@ func scanJSON(src, dst any) error {
 	case []byte:
 		return json.Unmarshal(v, dst)
 	default:
-		return fmt.Errorf("cannot read %T as JSON", src)
+		return fmt.Errorf("unsupported column type %T", src)
 	}
 }

@@ -2,18 +2,17 @@ package models
 
 import "time"
 
-// Connection is the OAuth connection of the gateway to one upstream server:
-// the tokens, where they came from and how they are kept fresh. Tokens are
-// sealed, never plain text. A row stays when its tokens are gone, because it
-// says why.
+// Connection is the gateway's OAuth connection to an upstream server: its
+// tokens, their origin and their refresh state. Tokens are sealed. The row
+// remains after its tokens are deleted, because it has the reason.
 type Connection struct {
 	ServerID string `gorm:"primaryKey"`
 	State    string // one of oauthclient's stored states
-	Reason   string // why a person is needed; empty when nobody is
+	Reason   string // why authorization is required; empty if it isn't
 
-	ServerURL          string // the only URL the access token may be sent to
-	Issuer             string // the only authorization server the refresh token may be sent to
-	Resource           string // RFC 8707; empty when the server published none
+	ServerURL          string // the access token is sent only to this URL
+	Issuer             string // the refresh token is sent only to this issuer
+	Resource           string // RFC 8707; empty if the server published none
 	TokenEndpoint      string
 	RevocationEndpoint string
 
@@ -21,20 +20,20 @@ type Connection struct {
 	RegistrationID   string // of the dynamic registration, else empty
 	ClientID         string
 	AuthMethod       string     // at the token endpoint
-	ChoiceReasons    StringList // why this registration and no earlier kind
+	ChoiceReasons    StringList // why preferred kinds of registration were skipped
 
 	Scopes       StringList // granted
-	ScopesNeeded StringList // what the server asked for beyond those
+	ScopesNeeded StringList // required by the server but not granted
 	AccessToken  string     // sealed, or empty
 	RefreshToken string     // sealed, or empty
 	IssuedAt     *time.Time
 	ExpiresAt    *time.Time // of the access token; nil when unknown
-	RefreshAt    *time.Time // when to renew it before; nil when unknown
+	RefreshAt    *time.Time // time of the proactive refresh; nil when unknown
 
-	ForcedAt      *time.Time // when a refused token was last renewed early
-	Failures      int64      // of refreshes, in a row
-	NextAttemptAt *time.Time // not before; nil after a success
-	ErrorCode     string     // of the last failure, or empty
+	ForcedAt      *time.Time // last refresh after a rejected token
+	Failures      int64      // consecutive failed refreshes
+	NextAttemptAt *time.Time // no refresh before; nil after a success
+	ErrorCode     string     // last error code, or empty
 	ErrorText     string
 	ErrorAt       *time.Time
 
@@ -42,7 +41,7 @@ type Connection struct {
 	ConnectedBy string // who authorized it
 	RefreshedAt *time.Time
 
-	Version   int64 // grows with every change; a writer that read an older one changes nothing
+	Version   int64 // incremented by every change; updates of an older version fail
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }

@@ -2,22 +2,21 @@ package models
 
 import "time"
 
-// ConnectionFlow is one authorization that was begun: what the callback needs
-// to finish it, and the browser session that alone may. The state is not
-// stored, only its hash.
+// ConnectionFlow is a started authorization: the data of its callback and the
+// browser session that may complete it. Only the hash of the state is stored.
 type ConnectionFlow struct {
 	StateHash []byte `gorm:"primaryKey"` // SHA-256
 	ServerID  string
-	SessionID string // of the browser session that began it
+	SessionID string // browser session that started it
 
 	ServerURL          string
 	Issuer             string
-	IssuerRequired     bool // the authorization server promised to send iss (RFC 9207)
+	IssuerRequired     bool // the authorization server announced iss (RFC 9207)
 	Resource           string
 	TokenEndpoint      string
 	RevocationEndpoint string
 	RedirectURI        string
-	Scopes             StringList // asked for
+	Scopes             StringList // requested
 	Verifier           string     // sealed (RFC 7636)
 
 	RegistrationKind string
@@ -25,9 +24,9 @@ type ConnectionFlow struct {
 	ClientID         string
 	AuthMethod       string
 	ChoiceReasons    StringList
-	Repeated         bool // begun anew once, because the registration was gone
+	Repeated         bool // restarted once because the registration was gone
 
 	CreatedAt  time.Time
 	ExpiresAt  time.Time
-	ConsumedAt *time.Time // set by the first callback, which is the only one
+	ConsumedAt *time.Time // set by the first callback; later ones are rejected
 }

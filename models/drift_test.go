@@ -27,13 +27,13 @@ func tables() []any {
 	}
 }
 
-// column is what both a model and a migration say about a column.
+// column is a column as declared by a model or a migration.
 type column struct {
 	Type string // bool, int, float, text, time, bytes
 	Null bool
 }
 
-func TestMigratedColumnsAreTheModelsFields(t *testing.T) {
+func TestColumnsMatchModelFields(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		names, err := db.Migrator().GetTables()
 		if err != nil {
@@ -89,7 +89,7 @@ func migratedColumns(t *testing.T, db *gorm.DB, table string) map[string]column 
 	}
 	query := "SELECT column_name AS name, data_type AS type, is_nullable = 'YES' AS nullable FROM information_schema.columns WHERE table_schema = 'public' AND table_name = ?"
 	if db.Name() == "sqlite" {
-		// A primary key may not be declared NOT NULL there and still is.
+		// A primary key is never null, even if it isn't declared NOT NULL.
 		query = `SELECT name, lower(type) AS type, "notnull" = 0 AND pk = 0 AS nullable FROM pragma_table_info(?)`
 	}
 	var rows []struct {
@@ -111,8 +111,8 @@ func migratedColumns(t *testing.T, db *gorm.DB, table string) map[string]column 
 	return columns
 }
 
-// TestEveryModelIsCompared reads the package's source, so that a model that
-// nobody listed above cannot escape the comparison.
+// TestEveryModelIsCompared reads the package's source, so that a model missing
+// in the list above fails the test.
 func TestEveryModelIsCompared(t *testing.T) {
 	listed := map[string]bool{}
 	for _, model := range tables() {

@@ -2,10 +2,9 @@ package models
 
 import "time"
 
-// EndedSession is a session that an MCP client ended before its time. Session
-// ids are not stored while they are good: an id carries its own proof, so only
-// those that must no longer be accepted need a row.
+// EndedSession is a session that an MCP client ended before it expired. Live
+// sessions have no row: a session id is authenticated by its own content.
 type EndedSession struct {
 	Hash      []byte    `gorm:"primaryKey"` // SHA-256 of the session id
-	ExpiresAt time.Time // a session's whole lifetime after its end; then the id is refused without the row
+	ExpiresAt time.Time // one session lifetime after its end; after that the id is invalid without this row
 }

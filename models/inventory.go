@@ -2,19 +2,19 @@ package models
 
 import "time"
 
-// Inventory is what the last syncs of a server learned about it, apart from
-// its tools. A failed sync writes only the attempt and the error, so the last
-// good inventory keeps serving.
+// Inventory is the result of a server's last syncs, without its tools. A failed
+// sync changes only the attempt and the error, so that the last good inventory
+// remains in use.
 type Inventory struct {
 	ServerID        string     `gorm:"primaryKey"`
-	SyncedAt        *time.Time // last success; nil when it never succeeded
+	SyncedAt        *time.Time // last success; nil if none succeeded
 	AttemptedAt     time.Time
 	ErrorCode       string // fault code of the last attempt; empty after a success
 	ErrorMessage    string
 	Warnings        StringList
-	ProtocolVersion string // negotiated with the upstream
+	ProtocolVersion string // as negotiated
 	TransportUsed   Transport
-	ServerInfo      string // raw JSON as the upstream sent it, or empty
-	Capabilities    string // raw JSON as the upstream sent it, or empty
+	ServerInfo      string // raw JSON from the upstream, or empty
+	Capabilities    string // raw JSON from the upstream, or empty
 	Instructions    string
 }

@@ -1,8 +1,8 @@
 package models
 
-// InventoryChange says by which change of its project's tools a server's
-// inventory was last changed by a sync. Whoever knows the state of an earlier
-// change reads again only the servers of the later ones.
+// InventoryChange is the revision of a project's tools at which a sync last
+// changed a server's inventory. A process at an earlier revision reloads only
+// the servers with later ones.
 type InventoryChange struct {
 	ServerID  string `gorm:"primaryKey"`
 	ProjectID string

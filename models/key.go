@@ -2,8 +2,8 @@ package models
 
 import "time"
 
-// Key is an API key of a project. The key itself is shown once and only its
-// hash is stored.
+// Key is an API key of a project. The key is shown once; only its hash is
+// stored.
 type Key struct {
 	ID         string `gorm:"primaryKey"`
 	ProjectID  string
@@ -11,8 +11,8 @@ type Key struct {
 	Hash       []byte // SHA-256 of the whole key; unique
 	Prefix     string // first 8 characters, for display
 	CreatedAt  time.Time
-	LifetimeMS int64      // how long it was given at its creation; 0 never expires
-	ExpiresAt  *time.Time // nil never expires; a rotation with a grace brings it forward
+	LifetimeMS int64      // lifetime at creation; 0 means no expiry
+	ExpiresAt  *time.Time // nil means no expiry; a rotation with a grace period shortens it
 	LastUsedAt *time.Time // written in batches
 	RevokedAt  *time.Time
 }

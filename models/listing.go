@@ -1,6 +1,6 @@
 package models
 
-// ListingKind says what a listing is.
+// ListingKind is the kind of a listing.
 type ListingKind string
 
 // The kinds of listings.
@@ -10,12 +10,12 @@ const (
 	ListingTemplate ListingKind = "template"
 )
 
-// Listing is one prompt, resource or resource template of an upstream server
-// as its last successful sync saw it.
+// Listing is a prompt, resource or resource template found by the last
+// successful sync of an upstream server.
 type Listing struct {
 	ServerID   string      `gorm:"primaryKey"`
 	Kind       ListingKind `gorm:"primaryKey"`
 	Ident      string      `gorm:"primaryKey"` // name, uri or uriTemplate
 	Position   int         // order in the upstream's list
-	Definition string      // the raw JSON object of the list, byte for byte
+	Definition string      // raw JSON object of the list
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestMain moves the machine far from UTC, so that a time that comes back in
-// local time is seen on machines whose local time is UTC.
+// TestMain sets a time zone far from UTC, so that local times fail tests on
+// machines that run in UTC.
 func TestMain(m *testing.M) {
 	time.Local = time.FixedZone("test", 5*60*60+30*60)
 	os.Exit(m.Run())

@@ -7,7 +7,7 @@ import (
 	"mcpgateway/models/modelstest"
 )
 
-func TestConnectionsFromBeforeAMigrationGoOn(t *testing.T) {
+func TestOldConnectionsSurviveMigration(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		db, other := modelstest.Open(t, dsn), modelstest.Open(t, dsn)
 		if err := db.Create(&models.Revision{Topic: "a", Revision: 1}).Error; err != nil {

@@ -2,16 +2,16 @@ package models
 
 import "time"
 
-// ClientKind says how an OAuth client became known.
+// ClientKind is the way an OAuth client was registered.
 type ClientKind string
 
 // The kinds of OAuth clients.
 const (
-	ClientRegistered ClientKind = "dcr"  // it registered itself (RFC 7591)
-	ClientDocument   ClientKind = "cimd" // its id is the address of its metadata document
+	ClientRegistered ClientKind = "dcr"  // dynamic registration (RFC 7591)
+	ClientDocument   ClientKind = "cimd" // the id is the URL of the client's metadata document
 )
 
-// AuthMethod says how an OAuth client proves itself at the token endpoint.
+// AuthMethod is an OAuth client's authentication method at the token endpoint.
 type AuthMethod string
 
 // The authentication methods of clients (RFC 7591, section 2).
@@ -21,20 +21,19 @@ const (
 	AuthMethodPost  AuthMethod = "client_secret_post"
 )
 
-// OAuthClient is an MCP client that may ask people for access. What it says of
-// itself is proven by nothing but its redirect URIs and, for a document, the
-// host that serves it.
+// OAuthClient is an MCP client that can request access. Its metadata is
+// unverified, except for its redirect URIs and the host of a metadata document.
 type OAuthClient struct {
-	ID           string `gorm:"primaryKey"` // random, or the address of the metadata document
+	ID           string `gorm:"primaryKey"` // random, or the URL of the metadata document
 	Kind         ClientKind
-	Name         string // cleaned for display
+	Name         string // sanitized for display
 	RedirectURIs StringList
 	AuthMethod   AuthMethod
 	SecretHash   []byte // SHA-256; empty for public clients
 	CreatedAt    time.Time
-	FreshUntil   *time.Time // when the stored metadata document must be read again; nil for other kinds
-	LastUsedAt   *time.Time // nil was never given access by anybody
+	FreshUntil   *time.Time // when the metadata document must be fetched again; nil for other kinds
+	LastUsedAt   *time.Time // nil if never granted access
 }
 
-// TableName names the table, because the name of the type would split in two.
+// TableName returns the table's name, because GORM would split the type's name.
 func (OAuthClient) TableName() string { return "oauth_clients" }

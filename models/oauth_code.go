@@ -2,22 +2,22 @@ package models
 
 import "time"
 
-// OAuthCode is an authorization code: one person's consent on its way to the
-// client, as its hash. A spent one is kept for a while, to notice a second use.
+// OAuthCode is the hash of an authorization code. Consumed codes are stored for
+// a while to detect reuse.
 type OAuthCode struct {
 	Hash         []byte `gorm:"primaryKey"` // SHA-256 of the code
-	GrantID      string // of the grant that it is exchanged for, which does not exist before
+	GrantID      string // grant that the exchange creates
 	ClientID     string
 	UserID       string
 	ProjectID    string
 	RedirectURI  string
-	RedirectName string // of where it leads, for display
+	RedirectName string // display name of the redirect target
 	Challenge    string // PKCE, S256
-	Scopes       string // with spaces between
+	Scopes       string // separated by spaces
 	CreatedAt    time.Time
 	ExpiresAt    time.Time
 	UsedAt       *time.Time
 }
 
-// TableName names the table, because the name of the type would split in two.
+// TableName returns the table's name, because GORM would split the type's name.
 func (OAuthCode) TableName() string { return "oauth_codes" }

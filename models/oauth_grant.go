@@ -2,20 +2,20 @@ package models
 
 import "time"
 
-// OAuthGrant is what a person allowed a client in a project. All tokens that
-// come from one consent are its family and end with it.
+// OAuthGrant is a user's consent for a client in a project. All tokens issued
+// from it are revoked with it.
 type OAuthGrant struct {
 	ID           string `gorm:"primaryKey"`
 	ClientID     string
 	UserID       string
 	ProjectID    string
-	Scopes       string // with spaces between
-	RedirectName string // of where the answer went, for display
+	Scopes       string // separated by spaces
+	RedirectName string // display name of the redirect target
 	CreatedAt    time.Time
-	LastUsedAt   time.Time // when tokens were last issued
+	LastUsedAt   time.Time // last time tokens were issued
 	ExpiresAt    time.Time // no token outlives it
 	RevokedAt    *time.Time
 }
 
-// TableName names the table, because the name of the type would split in two.
+// TableName returns the table's name, because GORM would split the type's name.
 func (OAuthGrant) TableName() string { return "oauth_grants" }

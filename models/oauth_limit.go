@@ -2,13 +2,13 @@ package models
 
 import "time"
 
-// OAuthLimit counts what somebody did at the authorization server since a
-// moment, over all replicas.
+// OAuthLimit counts a subject's actions at the authorization server in a time
+// window, across all replicas.
 type OAuthLimit struct {
-	Subject   string    `gorm:"primaryKey"` // what is counted and for whom
-	StartedAt time.Time // of the window
+	Subject   string    `gorm:"primaryKey"` // action and counted subject
+	StartedAt time.Time // start of the window
 	Uses      int64
 }
 
-// TableName names the table, because the name of the type would split in two.
+// TableName returns the table's name, because GORM would split the type's name.
 func (OAuthLimit) TableName() string { return "oauth_limits" }

@@ -2,26 +2,26 @@ package models
 
 import "time"
 
-// TokenKind says what a token is good for.
+// TokenKind is the kind of a token.
 type TokenKind string
 
 // The kinds of tokens.
 const (
-	TokenAccess  TokenKind = "access"  // opens a project's endpoint
-	TokenRefresh TokenKind = "refresh" // is exchanged for a new pair, once
+	TokenAccess  TokenKind = "access"  // for a project's endpoint
+	TokenRefresh TokenKind = "refresh" // exchanged once for a new pair
 )
 
-// OAuthToken is a token of a grant, as its hash. It is good until it expires,
-// as long as its grant is neither revoked nor expired.
+// OAuthToken is the hash of a grant's token. It is valid until it expires or
+// its grant is revoked or expires.
 type OAuthToken struct {
 	Hash      []byte `gorm:"primaryKey"` // SHA-256 of the token
 	Kind      TokenKind
 	GrantID   string
-	Scopes    string // with spaces between
+	Scopes    string // separated by spaces
 	CreatedAt time.Time
 	ExpiresAt time.Time
-	UsedAt    *time.Time // of a refresh token: when it was exchanged
+	UsedAt    *time.Time // time a refresh token was exchanged
 }
 
-// TableName names the table, because the name of the type would split in two.
+// TableName returns the table's name, because GORM would split the type's name.
 func (OAuthToken) TableName() string { return "oauth_tokens" }

@@ -18,38 +18,39 @@ import (
 	"gorm.io/gorm/logger"
 )
 
-// Pool sizes: SQLite has one writer, so a few connections serve the readers.
+// Pool sizes. SQLite has a single writer; its few connections are mostly
+// readers.
 const (
 	sqliteConns   = 4
 	postgresConns = 16
 )
 
-// A SQLite file that another process has locked is tried again every
-// busyInterval until busyTimeout is over.
+// A locked SQLite file is retried every busyInterval until busyTimeout has
+// passed.
 const (
 	busyTimeout  = 5 * time.Second
 	busyInterval = 5 * time.Millisecond
 )
 
-// SQLiteTime is how SQLite stores a time: always in UTC and always as wide, so
-// that comparing and sorting the texts compares and sorts the times. The
-// driver's default keeps offsets and drops trailing zeros and does neither.
+// SQLiteTime is the format of times in SQLite: UTC and of fixed width, so that
+// texts sort like times. The driver's default format keeps offsets and drops
+// trailing zeros.
 const SQLiteTime = "2006-01-02 15:04:05.000"
 
-// ErrDSN is wrapped by every error about the form of a database address.
+// ErrDSN is wrapped by every error about an invalid database address.
 var ErrDSN = errors.New("unusable database address")
 
-// Dialect returns "sqlite" or "postgres" for a database address of the form
-// sqlite:PATH or postgres://…, and an error wrapping ErrDSN for any other.
+// Dialect returns "sqlite" or "postgres" for an address of the form sqlite:PATH
+// or postgres://…, and otherwise an error that wraps ErrDSN.
 func Dialect(dsn string) (string, error) {
 	switch {
 	case dsn == "sqlite::memory:":
-		return "", fmt.Errorf("%w: a database in memory would be another one for every connection: give it a file", ErrDSN)
+		return "", fmt.Errorf("%w: in-memory databases are not supported, use a file", ErrDSN)
 	case strings.HasPrefix(dsn, "sqlite:") && len(dsn) > len("sqlite:"):
 		return "sqlite", nil
 	case strings.HasPrefix(dsn, "postgres://"), strings.HasPrefix(dsn, "postgresql://"):
 		if _, err := url.Parse(dsn); err != nil {
-			return "", fmt.Errorf("%w: it is not a URL", ErrDSN)
+			return "", fmt.Errorf("%w: not a URL", ErrDSN)
 		}
 		return "postgres", nil
 	default:
@@ -57,31 +58,29 @@ func Dialect(dsn string) (string, error) {
 	}
 }
 
-// sqlitePage is how large the pages of a new SQLite database are, in bytes. The
-// log of calls is written four times as many bytes at once as with the usual
-// size; databases that exist keep theirs.
+// sqlitePage is the page size of a new SQLite database in bytes. Writing the
+// call log is 4 times as fast as with the default size. Existing databases keep
+// theirs.
 const sqlitePage = 16 << 10
 
-// Open opens the database at dsn and checks that it answers. It creates the
-// folder and file of a SQLite database; the schema is migrations' business.
-// Times come back in UTC, with milliseconds or better. An aggregate such as
-// max(created_at) has no column type, so SQLite returns it as text.
+// Open opens the database at dsn and checks the connection. It creates the
+// directory and file of a SQLite database, but no schema. Times are returned in
+// UTC with at least millisecond precision. SQLite returns aggregates such as
+// max(created_at) as text, because they have no column type.
 func Open(ctx context.Context, dsn string) (*gorm.DB, error) {
 	dialect, err := Dialect(dsn)
 	if err != nil {
 		return nil, err
 	}
 	config := &gorm.Config{
-		// Every error comes back to who asked, who knows what it means and says so
-		// in the log of the process: a name that is taken, or a client that went
-		// away, is none.
+		// Errors are returned to the caller, which logs those that matter. A
+		// unique violation or a closed client connection doesn't.
 		Logger:         logger.Discard,
 		TranslateError: true,
-		// Columns are read by name: a connection that knew a table before a
-		// migration, perhaps that of another process, fails on SELECT * once the
-		// table has more of them.
+		// Columns are selected by name: SELECT * fails on a prepared connection
+		// after a migration, possibly by another process, adds a column.
 		QueryFields: true,
-		// The ping below honours the context and waits for a busy file.
+		// The ping below respects ctx and waits for a busy file.
 		DisableAutomaticPing: true,
 		NowFunc:              func() time.Time { return time.Now().UTC().Truncate(time.Millisecond) },
 	}
@@ -89,20 +88,20 @@ func Open(ctx context.Context, dsn string) (*gorm.DB, error) {
 	if dialect == "sqlite" {
 		path := strings.TrimPrefix(dsn, "sqlite:")
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return nil, fmt.Errorf("create the folder of the database: %w", err)
+			return nil, fmt.Errorf("create database directory: %w", err)
 		}
-		// SQLite would let others read a file that it creates.
+		// A file created by SQLite would be readable by other users.
 		file, failed := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 		if failed != nil {
-			return nil, fmt.Errorf("create the database: %w", failed)
+			return nil, fmt.Errorf("create database file: %w", failed)
 		}
 		if err := file.Close(); err != nil {
 			return nil, err
 		}
 		uri := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: url.Values{
-			// The busy timeout comes first, so that it already holds for the others;
-			// the size of a page before what begins a new database. A commit is on
-			// the disk before it is acknowledged; Relaxed makes exceptions.
+			// The busy timeout must precede the other pragmas, and the page
+			// size must precede those that create the database. Commits are
+			// synced to disk, except within Relaxed.
 			"_pragma": {
 				fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), fmt.Sprintf("page_size(%d)", sqlitePage),
 				"journal_mode(wal)", "foreign_keys(1)", "synchronous(full)",
@@ -124,7 +123,7 @@ func Open(ctx context.Context, dsn string) (*gorm.DB, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open the database: %w", err)
+		return nil, fmt.Errorf("open database: %w", err)
 	}
 	pool, err := db.DB()
 	if err != nil {
@@ -137,14 +136,14 @@ func Open(ctx context.Context, dsn string) (*gorm.DB, error) {
 	pool.SetMaxIdleConns(sqliteConns)
 	if err := ping(ctx, pool); err != nil {
 		pool.Close()
-		return nil, fmt.Errorf("open the database: %w", err)
+		return nil, fmt.Errorf("open database: %w", err)
 	}
 	return db, nil
 }
 
-// ping opens the pool's first connection. Switching a new SQLite file to the
-// write-ahead log fails at once, whatever the busy timeout, while another
-// process does the same; trying again is the remedy.
+// ping opens the pool's first connection. It retries because switching a new
+// SQLite file to the write-ahead log ignores the busy timeout and fails while
+// another process does the same.
 func ping(ctx context.Context, pool *sql.DB) error {
 	deadline := time.Now().Add(busyTimeout)
 	for {

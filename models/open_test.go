@@ -16,7 +16,7 @@ import (
 	"mcpgateway/models/modelstest"
 )
 
-func TestDialectOfAnAddress(t *testing.T) {
+func TestDialect(t *testing.T) {
 	cases := []struct {
 		dsn, want string
 		bad       bool
@@ -41,7 +41,7 @@ func TestDialectOfAnAddress(t *testing.T) {
 	}
 }
 
-func TestOpenCreatesTheFolderForTheOwnerOnly(t *testing.T) {
+func TestOpenCreatesPrivateDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new data", "a?b#c%20")
 	modelstest.Open(t, "sqlite:"+filepath.Join(dir, "gateway.db"))
 	info, err := os.Stat(dir)
@@ -56,8 +56,9 @@ func TestOpenCreatesTheFolderForTheOwnerOnly(t *testing.T) {
 	}
 }
 
-// New databases have large pages; one that exists keeps its own and what it holds.
-func TestPagesOfSQLite(t *testing.T) {
+// New databases have large pages. Existing ones keep their page size and
+// content.
+func TestSQLitePageSize(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "old.db")
 	old, err := sql.Open("sqlite3", "file:"+path+"?_pragma=page_size(4096)&_pragma=journal_mode(wal)")
 	if err != nil {
@@ -126,7 +127,7 @@ func TestSQLiteCommitsReachTheDisk(t *testing.T) {
 	_ = conns[0].Close()
 }
 
-func TestOpenReportsWhatIsWrong(t *testing.T) {
+func TestOpenErrors(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	file := filepath.Join(t.TempDir(), "file")
@@ -140,7 +141,7 @@ func TestOpenReportsWhatIsWrong(t *testing.T) {
 		"no dialect":         {t.Context(), "gateway.db"},
 		"folder is a file":   {t.Context(), "sqlite:" + filepath.Join(file, "gateway.db")},
 		"not a database":     {t.Context(), "sqlite:" + file},
-		"nobody listens":     {t.Context(), "postgres:///gateway?host=" + t.TempDir()},
+		"no listener":        {t.Context(), "postgres:///gateway?host=" + t.TempDir()},
 		"context has ended":  {ended, "sqlite:" + filepath.Join(t.TempDir(), "gateway.db")},
 		"unusable parameter": {t.Context(), "postgres:///gateway?sslmode=perhaps"},
 	}
@@ -153,8 +154,8 @@ func TestOpenReportsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// Callers log errors in the form that their process logs in.
-func TestErrorsAreNotLoggedBesideBeingReturned(t *testing.T) {
+// Callers log errors in their own format.
+func TestReturnedErrorsAreNotLogged(t *testing.T) {
 	var logged bytes.Buffer
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(&logged, nil)))

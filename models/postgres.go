@@ -16,8 +16,8 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// openPostgres returns a pool of connections to the database at dsn. A
-// connection that the server ended is replaced when no work is lost with it.
+// openPostgres returns a connection pool for the database at dsn. Connections
+// closed by the server are replaced if no work is lost.
 func openPostgres(dsn string) (*sql.DB, error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
@@ -26,8 +26,8 @@ func openPostgres(dsn string) (*sql.DB, error) {
 	return sql.OpenDB(connector{stdlib.GetConnector(*config, stdlib.OptionAfterConnect(readTimesInUTC))}), nil
 }
 
-// readTimesInUTC sets a PostgreSQL connection to return times in UTC; by default
-// they come in the time zone of the machine the gateway runs on.
+// readTimesInUTC configures a PostgreSQL connection to return times in UTC instead of
+// the local time zone.
 func readTimesInUTC(_ context.Context, conn *pgx.Conn) error {
 	conn.TypeMap().RegisterType(&pgtype.Type{
 		Name:  "timestamptz",
@@ -37,13 +37,13 @@ func readTimesInUTC(_ context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// connectionFailure is the SQLSTATE of a connection that was lost (PostgreSQL,
-// appendix A, class 08).
+// connectionFailure is the SQLSTATE of a lost connection (PostgreSQL, appendix
+// A, class 08).
 const connectionFailure = "08006"
 
-// LostError is the error of a statement or transaction whose connection was lost
-// or could not be made. What a transaction wrote before was not committed,
-// unless the connection was lost during its commit.
+// LostError is the error of a statement or transaction whose connection failed.
+// The transaction was rolled back, unless the connection failed during its
+// commit.
 type LostError struct{ err error }
 
 // Error returns the text of the cause.
@@ -55,8 +55,8 @@ func (e *LostError) Unwrap() error { return e.err }
 // SQLState returns the state of a lost connection.
 func (e *LostError) SQLState() string { return connectionFailure }
 
-// connector returns connections that report lost ones to database/sql, which
-// repeats on another connection what was not begun on a lost one.
+// connector reports lost connections to database/sql, which retries on another
+// connection if nothing was executed.
 type connector struct{ driver.Connector }
 
 // Connect implements driver.Connector.
@@ -75,17 +75,17 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return &postgresConn{Conn: own}, nil
 }
 
-// postgresConn is a connection that is replaced when the server ended it before
+// postgresConn is a connection that is replaced if the server closed it before
 // the first statement: database/sql does so for driver.ErrBadConn. Within a
-// transaction a lost connection is an error, because what was written is gone.
+// transaction a lost connection is an error, because earlier writes are gone.
 type postgresConn struct {
 	*stdlib.Conn
 	inTx bool
 }
 
-// lost returns the error to report for a failed statement. A statement that may
-// have been executed is not repeated: without the server's word that it ended
-// the connection, only reads are.
+// lost returns the error of a failed statement. Only reads are retried, unless
+// the server reported that it terminated the connection: the statement may have
+// been executed.
 func (c *postgresConn) lost(ctx context.Context, err error, read bool) error {
 	ended := isEnded(err)
 	switch {
@@ -142,8 +142,9 @@ func (t *postgresTx) Rollback() error {
 	return t.Tx.Rollback()
 }
 
-// isEnded reports whether the server itself said that it ended the connection:
-// by an administrator, by a crash of another one, or as it starts or stops.
+// isEnded reports whether the server reported that it terminated the
+// connection: by an administrator, after a crash, or during startup or
+// shutdown.
 func isEnded(err error) bool {
 	var of *pgconn.PgError
 	if errors.As(err, &of) {
@@ -152,7 +153,7 @@ func isEnded(err error) bool {
 	return errors.Is(err, driver.ErrBadConn)
 }
 
-// isBroken reports whether an error is that of the network.
+// isBroken reports whether err is a network error.
 func isBroken(err error) bool {
 	var network net.Error
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.As(err, &network)

@@ -11,7 +11,7 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// ended is a pool whose connections the server ends with end.
+// ended is a pool whose connections are terminated by end.
 type ended struct {
 	*gorm.DB
 	admin *gorm.DB // another pool of the same database
@@ -23,7 +23,7 @@ func openEnded(t *testing.T) *ended {
 	return &ended{modelstest.Open(t, dsn), modelstest.Open(t, dsn)}
 }
 
-// end fills the pool with idle connections and ends them.
+// end fills the pool with idle connections and terminates them.
 func (e *ended) end(t *testing.T) {
 	t.Helper()
 	pool, err := e.DB.DB()
@@ -51,7 +51,7 @@ func (e *ended) end(t *testing.T) {
 	e.terminate(t)
 }
 
-// terminate ends every backend of the database but those of admin, and waits
+// terminate terminates every backend of the database except admin's and waits
 // until they are gone.
 func (e *ended) terminate(t *testing.T) {
 	t.Helper()
@@ -100,8 +100,8 @@ func TestEndedConnectionsAreReplaced(t *testing.T) {
 	}
 }
 
-// TestEndedTransactionIsNotRepeated ends a connection between two writes, and
-// between the last one and the commit.
+// TestEndedTransactionIsNotRepeated terminates a connection between two writes,
+// and between the last write and the commit.
 func TestEndedTransactionIsNotRepeated(t *testing.T) {
 	db := openEnded(t)
 	for name, second := range map[string]bool{"before a write": true, "before the commit": false} {

@@ -1,10 +1,9 @@
-// Package models says what a row of each table means. It holds no behaviour
-// beyond opening the database.
+// Package models defines the tables' rows and opens the database.
 package models
 
 import "time"
 
-// AuthMode says how clients of a project prove who they are.
+// AuthMode selects how clients of a project authenticate.
 type AuthMode string
 
 // The access modes of a project (specification, "Project authentication").
@@ -14,16 +13,17 @@ const (
 	AuthOAuth  AuthMode = "oauth"
 )
 
-// OAuthAccess says who may let MCP clients use a project of mode oauth.
+// OAuthAccess selects the users who can authorize MCP clients in a project of
+// mode oauth.
 type OAuthAccess string
 
-// Who may let clients use a project.
+// The values of OAuthAccess.
 const (
-	OAuthAnyone  OAuthAccess = "anyone"  // everybody who may sign in
+	OAuthAnyone  OAuthAccess = "anyone"  // every user who can sign in
 	OAuthMembers OAuthAccess = "members" // the project's members and administrators
 )
 
-// ToolExposure says which tools a project's tools/list shows.
+// ToolExposure selects the tools in a project's tools/list.
 type ToolExposure string
 
 // The exposures of a project.
@@ -32,8 +32,8 @@ const (
 	ExposeBuiltin ToolExposure = "builtin"
 )
 
-// Project is one MCP endpoint: the upstream servers behind it and the rules
-// for its clients.
+// Project is an MCP endpoint: its upstream servers and the rules for its
+// clients.
 type Project struct {
 	ID          string `gorm:"primaryKey"`
 	Slug        string // unique; part of the endpoint's path
@@ -47,11 +47,11 @@ type Project struct {
 	CodeModeAllowFetch bool
 
 	ToolExposure  ToolExposure
-	ToolNameLimit int        // longest exported tool name; 0 is no limit
-	DisabledTools StringList // exported names that an admin switched off, sorted
-	RatePerSecond float64    // calls per key and second; 0 is no limit
+	ToolNameLimit int        // maximum length of exported tool names; 0 means unlimited
+	DisabledTools StringList // exported names of disabled tools, sorted
+	RatePerSecond float64    // calls per key and second; 0 means unlimited
 	RateBurst     int
-	// RecordPayloads keeps the arguments and answers of calls for a while.
+	// RecordPayloads enables recording of arguments and results in CallPayload.
 	RecordPayloads bool
 
 	CreatedAt time.Time

@@ -2,7 +2,7 @@ package models
 
 import "time"
 
-// ProjectMember is a person whom a project names as one of its own.
+// ProjectMember is a user who is a member of a project.
 type ProjectMember struct {
 	ProjectID string `gorm:"primaryKey"`
 	UserID    string `gorm:"primaryKey"`

@@ -10,17 +10,18 @@ import (
 	"gorm.io/gorm"
 )
 
-// The space that is kept free for a full disk, in bytes. A revocation needs
-// a slice or two; other pending writes may use up a freed slice first.
+// The sizes of the disk space reserve, in bytes. A revocation needs one or two
+// slices; other pending writes may use a freed slice first.
 const (
 	reserveSize  = 4 << 20
 	reserveSlice = 256 << 10
 )
 
-// reserve is a file next to a SQLite database whose space Essential frees.
+// reserve is a file next to a SQLite database. Essential shrinks it to free
+// disk space.
 type reserve struct{ path string }
 
-// reserveName is the name of the reserve among GORM's plugins.
+// reserveName is the name of the GORM plugin.
 const reserveName = "disk reserve"
 
 // Name implements gorm.Plugin.
@@ -29,15 +30,14 @@ func (reserve) Name() string { return reserveName }
 // Initialize implements gorm.Plugin.
 func (reserve) Initialize(*gorm.DB) error { return nil }
 
-// reserveOf returns the reserve of a database; ok is false for PostgreSQL, whose
-// disk is not ours.
+// reserveOf returns the reserve of a database. ok is false for PostgreSQL.
 func reserveOf(db *gorm.DB) (r reserve, ok bool) {
 	r, ok = db.Plugins[reserveName].(reserve)
 	return r, ok
 }
 
-// KeepReserve fills the reserve of a SQLite database up. It does nothing for
-// PostgreSQL, and leaves the reserve as it was when the disk has no space.
+// KeepReserve fills the reserve of a SQLite database. It does nothing for
+// PostgreSQL, and leaves the reserve unchanged if the disk is full.
 func KeepReserve(db *gorm.DB) error {
 	r, ok := reserveOf(db)
 	if !ok {
@@ -52,16 +52,16 @@ func KeepReserve(db *gorm.DB) error {
 	if err != nil || info.Size() >= reserveSize {
 		return err
 	}
-	// Random bytes take space in compressed file systems too.
+	// Random bytes can't be compressed by the file system.
 	missing := make([]byte, reserveSize-info.Size())
-	_, _ = rand.Read(missing) // it never fails (crypto/rand)
+	_, _ = rand.Read(missing) // never fails (crypto/rand)
 	if _, err := file.WriteAt(missing, info.Size()); err != nil {
 		return errors.Join(err, file.Truncate(info.Size()))
 	}
 	return file.Sync()
 }
 
-// free releases a slice of the reserve. It reports whether there was one.
+// free releases a slice of the reserve and reports whether there was one.
 func (r reserve) free() bool {
 	info, err := os.Stat(r.path)
 	if errors.Is(err, fs.ErrNotExist) || err != nil || info.Size() == 0 {
@@ -70,9 +70,9 @@ func (r reserve) free() bool {
 	return os.Truncate(r.path, max(0, info.Size()-reserveSlice)) == nil
 }
 
-// Essential runs write, which withdraws a right: a revocation, or
-// disabling. When the disk of a SQLite database is full, space of its reserve
-// is freed until write succeeds. write must be one transaction.
+// Essential runs write, which revokes or disables something. If the disk of a
+// SQLite database is full, it frees slices of the reserve until write succeeds.
+// write must be a single transaction.
 func Essential(db *gorm.DB, write func() error) error {
 	r, ok := reserveOf(db)
 	for {
@@ -83,7 +83,8 @@ func Essential(db *gorm.DB, write func() error) error {
 	}
 }
 
-// EssentialTransaction runs write in a transaction, as Essential does.
+// EssentialTransaction runs write in a transaction, with the retries of
+// Essential.
 func EssentialTransaction(ctx context.Context, db *gorm.DB, write func(tx *gorm.DB) error) error {
 	return Essential(db, func() error { return db.WithContext(ctx).Transaction(write) })
 }

@@ -19,14 +19,14 @@ const (
 	reserveSlice = 256 << 10
 )
 
-// fillUp allows the database not a page more than it has.
+// fillUp limits the database to its current number of pages.
 func fillUp(t *testing.T, db *gorm.DB) (allow func(pages int)) {
 	t.Helper()
 	pool, err := db.DB()
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool.SetMaxOpenConns(1) // the limit is that of a connection
+	pool.SetMaxOpenConns(1) // the limit is per connection
 	var pages int
 	if err := db.Raw("PRAGMA page_count").Scan(&pages).Error; err != nil {
 		t.Fatal(err)
@@ -58,9 +58,9 @@ func TestFullDiskIsReported(t *testing.T) {
 	}
 }
 
-// TestEssentialWritesUseTheReserve allows a full database more pages for every
-// slice of the reserve that is freed, as a disk does.
-func TestEssentialWritesUseTheReserve(t *testing.T) {
+// TestEssentialWritesUseReserve allows a full database more pages for every
+// freed slice, as a disk would.
+func TestEssentialWritesUseReserve(t *testing.T) {
 	dsn := modelstest.SQLite(t)
 	file := strings.TrimPrefix(dsn, "sqlite:") + "-reserve"
 	db := modelstest.Open(t, dsn)

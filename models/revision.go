@@ -1,8 +1,8 @@
 package models
 
-// Revision counts the committed changes of one topic, such as the toolset of
-// a project. Whoever writes a row a snapshot is built from raises the topic's
-// revision in the same transaction; other processes compare and rebuild.
+// Revision counts the committed changes of a topic, such as a project's
+// toolset. A transaction that changes rows of a snapshot increments the topic's
+// revision. Other processes compare revisions and reload.
 type Revision struct {
 	Topic    string `gorm:"primaryKey"`
 	Revision int64

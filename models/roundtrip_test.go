@@ -16,7 +16,7 @@ import (
 	"mcpgateway/models/modelstest"
 )
 
-// moment is a time in another zone than UTC, with a fraction that ends in zero.
+// moment returns a time outside UTC whose fraction ends in zero.
 func moment() time.Time {
 	return time.Date(2026, 3, 29, 1, 59, 59, 120_000_000, time.FixedZone("elsewhere", 2*60*60))
 }
@@ -32,10 +32,10 @@ func server(id, projectID string) *models.Server {
 	}
 }
 
-// text is long and holds what escaping mistakes stumble over.
+// text returns a long text with characters that need escaping.
 func text() string { return strings.Repeat(`{"ключ": "\\ \" % _ ' 🛠️"}`+"\r\n\t", 30_000) }
 
-func TestRowsComeBackAsTheyWereWritten(t *testing.T) {
+func TestRowsRoundTrip(t *testing.T) {
 	at := moment()
 	full := []any{
 		&models.Project{
@@ -89,7 +89,7 @@ func TestRowsComeBackAsTheyWereWritten(t *testing.T) {
 					if err := db.Take(read).Error; err != nil {
 						t.Fatalf("%T: %v", row, err)
 					}
-					// An empty list or map and none are the same in a column.
+					// Empty and nil lists and maps are stored alike.
 					if diff := cmp.Diff(wrote.Interface(), read, cmp.Transformer("list", nonNilList), cmp.Transformer("map", nonNilMap)); diff != "" {
 						t.Errorf("%T (-written +read):\n%s", row, diff)
 					}
@@ -144,7 +144,7 @@ func TestAbsentTimesAreNull(t *testing.T) {
 	})
 }
 
-func TestTimesCompareAndSortWhateverTheirZoneAndFraction(t *testing.T) {
+func TestTimesSortAcrossZonesAndFractions(t *testing.T) {
 	base := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	offsets := []time.Duration{0, 120 * time.Millisecond, 123 * time.Millisecond, 500 * time.Millisecond, time.Second, time.Hour}
 	zones := []*time.Location{time.UTC, time.FixedZone("east", 9*60*60), time.FixedZone("west", -8*60*60)}
@@ -182,7 +182,7 @@ func TestTimesCompareAndSortWhateverTheirZoneAndFraction(t *testing.T) {
 	})
 }
 
-func TestTimesThatTheDatabaseLayerFillsInAreTheStoredOnes(t *testing.T) {
+func TestGeneratedTimesMatchStoredTimes(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		wrote := project("p")
 		if err := db.Create(wrote).Error; err != nil {
@@ -198,7 +198,7 @@ func TestTimesThatTheDatabaseLayerFillsInAreTheStoredOnes(t *testing.T) {
 	})
 }
 
-func TestRulesOfTheSchemaHold(t *testing.T) {
+func TestSchemaConstraints(t *testing.T) {
 	valid := func(db *gorm.DB) error {
 		return db.Create([]*models.Project{project("p"), project("q")}).Error
 	}
@@ -219,7 +219,7 @@ func TestRulesOfTheSchemaHold(t *testing.T) {
 		{"server of no project", func(db *gorm.DB) error { return db.Create(server("s", "nobody")).Error }},
 		{"alias twice in a project, in another case", func(db *gorm.DB) error {
 			if err := db.Create(server("s", "p")).Error; err != nil {
-				return nil // the table reports a missing error
+				return nil // the caller reports the missing error
 			}
 			s := server("S", "p")
 			s.AliasFold = "s"
@@ -257,7 +257,7 @@ func TestRulesOfTheSchemaHold(t *testing.T) {
 	})
 }
 
-func TestAProjectTakesWhatItOwnsWithIt(t *testing.T) {
+func TestProjectDeletionCascades(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		for _, row := range []any{
 			project("p"), server("s", "p"), &models.Inventory{ServerID: "s"},
@@ -282,7 +282,7 @@ func TestAProjectTakesWhatItOwnsWithIt(t *testing.T) {
 	})
 }
 
-func TestAnyListAndMapSurvivesItsColumn(t *testing.T) {
+func TestListAndMapColumnsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := models.StringList(rapid.SliceOf(rapid.String()).Draw(t, "list"))
 		stored, err := list.Value()

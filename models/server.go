@@ -2,17 +2,17 @@ package models
 
 import "time"
 
-// Transport says how an upstream server is spoken to.
+// Transport is the transport of an upstream server.
 type Transport string
 
-// The transports of an upstream server; auto probes for the newest.
+// The transports of an upstream server. Auto probes for the newest.
 const (
 	TransportAuto           Transport = "auto"
 	TransportStreamableHTTP Transport = "streamable-http"
 	TransportSSE            Transport = "sse"
 )
 
-// AuthType says how the gateway proves itself to an upstream server.
+// AuthType selects how the gateway authenticates to an upstream server.
 type AuthType string
 
 // The upstream authentication types (specification, "Upstream authentication").
@@ -22,7 +22,7 @@ const (
 	UpstreamAuthOAuth  AuthType = "oauth"
 )
 
-// SessionMode says who shares an upstream session.
+// SessionMode selects the clients that share an upstream session.
 type SessionMode string
 
 // The session modes of an upstream server.
@@ -31,19 +31,19 @@ const (
 	SessionPerClient SessionMode = "per-client"
 )
 
-// DefinitionPolicy says what happens when an upstream changes a tool.
+// DefinitionPolicy selects what happens when an upstream changes a tool.
 type DefinitionPolicy string
 
-// The definition policies: follow shows the change at once, approve hides new
-// and changed tools until an admin approves them.
+// The definition policies: follow applies changes immediately; approve hides
+// new and changed tools until an administrator approves them.
 const (
 	PolicyFollow  DefinitionPolicy = "follow"
 	PolicyApprove DefinitionPolicy = "approve"
 )
 
-// Server is the configuration of one upstream MCP server in a project. Secrets
+// Server is the configuration of an upstream MCP server in a project. Secrets
 // (AuthBearer, header values, OAuthClientSecret, query values of the URL) are
-// sealed or `${NAME}` references, never plain text.
+// sealed or `${NAME}` references, never cleartext.
 type Server struct {
 	ID        string `gorm:"primaryKey"`
 	ProjectID string
@@ -51,18 +51,18 @@ type Server struct {
 	AliasFold string // the alias in lower case; unique per project
 
 	URL        string     // with "[secret]" in place of literal query values
-	URLSecrets StringList // sealed literals of these, in order; "" is a missing one
+	URLSecrets StringList // the sealed values, in order; "" if missing
 	Transport  Transport
 	AuthType   AuthType
 	AuthBearer string    // sealed literal, `${NAME}`, or empty
 	Headers    StringMap // header name to sealed literal or `${NAME}`
 
 	AllowedTools StringList // glob patterns; empty allows every tool
-	DenyTools    StringList // glob patterns; deny beats allow
+	DenyTools    StringList // glob patterns; deny overrides allow
 
 	Enabled          bool
-	TimeoutMS        int64 // of one call
-	MaxConcurrent    int64 // calls in flight at once, of each process
+	TimeoutMS        int64 // per call
+	MaxConcurrent    int64 // concurrent calls per process
 	SessionMode      SessionMode
 	DefinitionPolicy DefinitionPolicy
 
@@ -70,7 +70,7 @@ type Server struct {
 	OAuthClientSecret string
 	OAuthScopes       StringList
 
-	ConfigVersion int64 // grows with every change of this row; ends upstream sessions
+	ConfigVersion int64 // incremented by every change of this row; closes upstream sessions
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
 }

@@ -2,10 +2,10 @@ package models
 
 import "time"
 
-// SessionLevel is the level of log messages that a client set for its session,
-// so that it survives restarts and holds in every process.
+// SessionLevel is the log level that a client set for its session. It survives
+// restarts and applies in every process.
 type SessionLevel struct {
-	Session   string `gorm:"primaryKey"` // the session's key, which is not good for using it
+	Session   string `gorm:"primaryKey"` // derived from the session id; not a credential
 	Level     string
-	ExpiresAt time.Time // when the session itself has ended at the latest
+	ExpiresAt time.Time // latest possible end of the session
 }

@@ -2,8 +2,8 @@ package models
 
 import "time"
 
-// SetupToken lets whoever knows it create the first administrator. Several may
-// be valid at once, because every replica that starts prints its own.
+// SetupToken authorizes its bearer to create the first administrator. Several
+// can be valid, because every starting replica prints one.
 type SetupToken struct {
 	Hash      []byte `gorm:"primaryKey"` // SHA-256 of the token
 	CreatedAt time.Time

@@ -2,9 +2,9 @@ package models
 
 import "time"
 
-// SpentSignIn is a sign-in by the identity provider that was completed or
-// refused and cannot be completed again.
+// SpentSignIn is a completed or rejected sign-in at the identity provider. It
+// can't be completed again.
 type SpentSignIn struct {
 	Hash      []byte    `gorm:"primaryKey"` // SHA-256 of the state parameter
-	ExpiresAt time.Time // then the sign-in is refused without the row
+	ExpiresAt time.Time // then the sign-in is rejected without this row
 }

@@ -12,7 +12,7 @@ import (
 	"gorm.io/gorm"
 )
 
-// openSQLite returns a pool of connections to the database at the URI.
+// openSQLite returns a connection pool for the database at uri.
 func openSQLite(uri string) (*sql.DB, error) {
 	connector, err := (&driver.SQLite{}).OpenConnector(uri)
 	if err != nil {
@@ -21,7 +21,8 @@ func openSQLite(uri string) (*sql.DB, error) {
 	return sql.OpenDB(sqliteConnector{connector}), nil
 }
 
-// sqliteConnector returns connections whose transactions report the first error.
+// sqliteConnector returns connections whose transactions report the first
+// error.
 type sqliteConnector struct{ sqldriver.Connector }
 
 // Connect implements driver.Connector.
@@ -36,7 +37,7 @@ func (c sqliteConnector) Connect(ctx context.Context) (sqldriver.Conn, error) {
 		sqldriver.NamedValueChecker
 	})
 	if !ok {
-		return nil, fmt.Errorf("%T is not a connection of SQLite", made)
+		return nil, fmt.Errorf("%T is not a SQLite connection", made)
 	}
 	return &sqliteConn{own, own, own}, nil
 }
@@ -57,15 +58,15 @@ func (c *sqliteConn) BeginTx(ctx context.Context, opts sqldriver.TxOptions) (sql
 	return &sqliteTx{tx, c.Raw()}, nil
 }
 
-// sqliteTx is a transaction that writes.
+// sqliteTx is a write transaction.
 type sqliteTx struct {
 	sqldriver.Tx
 	conn *sqlite3.Conn
 }
 
-// Rollback implements driver.Tx. A transaction that SQLite rolled back on
-// its own, because the disk is full for example, has nothing left to roll back:
-// that would be a second error, which hides the first.
+// Rollback implements driver.Tx. It returns nil if SQLite already rolled the
+// transaction back, for example because the disk is full: that error would hide
+// the first one.
 func (t *sqliteTx) Rollback() error {
 	if t.conn.GetAutocommit() {
 		return nil
@@ -73,10 +74,10 @@ func (t *sqliteTx) Rollback() error {
 	return t.Tx.Rollback()
 }
 
-// diskFull is the SQLSTATE of a database without space (PostgreSQL, appendix A).
+// diskFull is the SQLSTATE of a full disk (PostgreSQL, appendix A).
 const diskFull = "53100"
 
-// FullError is the error of a write for which the disk has no space.
+// FullError is the error of a write that failed because the disk is full.
 type FullError struct{ err error }
 
 // Error returns the text of the cause.
@@ -85,24 +86,24 @@ func (e *FullError) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *FullError) Unwrap() error { return e.err }
 
-// SQLState returns the state of a full disk.
+// SQLState returns the SQLSTATE of a full disk.
 func (e *FullError) SQLState() string { return diskFull }
 
-// isFull reports whether an error of either database is that of a full disk.
+// isFull reports whether err is a full disk, in either dialect.
 func isFull(err error) bool {
 	var coded interface{ SQLState() string }
 	return errors.As(err, &coded) && coded.SQLState() == diskFull
 }
 
-// sqliteDialector is GORM's dialect of SQLite, which also translates the errors
-// of a full disk.
+// sqliteDialector is GORM's SQLite dialect with translation of full-disk
+// errors.
 type sqliteDialector struct {
 	gorm.Dialector
 	folder string // of the database
 }
 
-// ioError reports whether an error is a failed write to a file. The driver does
-// not return why it failed.
+// ioError reports whether err is a failed write to a file. The driver doesn't
+// return the cause.
 func ioError(err error) bool {
 	for _, code := range []sqlite3.ExtendedErrorCode{sqlite3.IOERR_WRITE, sqlite3.IOERR_FSYNC, sqlite3.IOERR_SHMSIZE, sqlite3.IOERR_SHMMAP} {
 		if errors.Is(err, code) {
@@ -112,8 +113,8 @@ func ioError(err error) bool {
 	return false
 }
 
-// minFree is the free space, in bytes, below which a failed write means that the
-// disk is full.
+// minFree is the free space in bytes below which a failed write counts as a
+// full disk.
 const minFree = 1 << 20
 
 // Translate implements gorm.ErrorTranslator.

@@ -2,17 +2,17 @@ package models
 
 import "time"
 
-// Tool is one tool of an upstream server as its last successful sync saw it.
+// Tool is a tool found by the last successful sync of an upstream server.
 type Tool struct {
 	ServerID       string `gorm:"primaryKey"`
-	Name           string `gorm:"primaryKey"` // the upstream's own name
+	Name           string `gorm:"primaryKey"` // the upstream's name
 	Position       int    // order in the upstream's list
-	Definition     string // the raw JSON object of tools/list, byte for byte
+	Definition     string // raw JSON object of tools/list
 	DefinitionHash string // SHA-256 of Definition, hex
-	ApprovedHash   string // hash an admin last approved; empty when none was
-	// PreviousDefinition is what the present definition is to be compared with:
-	// the approved one while an approval is due, else the one before the last
-	// change. It is empty when there was none.
+	ApprovedHash   string // last approved hash, or empty
+	// PreviousDefinition is the definition to compare with: the approved one
+	// while an approval is pending, otherwise the one before the last change.
+	// It is empty if there is none.
 	PreviousDefinition string
 	FirstSeenAt        time.Time
 	ChangedAt          time.Time

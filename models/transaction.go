@@ -12,7 +12,7 @@ import (
 )
 
 // ConsistentRead returns the options of a read-only transaction whose queries
-// all see one state of the database, without holding up writers.
+// see one snapshot. It doesn't block writers.
 func ConsistentRead(db *gorm.DB) *sql.TxOptions {
 	if db.Name() == "sqlite" {
 		return &sql.TxOptions{ReadOnly: true} // a deferred WAL read is a snapshot
@@ -20,8 +20,8 @@ func ConsistentRead(db *gorm.DB) *sql.TxOptions {
 	return &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}
 }
 
-// LockRow returns the clauses that make a read keep its row from other writers
-// until the transaction ends. SQLite needs none: a write transaction is alone.
+// LockRow returns the clauses that lock the selected row until the transaction
+// ends. They are empty for SQLite, where write transactions are exclusive.
 func LockRow(tx *gorm.DB) []clause.Expression {
 	if tx.Name() == "postgres" {
 		return []clause.Expression{clause.Locking{Strength: "UPDATE"}}
@@ -29,22 +29,22 @@ func LockRow(tx *gorm.DB) []clause.Expression {
 	return nil
 }
 
-// largeCache is how much of a SQLite database a connection keeps in memory
-// during a large write, in KiB: the indexes of 100,000 rows. The usual 2 MiB
-// would write and read their pages again and again.
+// largeCache is a SQLite connection's page cache during a large write, in KiB.
+// It fits the indexes of 100,000 rows; with the default of 2 MiB their pages
+// would be written and read repeatedly.
 const largeCache = 16 << 10
 
 // Relaxed runs write with a SQLite connection whose commits survive a crash of
-// the process, but not of the machine: nothing waits for the disk. It must be
-// called outside a transaction. The connection leaves its pool when it cannot
-// return to full durability.
+// the process but not of the machine, because they aren't synced to disk. It
+// must be called outside a transaction. The connection is closed if full
+// durability can't be restored.
 func Relaxed(ctx context.Context, conn *sql.Conn, write func() error) (err error) {
 	if _, err := conn.ExecContext(ctx, "PRAGMA synchronous = normal"); err != nil {
 		return err
 	}
 	defer func() {
 		if _, failed := conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA synchronous = full"); failed != nil {
-			_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // closes it
+			_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // close it
 			err = errors.Join(err, failed)
 		}
 	}()
@@ -52,9 +52,9 @@ func Relaxed(ctx context.Context, conn *sql.Conn, write func() error) (err error
 }
 
 // LargeWrite runs write, which changes many rows, within tx and returns its
-// error or the database's. On SQLite the connection may hold more pages
-// meanwhile, and from then on if tx ends under it because its context did;
-// PostgreSQL's cache is shared and needs nothing.
+// error or the database's. On SQLite the connection's page cache is larger
+// during the write; it stays larger if the context ends tx. PostgreSQL needs no
+// change.
 func LargeWrite(tx *gorm.DB, write func() error) error {
 	if tx.Name() != "sqlite" {
 		return write()

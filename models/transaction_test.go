@@ -10,9 +10,9 @@ import (
 	"mcpgateway/models/modelstest"
 )
 
-// A large write has room for the pages that it comes back to, and leaves the
-// connection as it was, also when it fails.
-func TestALargeWriteHasALargerCacheWhileItGoesOn(t *testing.T) {
+// A large write gets a larger cache. The connection is restored afterwards,
+// also on failure.
+func TestLargeWriteEnlargesCache(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		cache := func(tx *gorm.DB) (pages int) {
 			if tx.Name() != "sqlite" {

@@ -2,28 +2,28 @@ package models
 
 import "time"
 
-// Role says what a person may do.
+// Role is a user's role.
 type Role string
 
-// The roles of people.
+// The roles of users.
 const (
 	RoleAdmin  Role = "admin"  // everything
-	RoleViewer Role = "viewer" // reads every administration page, changes nothing, sees no secret
-	RoleMember Role = "member" // signs in to let MCP clients act, and sees the own grants
+	RoleViewer Role = "viewer" // reads all administration pages, without secrets
+	RoleMember Role = "member" // authorizes MCP clients and manages their own grants
 )
 
-// User is a person who may sign in. One without a password and without an
-// identity was invited and has not signed in yet.
+// User is an account. Without a password and identity, the user was invited and
+// has not signed in.
 type User struct {
 	ID           string `gorm:"primaryKey"`
 	Email        string // as it was entered
 	EmailFold    string // in lower case; unique
 	Name         string
 	Role         Role
-	PasswordHash string     // argon2id as a PHC string; empty for people who cannot use a password
-	OIDCIssuer   string     `gorm:"column:oidc_issuer"`  // with OIDCSubject the identity at the provider, unique; empty without one
-	OIDCSubject  string     `gorm:"column:oidc_subject"` // never an e-mail address: those change hands
-	DisabledAt   *time.Time // nil may sign in
+	PasswordHash string     // argon2id as a PHC string; empty if the user has no password
+	OIDCIssuer   string     `gorm:"column:oidc_issuer"`  // unique together with OIDCSubject; empty without an identity
+	OIDCSubject  string     `gorm:"column:oidc_subject"` // never an email address: those are reassigned
+	DisabledAt   *time.Time // nil means enabled
 	CreatedAt    time.Time
-	LastLoginAt  *time.Time // nil never did
+	LastLoginAt  *time.Time // nil if never
 }

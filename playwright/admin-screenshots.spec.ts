@@ -24,7 +24,7 @@ interface Picture {
   open(page: Page): Promise<void>;
 }
 
-// The README shows them; UPDATE_SCREENSHOTS=1 draws them anew.
+// They are used in the README. UPDATE_SCREENSHOTS=1 replaces them.
 const pictures: Picture[] = [
   {
     file: "admin-servers-light",

@@ -15,7 +15,7 @@ const looks = [
   { name: "phone-dark", use: { colorScheme: "dark", viewport: { width: 390, height: 844 } } },
 ] as const;
 
-/** Pictures are as large as the window, so that another font moves words and nothing else. */
+/** Pictures are as large as the window, so that another font moves words. */
 const pictured = ["numbers", "lists", "messages", "buttons", "forms", "code", "trees"];
 
 async function violations(page: Page) {
@@ -67,7 +67,7 @@ test("the page keeps to the budgets of styles, scripts and requests", async ({ p
   expect(cost.css).toBeLessThanOrEqual(10_000);
   expect(cost.js).toBeGreaterThan(10_000);
   expect(cost.js).toBeLessThanOrEqual(20_000);
-  // Beside those of every page: the stream of the live log.
+  // In addition to those of every page: the stream of the live log.
   expect(cost.requests).toBeLessThanOrEqual(7);
   expect(cost.layoutShift).toBeLessThan(0.02);
 });

@@ -29,7 +29,7 @@ export default defineConfig({
       maxDiffPixelRatio: 0.06,
     },
   },
-  // The pictures stand in the repository. They are drawn anew on request only,
+  // The screenshots are in the repository. They are only replaced on request,
   // so that a test run leaves the work tree as it was.
   snapshotPathTemplate: "{testDir}/screenshots/{arg}{ext}",
   updateSnapshots: process.env.UPDATE_SCREENSHOTS === "1" ? "all" : "missing",

@@ -11,7 +11,7 @@ interface Picture {
 }
 
 // The pictures in screenshots/ are what the README shows and what a change of
-// the look is compared with. UPDATE_SCREENSHOTS=1 draws them anew.
+// the look is compared with. UPDATE_SCREENSHOTS=1 replaces them.
 const pictures: Picture[] = [
   { file: "home-light", path: "/", use: { colorScheme: "light" } },
   { file: "home-dark", path: "/", use: { colorScheme: "dark" } },

@@ -57,7 +57,7 @@ func partly(t *testing.T, a *pasteApp) (page formPage, body string, on func()) {
 func TestWizardShowsPartialSuccess(t *testing.T) {
 	a := newPasteApp(t, modelstest.SQLite(t))
 	page, body, on := partly(t, a)
-	for _, want := range []string{"2 of 3 servers added.", "Couldn't connect to later.", "Retry", "Add anyway", "commands are not started here", "clock", "tools"} {
+	for _, want := range []string{"2 of 3 servers added.", "Couldn't connect to later.", "Retry", "Add anyway", "commands are not supported", "clock", "tools"} {
 		if !page.shows(want) {
 			t.Errorf("the page does not show %q", want)
 		}

@@ -26,9 +26,9 @@ func TestFaultsBecomeStatuses(t *testing.T) {
 		message string
 	}{
 		{fault.Invalid("no"), 400, fault.CodeInvalidParameter, "no"},
-		{fault.Unauthorized(), 401, fault.CodeUnauthorized, "valid credentials are required"},
+		{fault.Unauthorized(), 401, fault.CodeUnauthorized, "Valid credentials are required."},
 		{fault.Forbidden("no"), 403, fault.CodeForbidden, "no"},
-		{fault.NotFound("thing", "x"), 404, fault.CodeNotFound, `there is no thing "x"`},
+		{fault.NotFound("thing", "x"), 404, fault.CodeNotFound, `There is no thing "x".`},
 		{fault.New(fault.KindUnknownMethod, fault.CodeNotFound, "no"), 404, fault.CodeNotFound, "no"},
 		{fault.New(fault.KindMethodNotAllowed, fault.CodeMethodNotAllowed, "no"), 405, fault.CodeMethodNotAllowed, "no"},
 		{fault.Conflict("no"), 409, fault.CodeConflict, "no"},
@@ -41,10 +41,10 @@ func TestFaultsBecomeStatuses(t *testing.T) {
 		{fault.New(fault.KindUnavailable, fault.CodeUnavailable, "no"), 503, fault.CodeUnavailable, "no"},
 		{fault.Conflict("no").Because(cause), 409, fault.CodeConflict, "no"},
 		{fmt.Errorf("deep: %w", fault.Conflict("no")), 409, fault.CodeConflict, "no"},
-		{cause, 500, fault.CodeInternal, "something went wrong on our side"},
-		{fault.Internal(cause), 500, fault.CodeInternal, "something went wrong on our side"},
+		{cause, 500, fault.CodeInternal, "Internal error. Retry later."},
+		{fault.Internal(cause), 500, fault.CodeInternal, "Internal error. Retry later."},
 		{fiber.NewError(418, "hunter2"), 400, fault.CodeInvalidParameter, "the request cannot be read"},
-		{fiber.NewError(503, "hunter2"), 500, fault.CodeInternal, "something went wrong on our side"},
+		{fiber.NewError(503, "hunter2"), 500, fault.CodeInternal, "Internal error. Retry later."},
 	} {
 		t.Run(fmt.Sprint(tc.status, " ", tc.err), func(t *testing.T) {
 			failure = tc.err
@@ -86,7 +86,7 @@ func TestFaultsCarryTheirDetails(t *testing.T) {
 	app.Get("/fields", func(*fiber.Ctx) error { return fault.Validation(map[string]string{"a": "x", "b": "y"}) })
 	for path, want := range map[string]string{
 		"/span":   `{"code":"INVALID_PARAMETER","message":"no","restart":true,"span":{"start":0,"end":7},"requestId":"`,
-		"/fields": `{"code":"VALIDATION_FAILED","message":"some fields cannot be used","restart":false,"fields":{"a":"x","b":"y"},"requestId":"`,
+		"/fields": `{"code":"VALIDATION_FAILED","message":"Some fields are invalid.","restart":false,"fields":{"a":"x","b":"y"},"requestId":"`,
 	} {
 		if a := webtest.Send(t, app, webtest.Case{Path: path}); !strings.HasPrefix(a.Body, want) {
 			t.Errorf("got %s", a.Body)

@@ -112,7 +112,7 @@ func TestPanicsShowNothing(t *testing.T) {
 	for _, kind := range []string{"nil", "index", "text"} {
 		for _, accept := range []string{"", "text/html"} {
 			a := webtest.Send(t, app, webtest.Case{Path: "/panic?kind=" + kind, Header: map[string]string{"Accept": accept}})
-			webtest.Check(t, webtest.Case{Status: 500, WantBody: []string{"something went wrong on our side"}, NotBody: []string{"hunter2", "panic", "goroutine", ".go"}}, a)
+			webtest.Check(t, webtest.Case{Status: 500, WantBody: []string{"Internal error. Retry later."}, NotBody: []string{"hunter2", "panic", "goroutine", ".go"}}, a)
 		}
 	}
 	if !strings.Contains(log.String(), "hunter2") || !strings.Contains(log.String(), "server_test.go") {

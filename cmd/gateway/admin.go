@@ -18,23 +18,25 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// maxPasswordInput is how many bytes of a password are read: more than any has.
+// maxPasswordInput is the maximum number of bytes read for a password, which is
+// more than a valid one has.
 const maxPasswordInput = 4096
 
 func admin(ctx context.Context, std streams, args []string) error {
 	verbs := map[string]func(context.Context, streams, []string) error{"create": adminCreate, "setup-link": adminSetupLink}
 	if len(args) == 0 || verbs[args[0]] == nil {
-		return usagef("say what to do: create or setup-link")
+		return usagef("missing subcommand: create or setup-link")
 	}
 	return verbs[args[0]](ctx, std, args[1:])
 }
 
-// adminCreate adds an administrator: with the password on standard input; else
-// invited, when single sign-on can prove the e-mail address; else with a
-// password of its own making, which it prints once, alone on standard output.
+// adminCreate adds an administrator: with the password on standard input;
+// otherwise invited, if single sign-on can verify the email address; otherwise
+// with a generated password, which is printed once and alone on standard
+// output.
 func adminCreate(ctx context.Context, std streams, args []string) error {
 	fs := flags(std, "admin create")
-	email := fs.String("email", "", "e-mail address of the administrator")
+	email := fs.String("email", "", "email address of the administrator")
 	fromInput := fs.Bool("password-stdin", false, "read the password from standard input")
 	if err := parse(fs, args); err != nil {
 		return err
@@ -67,19 +69,19 @@ func adminCreate(ctx context.Context, std streams, args []string) error {
 	return err
 }
 
-// readPassword returns the first line of in. The line's end is not part of it.
+// readPassword returns the first line of in without the line ending.
 func readPassword(in io.Reader) (secrets.Value, error) {
 	line, err := bufio.NewReader(io.LimitReader(in, maxPasswordInput)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return secrets.Value{}, err
 	}
 	if line = strings.TrimRight(line, "\r\n"); line == "" {
-		return secrets.Value{}, usagef("--password-stdin found no password on standard input")
+		return secrets.Value{}, usagef("--password-stdin: no password on standard input")
 	}
 	return secrets.NewValue(line), nil
 }
 
-// adminSetupLink prints where the first administrator is made in a browser.
+// adminSetupLink prints the URL to create the first administrator in a browser.
 func adminSetupLink(ctx context.Context, std streams, args []string) error {
 	if err := parse(flags(std, "admin setup-link"), args); err != nil {
 		return err
@@ -97,8 +99,8 @@ func adminSetupLink(ctx context.Context, std streams, args []string) error {
 	return err
 }
 
-// setupLink returns the address of the setup with a new token, or NOT_FOUND
-// when there was an administrator.
+// setupLink returns the setup URL with a new token, or NOT_FOUND if there ever
+// was an administrator.
 func setupLink(ctx context.Context, s *services.Services) (string, error) {
 	token, err := s.People.NewSetupToken(ctx)
 	if err != nil {
@@ -107,8 +109,7 @@ func setupLink(ctx context.Context, s *services.Services) (string, error) {
 	return s.Config.PublicURL.String() + "/setup?token=" + url.QueryEscape(token.Reveal()), nil
 }
 
-// announceSetup logs where the first administrator is made, as long as there
-// is none.
+// announceSetup logs the setup URL until there is an administrator.
 func announceSetup(ctx context.Context, s *services.Services, log *slog.Logger) error {
 	link, err := setupLink(ctx, s)
 	if fault.Is(err, fault.CodeNotFound) {
@@ -117,6 +118,6 @@ func announceSetup(ctx context.Context, s *services.Services, log *slog.Logger) 
 	if err != nil {
 		return err
 	}
-	log.Info("there is no administrator yet: open this address to become the first", "url", link, "works_for", access.SetupLifetime.String())
+	log.Info("no administrator yet, open the url to create the first", "url", link, "valid_for", access.SetupLifetime.String())
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-func TestAdministratorsAreMadeOnTheCommandLine(t *testing.T) {
+func TestAdminCreate(t *testing.T) {
 	environ := surroundings(t, "GATEWAY_PUBLIC_URL=https://gateway.example")
 	code, out, errs := commandLine(t, environ, "", "admin", "setup-link")
 	link, err := url.Parse(strings.TrimSpace(out))
@@ -60,7 +60,7 @@ func TestAdministratorsAreMadeOnTheCommandLine(t *testing.T) {
 	}
 }
 
-func TestTheLogLeadsToTheSetupUntilItIsOver(t *testing.T) {
+func TestSetupLinkIsLogged(t *testing.T) {
 	s, err := open(t.Context(), streams{out: &output{}, err: &output{}, environ: surroundings(t)})
 	if err != nil {
 		t.Fatal(err)

@@ -14,9 +14,9 @@ import (
 
 func apply(ctx context.Context, std streams, args []string) error {
 	fs := flags(std, "apply")
-	file := fs.String("f", "", "declarative file; - reads standard input")
+	file := fs.String("f", "", "declarative file; - for standard input")
 	dryRun := fs.Bool("dry-run", false, "print the plan and change nothing")
-	prune := fs.Bool("prune", false, "delete projects and servers that the file does not name")
+	prune := fs.Bool("prune", false, "delete projects and servers that are not in the file")
 	if err := parse(fs, args); err != nil {
 		return err
 	}

@@ -10,11 +10,12 @@ import (
 	"mcpgateway/services/activity"
 )
 
-// audit verifies the audit log: `gateway audit verify` prints how many rows it
-// has, the hash of the last and the number of rows with a code, or fails and names the first row that is wrong.
+// audit implements `gateway audit verify`. It prints the number of rows, the
+// hash of the last and the number of rows with a MAC, or fails with the first
+// wrong row.
 func audit(ctx context.Context, std streams, args []string) error {
 	if len(args) == 0 || args[0] != "verify" {
-		return usagef("say what to do: verify")
+		return usagef("missing subcommand: verify")
 	}
 	if err := parse(flags(std, "audit verify"), args[1:]); err != nil {
 		return err
@@ -29,16 +30,16 @@ func audit(ctx context.Context, std streams, args []string) error {
 		return err
 	}
 	if found.Count == 0 {
-		_, err = fmt.Fprintln(std.out, "the audit log is empty")
+		_, err = fmt.Fprintln(std.out, "The audit log is empty.")
 		return err
 	}
-	_, err = fmt.Fprintf(std.out, "%d rows, all as they were written; the last is %s\n%d rows carry a code of GATEWAY_SECRETS_KEYS, %d from earlier versions do not\n",
+	_, err = fmt.Fprintf(std.out, "%d rows, all unchanged; hash of the last row: %s\n%d rows have a MAC of GATEWAY_SECRETS_KEYS, %d from earlier versions do not\n",
 		found.Count, found.Head, found.Keyed, found.Count-found.Keyed)
 	return err
 }
 
-// operator returns a context whose changes are recorded as those of the
-// person at the command line, by the name that the system knows.
+// operator returns a context whose changes are recorded as those of the system
+// user who runs the command.
 func operator(ctx context.Context) context.Context {
 	id := strconv.Itoa(syscall.Getuid())
 	name := "user " + id

@@ -13,7 +13,7 @@ import (
 	"mcpgateway/models"
 )
 
-// database opens the database of a command's surroundings.
+// database opens the database of a command's environment.
 func database(t *testing.T, environ []string) *gorm.DB {
 	t.Helper()
 	for _, setting := range environ {
@@ -47,7 +47,7 @@ func TestAuditOfCommands(t *testing.T) {
 		return out, errs
 	}
 	command(0, "migrate", "up")
-	if out, _ := command(0, "audit", "verify"); out != "the audit log is empty\n" {
+	if out, _ := command(0, "audit", "verify"); out != "The audit log is empty.\n" {
 		t.Errorf("printed %q", out)
 	}
 	command(0, "apply", "-f", "-")
@@ -65,7 +65,7 @@ func TestAuditOfCommands(t *testing.T) {
 	}
 	command(0, "catalog", "import", "--file", file)
 	out, _ := command(0, "audit", "verify")
-	if !regexp.MustCompile(`^5 rows, all as they were written; the last is [0-9a-f]{64}\n5 rows carry a code of GATEWAY_SECRETS_KEYS, 0 from earlier versions do not\n$`).MatchString(out) {
+	if !regexp.MustCompile(`^5 rows, all unchanged; hash of the last row: [0-9a-f]{64}\n5 rows have a MAC of GATEWAY_SECRETS_KEYS, 0 from earlier versions do not\n$`).MatchString(out) {
 		t.Errorf("printed %q", out)
 	}
 	me, err := user.Current()
@@ -89,7 +89,7 @@ func TestAuditOfCommands(t *testing.T) {
 	if err := db.Exec("UPDATE audit_entries SET object = 'other' WHERE seq = 2").Error; err != nil {
 		t.Fatal(err)
 	}
-	if out, errs := command(1, "audit", "verify"); out != "" || errs != "gateway: the audit log was changed: row 2 was edited\n" {
+	if out, errs := command(1, "audit", "verify"); out != "" || errs != "gateway: audit log was tampered with: row 2 was changed\n" {
 		t.Errorf("printed %q and %q", out, errs)
 	}
 	for _, args := range [][]string{{"audit"}, {"audit", "list"}, {"audit", "verify", "x"}} {

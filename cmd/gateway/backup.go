@@ -9,7 +9,7 @@ import (
 	"mcpgateway/models"
 )
 
-// backup writes a copy of a SQLite database while the gateway runs.
+// backup copies a SQLite database while the gateway is running.
 func backup(ctx context.Context, std streams, args []string) error {
 	fs := flags(std, "backup")
 	out := fs.String("o", "", "file to write, which must not exist")
@@ -31,10 +31,10 @@ func backup(ctx context.Context, std streams, args []string) error {
 		return err
 	}
 	if dialect != "sqlite" {
-		return errors.New("this command copies SQLite databases: use pg_dump for PostgreSQL")
+		return errors.New("backup only supports SQLite: use pg_dump for PostgreSQL")
 	}
 	if _, err := os.Stat(*out); err == nil {
-		return fmt.Errorf("%s exists already: name a file that does not", *out)
+		return fmt.Errorf("%s already exists: use another name", *out)
 	}
 	db, err := models.Open(ctx, c.DatabaseURL)
 	if err != nil {
@@ -45,13 +45,13 @@ func backup(ctx context.Context, std streams, args []string) error {
 		return err
 	}
 	defer pool.Close()
-	// The file is created first, so that nobody else may read what is in it.
+	// The file is created first, so that other users can't read it.
 	if err := os.WriteFile(*out, nil, 0o600); err != nil {
 		return err
 	}
 	if err := db.WithContext(ctx).Exec("VACUUM INTO ?", *out).Error; err != nil {
-		return errors.Join(fmt.Errorf("copy the database: %w", err), os.Remove(*out))
+		return errors.Join(fmt.Errorf("copy database: %w", err), os.Remove(*out))
 	}
-	_, err = fmt.Fprintf(std.out, "%s written; keep the key file with it, without which sealed secrets are lost\n", *out)
+	_, err = fmt.Fprintf(std.out, "Backup written to %s. Back up the key file, too: without it the sealed secrets are lost.\n", *out)
 	return err
 }

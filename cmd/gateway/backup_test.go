@@ -11,7 +11,7 @@ import (
 	"mcpgateway/models/modelstest"
 )
 
-func TestBackupIsTheWholeDatabase(t *testing.T) {
+func TestBackupIsComplete(t *testing.T) {
 	environ := surroundings(t)
 	const declaration = `{"projects":{"work":{"mcpServers":{"docs":{"url":"http://127.0.0.1:1/mcp"}}}}}`
 	command := func(environ []string, code int, args ...string) (out, errs string) {
@@ -39,14 +39,14 @@ func TestBackupIsTheWholeDatabase(t *testing.T) {
 	if got, _ := command(restored, 0, "export"); got != want || !strings.Contains(got, "docs") {
 		t.Errorf("restored is\n%s\nwant\n%s", got, want)
 	}
-	if _, errs := command(environ, exitFailed, "backup", "-o", file); !strings.Contains(errs, "exists already") {
+	if _, errs := command(environ, exitFailed, "backup", "-o", file); !strings.Contains(errs, "already exists") {
 		t.Errorf("a second copy to the same file: %s", errs)
 	}
 	command(environ, exitUsage, "backup")
 }
 
-// TestADumpIsTheWholeDatabase restores what pg_dump wrote and starts on it.
-func TestADumpIsTheWholeDatabase(t *testing.T) {
+// TestDumpIsComplete restores a dump of pg_dump and starts on it.
+func TestDumpIsComplete(t *testing.T) {
 	keys := "old:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 	on := func(dsn string) []string {
 		return []string{
@@ -74,7 +74,7 @@ func TestADumpIsTheWholeDatabase(t *testing.T) {
 		}
 	}
 	keys = "new:ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA=," + keys
-	if got := command(restored, "rekey"); got != "1 secrets sealed again with key new\n" { // each was opened for it
+	if got := command(restored, "rekey"); got != "1 secrets resealed with key new\n" { // each was opened for it
 		t.Errorf("the secrets of the restored database: %s", got)
 	}
 	s := startServing(t, on(restored))
@@ -88,7 +88,7 @@ func TestADumpIsTheWholeDatabase(t *testing.T) {
 	}
 }
 
-// listWith asks for the tools of the project work with a key.
+// listWith lists the tools of the project work with a key.
 func listWith(t *testing.T, url, key string) (status int, body string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v1/mcp/work/request", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// outboundNames are the ways to reach another machine that pass by the guard
-// of services/egress, by import path.
+// outboundNames are the functions that bypass the guard of services/egress, by
+// import path.
 func outboundNames() map[string][]string {
 	return map[string][]string{
 		"net/http":                    {"Get", "Head", "Post", "PostForm", "DefaultClient", "DefaultTransport"},
@@ -21,8 +21,8 @@ func outboundNames() map[string][]string {
 	}
 }
 
-// outboundTypes are the clients that only services/egress may make, by import
-// path. A parameter or a field that points to one is free.
+// outboundTypes are the clients that only services/egress may create, by import
+// path. Parameters and fields that point to one are allowed.
 func outboundTypes() map[string][]string {
 	return map[string][]string{
 		"net/http":                    {"Client", "Transport"},
@@ -31,10 +31,9 @@ func outboundTypes() map[string][]string {
 	}
 }
 
-// sourceBreaches returns one line for each call in a file of room that the
-// house forbids: outbound clients outside services/egress, Fiber's Body and
-// BodyParser, which inflate a compressed body past the size limit, and Fiber's
-// IP and IPs.
+// sourceBreaches returns a line for each forbidden call in a file of room:
+// outbound clients outside services/egress, Fiber's Body and BodyParser, which
+// inflate a compressed body beyond the size limit, and Fiber's IP and IPs.
 func sourceBreaches(room, name string, source []byte) ([]string, error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, name, source, parser.SkipObjectResolution)
@@ -98,7 +97,7 @@ func importedNames(file *ast.File) map[string]string {
 	return names
 }
 
-// outboundUses reports every use of outboundNames and every making of a value
+// outboundUses reports every use of outboundNames and every creation of a value
 // of outboundTypes.
 func outboundUses(file *ast.File, imported map[string]string, report func(at ast.Node, what string)) {
 	member := func(e ast.Expr, of map[string][]string) (string, bool) {
@@ -136,7 +135,7 @@ func outboundUses(file *ast.File, imported map[string]string, report func(at ast
 	})
 }
 
-func TestNoPackageReachesOutOrReadsBodiesUnguarded(t *testing.T) {
+func TestCallLaw(t *testing.T) {
 	for _, p := range listPackages(t) {
 		for _, name := range p.GoFiles {
 			path := filepath.Join(p.Dir, name)
@@ -155,7 +154,7 @@ func TestNoPackageReachesOutOrReadsBodiesUnguarded(t *testing.T) {
 	}
 }
 
-func TestTheCallLawFindsBreaches(t *testing.T) {
+func TestCallLawFindsBreaches(t *testing.T) {
 	const (
 		usesHTTP     = "package p\nimport \"net/http\"\n"
 		usesFasthttp = "package p\nimport fh \"github.com/valyala/fasthttp\"\n"

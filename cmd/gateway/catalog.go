@@ -10,27 +10,27 @@ import (
 	"mcpgateway/services/catalog/sources"
 )
 
-// catalogCommand runs the verbs of `gateway catalog`.
+// catalogCommand runs the subcommands of `gateway catalog`.
 func catalogCommand(ctx context.Context, std streams, args []string) error {
 	if len(args) == 0 || args[0] != "import" {
-		return usagef("say what to do: import")
+		return usagef("missing subcommand: import")
 	}
 	return catalogImport(ctx, std, args[1:])
 }
 
 func catalogImport(ctx context.Context, std streams, args []string) error {
 	fs := flags(std, "catalog import")
-	file := fs.String("file", "", "file in the catalog's own format, - for standard input")
-	from := fs.String("from", "", "address of a registry that speaks the official API, or of a .json file in the catalog's own format")
+	file := fs.String("file", "", "file in the catalog's format; - for standard input")
+	from := fs.String("from", "", "URL of a registry with the official API, or of a .json file in the catalog's format")
 	dryRun := fs.Bool("dry-run", false, "print the plan and change nothing")
 	if err := parse(fs, args); err != nil {
 		return err
 	}
 	switch {
 	case *file == "" && *from == "":
-		return usagef("say what to import: --file or --from")
+		return usagef("--file or --from is required")
 	case *file != "" && *from != "":
-		return usagef("--file and --from exclude each other")
+		return usagef("--file and --from are mutually exclusive")
 	}
 	s, err := open(ctx, std)
 	if err != nil {
@@ -81,7 +81,7 @@ func printCatalogPlan(w io.Writer, plan catalog.Plan) {
 		catalog.ActionAdd: "+", catalog.ActionUpdate: "~", catalog.ActionDelete: "-", catalog.ActionLocked: "=", catalog.ActionTaken: "=",
 	}
 	reasons := map[catalog.Action]string{
-		catalog.ActionLocked: ": kept, because it was edited here", catalog.ActionTaken: ": kept, because another source has the name",
+		catalog.ActionLocked: ": skipped, because it was edited here", catalog.ActionTaken: ": skipped, because another source has this name",
 	}
 	for _, c := range plan.Changes {
 		what := "server  "
@@ -100,6 +100,6 @@ func printCatalogPlan(w io.Writer, plan catalog.Plan) {
 	if plan.DryRun {
 		done = "nothing was changed (dry run)"
 	}
-	fmt.Fprintf(w, "%d read: %d to add, %d to update, %d to delete, %d unchanged, %d kept, %d left out: %s\n",
+	fmt.Fprintf(w, "%d read: %d to add, %d to update, %d to delete, %d unchanged, %d skipped, %d invalid: %s\n",
 		plan.Fetched, plan.Added, plan.Updated, plan.Deleted, plan.Unchanged, plan.Locked+plan.Taken, plan.Skipped, done)
 }

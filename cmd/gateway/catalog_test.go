@@ -28,7 +28,7 @@ func TestCatalogImport(t *testing.T) {
 		{"again", twoRows, []string{"--file", "-"}, []string{"2 read: 0 to add, 0 to update, 0 to delete, 2 unchanged"}},
 		{"changed", strings.ReplaceAll(twoRows, `"Tool"`, `"The Tool"`), []string{"--file", "-"}, []string{"~ server   acme/tool\n", "1 to update"}},
 		{"deleted", strings.ReplaceAll(twoRows, `"stdio"`, `"stdio","status":"deleted"`), []string{"--file", "-"}, []string{"- server   acme/tool\n", "1 to delete"}},
-		{"taken", strings.ReplaceAll(strings.ReplaceAll(twoRows, "acme", "stripe"), "tool", "stripe"), []string{"--file", "-"}, []string{"= server   stripe/stripe: kept, because another source has the name"}},
+		{"taken", strings.ReplaceAll(strings.ReplaceAll(twoRows, "acme", "stripe"), "tool", "stripe"), []string{"--file", "-"}, []string{"= server   stripe/stripe: skipped, because another source has this name"}},
 	} {
 		code, out, errs := commandLine(t, environ, step.in, append([]string{"catalog", "import"}, step.args...)...)
 		if code != 0 {
@@ -48,7 +48,7 @@ func TestCatalogImport(t *testing.T) {
 		{[]string{"catalog"}, 2, "import"},
 		{[]string{"catalog", "export"}, 2, "import"},
 		{[]string{"catalog", "import"}, 2, "--file or --from"},
-		{[]string{"catalog", "import", "--file", "a", "--from", "b"}, 2, "exclude each other"},
+		{[]string{"catalog", "import", "--file", "a", "--from", "b"}, 2, "mutually exclusive"},
 		{[]string{"catalog", "import", "--file", filepath.Join(t.TempDir(), "none")}, 1, "no such file"},
 		{[]string{"catalog", "import", "--from", "http://169.254.169.254/"}, 1, "url"},
 	} {

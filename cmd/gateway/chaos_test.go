@@ -30,13 +30,13 @@ const (
 	chaosMemory = 512 << 20 // bytes that the gateway may take
 )
 
-// goodServers are well all the time; the others break.
+// goodServers are always healthy; the others fail.
 var goodServers = []string{"good1", "good2", "good3", "good4"}
 
-// TestChaosUpstreams has ten upstream servers, six of which turn bad: one
-// hangs, one is gone, one answers garbage, one sends 100 MB, one redirects to
-// the metadata address of clouds, and one has 5,000 tools. It measures what that
-// costs the calls of the other four.
+// TestChaosUpstreams has ten upstream servers, six of which fail: one hangs,
+// one is down, one sends garbage, one sends 100 MB, one redirects to a cloud's
+// metadata address, and one has 5,000 tools. It measures the effect on calls of
+// the other four.
 func TestChaosUpstreams(t *testing.T) {
 	up := map[string]*upstreamtest.Server{"many": upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Generated(5000), Record: -1})}
 	for _, alias := range append([]string{"hang", "dead", "garbage", "flood", "redirect"}, goodServers...) {
@@ -54,8 +54,8 @@ func TestChaosUpstreams(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
 	defer client.CloseIdleConnections()
 
-	// round calls the healthy servers at a steady pace and returns how long the
-	// slowest hundredth took at least.
+	// round calls the healthy servers at a steady rate and returns the 99th
+	// percentile of the duration.
 	round := func() time.Duration {
 		var (
 			mu    sync.Mutex
@@ -82,7 +82,7 @@ func TestChaosUpstreams(t *testing.T) {
 	}
 	outcomes := map[string]map[string]int{}
 	var mu sync.Mutex
-	// disturb has the other servers called until end.
+	// disturb calls the other servers until end is called.
 	disturb := func() (end func()) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var callers sync.WaitGroup
@@ -117,7 +117,7 @@ func TestChaosUpstreams(t *testing.T) {
 		return func() { cancel(); callers.Wait() }
 	}
 
-	_ = round() // everything is warm behind it
+	_ = round() // warm-up
 	well := []time.Duration{round(), round(), round()}
 	for alias, f := range map[string]upstreamtest.Fault{
 		"hang":     {Kind: upstreamtest.Hang},
@@ -134,7 +134,7 @@ func TestChaosUpstreams(t *testing.T) {
 	var before, after, lists []time.Duration
 	var list string
 	end := func() {}
-	for range chaosRounds { // in turn, so that whatever else the machine does meets both
+	for range chaosRounds { // alternating, so that other load affects both alike
 		end()
 		before = append(before, round())
 		end = disturb()
@@ -169,7 +169,7 @@ func TestChaosUpstreams(t *testing.T) {
 	checkReasons(t, servers, list, search)
 }
 
-// outcomeOf says in a word how a call ended.
+// outcomeOf returns the outcome of a call in one word.
 func outcomeOf(body string, err error) string {
 	var answer struct {
 		Error struct{ Data struct{ Code string } }
@@ -183,8 +183,8 @@ func outcomeOf(body string, err error) string {
 	return "a result"
 }
 
-// checkReasons looks for every reason in the records of servers, and in what
-// lists and searches say of servers that are out.
+// checkReasons checks that the records of servers, lists and searches contain
+// the reason of every outage.
 func checkReasons(t *testing.T, servers, list, search string) {
 	var records struct {
 		Items []struct {
@@ -253,8 +253,8 @@ func TestChaosStart(t *testing.T) {
 	}
 }
 
-// chaosStage starts the gateway with the upstream servers, and with a token for
-// its administration.
+// chaosStage starts the gateway with the upstream servers and an administration
+// token.
 func chaosStage(t *testing.T, up map[string]*upstreamtest.Server) *stage {
 	t.Helper()
 	s := &stage{root: moduleRoot(t), folder: t.TempDir(), direct: map[string]string{}}
@@ -273,7 +273,7 @@ func chaosStage(t *testing.T, up map[string]*upstreamtest.Server) *stage {
 	return s
 }
 
-// admin sends a request to the administration API and returns the answer.
+// admin sends a request to the administration API and returns the response.
 func (s *stage) admin(t *testing.T, method, path, body string, want int) string {
 	t.Helper()
 	status, _, answer, err := send(t.Context(), method, s.base+path, chaosToken, []byte(body))

@@ -21,8 +21,8 @@ console.info("two of three");
 const text: string = await stateful.test_simple_text({});
 return { sum, echo, first: text.split(" ").slice(0, 2).join(" ") };`
 
-// checkCodeMode lets the official Go client search for a tool, read the page
-// of its declaration, and run code.
+// checkCodeMode searches for a tool, reads the page of its declaration and runs
+// code with the official Go client.
 func (s *stage) checkCodeMode(t *testing.T, version string) {
 	session, err := connectGoSDK(t.Context(), t, s.endpoint("code"), "", version)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *stage) checkCodeMode(t *testing.T, version string) {
 	checkOutcome(t, outcome)
 }
 
-// checkOutcome looks at what the three calls came to.
+// checkOutcome checks the results of the three calls.
 func checkOutcome(t *testing.T, outcome map[string]any) {
 	t.Helper()
 	result, _ := outcome["result"].(map[string]any)
@@ -77,8 +77,8 @@ func checkOutcome(t *testing.T, outcome map[string]any) {
 	}
 }
 
-// checkCodeOverBridge runs the same code over the SSE bridge, which tells of
-// every call and ends with [DONE].
+// checkCodeOverBridge runs the same code over the SSE bridge, which sends an
+// event for every call and ends with [DONE].
 func (s *stage) checkCodeOverBridge(t *testing.T) {
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": map[string]any{
 		"name": "gateway_executeTool", "arguments": map[string]any{"code": threeCalls, "input": map[string]any{"a": 40}},

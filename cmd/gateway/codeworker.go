@@ -7,12 +7,11 @@ import (
 	"mcpgateway/services/sandbox"
 )
 
-// codeWorker is the hidden command with which the gateway runs submitted code
-// in a process of its own: it takes one run on standard input. It is not for
-// people and not in the help.
+// codeWorker is the hidden command of the child process that runs submitted
+// code. It executes one run from standard input.
 func codeWorker(context.Context, streams, []string) error {
 	if code := sandbox.WorkerMain(); code != 0 {
-		return fmt.Errorf("the process that runs code ended with %d", code)
+		return fmt.Errorf("code worker exited with status %d", code)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // conditionalTools are the tools that server-everything registers only for
-// clients that declare a capability, with arguments and what their results hold.
+// clients that declare a capability, with arguments and expected results.
 func conditionalTools() map[string]struct {
 	arguments map[string]any
 	want      string
@@ -28,7 +28,7 @@ func conditionalTools() map[string]struct {
 }
 
 // checkConditionalTools lists and calls the tools of server-everything that
-// depend on what the client declares.
+// depend on the client's capabilities.
 func (s *stage) checkConditionalTools(t *testing.T) {
 	all, err := s.plainList(t.Context(), "open")
 	if err != nil {

@@ -7,14 +7,14 @@ import (
 	"mcpgateway/web/conn"
 )
 
-// maxReserved is the most descriptors that are reserved when the process may
-// open few.
+// maxReserved is the maximum number of reserved descriptors if the process's
+// limit is low.
 const maxReserved = 256
 
 // connLimits returns the limits of client connections. A quarter of the
-// descriptors that the process may open, at least 256 of them where it may open
-// 512, are reserved for the database, upstream servers and files. One address
-// gets at most half of all connections.
+// process's descriptors, at least 256 if the limit is at least 512, is reserved
+// for the database, upstream servers and files. A single address may use half
+// of all connections.
 func connLimits(c *config.Config, descriptors int, log *slog.Logger) conn.Limits {
 	limits := conn.Limits{Max: c.MaxConnections, MaxPerAddress: c.MaxPerAddress, Exempt: c.TrustedProxies, Log: log}
 	if descriptors > 0 {

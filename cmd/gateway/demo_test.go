@@ -12,7 +12,7 @@ import (
 
 const demoCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"clock__current_time","arguments":{"zone":"Europe/Berlin"}}}`
 
-func TestTheDemoComesWithTheFirstAdministratorAndStays(t *testing.T) {
+func TestDemoLifecycle(t *testing.T) {
 	environ := surroundings(t)
 	s := startServing(t, environ)
 	code, out, errs := commandLine(t, environ, "", "admin", "setup-link")
@@ -53,7 +53,7 @@ func TestTheDemoComesWithTheFirstAdministratorAndStays(t *testing.T) {
 	}
 	end(t, s)
 
-	s = startServing(t, environ) // its servers ended with the process, and are back with the next
+	s = startServing(t, environ) // its servers stopped with the process and restart with the next
 	if got, err := s.post(t, "demo", demoCall); err != nil || !strings.Contains(got, `"structuredContent"`) {
 		t.Errorf("after a start the demo answered %s, %v", got, err)
 	}
@@ -66,16 +66,15 @@ func TestTheDemoComesWithTheFirstAdministratorAndStays(t *testing.T) {
 	if code, out, errs := commandLine(t, environ, "", "apply", "-f", none, "--prune"); code != 0 {
 		t.Fatalf("apply: %d %q %q", code, out, errs)
 	}
-	s = startServing(t, environ) // what was deleted does not come back
+	s = startServing(t, environ) // deleted servers don't come back
 	if got, err := s.post(t, "demo", demoCall); err != nil || !strings.Contains(got, "NOT_FOUND") {
 		t.Errorf("without the project the demo answered %s, %v", got, err)
 	}
 	end(t, s)
 }
 
-// A process that is started beside another one, on the same database, leaves the
-// demo's servers to it.
-func TestTheDemoStaysWithTheProcessThatRunsIt(t *testing.T) {
+// A second process on the same database leaves the demo's servers to the first.
+func TestDemoRunsInOneProcess(t *testing.T) {
 	environ := surroundings(t)
 	first := startServing(t, environ, "--demo")
 	second := startServing(t, environ)
@@ -92,7 +91,7 @@ func TestTheDemoStaysWithTheProcessThatRunsIt(t *testing.T) {
 	end(t, first)
 }
 
-// end ends a gateway and waits until it has ended.
+// end stops a gateway and waits until it has stopped.
 func end(t *testing.T, s *serving) {
 	t.Helper()
 	s.end()
@@ -101,8 +100,8 @@ func end(t *testing.T, s *serving) {
 	}
 }
 
-// A project that happens to have the demo's name is somebody's own.
-func TestTheDemoLeavesProjectsOfOthersAlone(t *testing.T) {
+// A user's project that happens to have the demo's name is unchanged.
+func TestDemoKeepsUserProjects(t *testing.T) {
 	environ := surroundings(t)
 	declared := filepath.Join(t.TempDir(), "own.json")
 	const own = "http://127.0.0.1:9/mcp"
@@ -122,7 +121,7 @@ func TestTheDemoLeavesProjectsOfOthersAlone(t *testing.T) {
 	}
 }
 
-func TestTheDemoPrintsNoCallOfAToolThatIsGone(t *testing.T) {
+func TestDemoPrintsOnlyExistingTools(t *testing.T) {
 	environ := surroundings(t)
 	s := startServing(t, environ, "--demo")
 	until(t, "the line is printed", func() bool { return strings.Contains(s.out.String(), "curl") })

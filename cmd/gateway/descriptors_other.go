@@ -2,5 +2,5 @@
 
 package main
 
-// maxDescriptors returns 0: this system has no such limit.
+// maxDescriptors returns 0: this system has no limit.
 func maxDescriptors() int { return 0 }

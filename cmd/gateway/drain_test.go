@@ -12,7 +12,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// waitingTool returns a tool whose calls answer once release is closed.
+// waitingTool returns a tool whose calls return once release is closed.
 func waitingTool(release <-chan struct{}) upstreamtest.Tool {
 	return upstreamtest.Tool{
 		Definition: `{"name":"wait","inputSchema":{"type":"object"}}`,
@@ -27,15 +27,15 @@ func waitingTool(release <-chan struct{}) upstreamtest.Tool {
 	}
 }
 
-// drained is a replica with a client's open stream and a call on its way.
+// drained is a replica with a client's open stream and a call in flight.
 type drained struct {
 	*replica
-	stream io.Reader
-	answer chan string // of the call; or why there is none
-	told   time.Time   // to end
+	stream   io.Reader
+	answer   chan string // result or error of the call
+	signaled time.Time   // time of SIGTERM
 }
 
-// newDrained starts a replica that drains for so long.
+// newDrained starts a replica with the drain delay.
 func newDrained(t *testing.T, binary string, up *upstreamtest.Server, url string, delay time.Duration) *drained {
 	t.Helper()
 	r := newReplica(t, binary, "gateway that drains for "+delay.String(), "sqlite:"+t.TempDir()+"/gateway.db", "GATEWAY_DRAIN_DELAY="+delay.String())
@@ -74,26 +74,26 @@ func newDrained(t *testing.T, binary string, up *upstreamtest.Server, url string
 	if _, err := up.WaitForRequests(t.Context(), "tools/call", before+1); err != nil {
 		t.Fatal(err)
 	}
-	d.told = time.Now()
+	d.signaled = time.Now()
 	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	return d
 }
 
-func TestReplicasServeWhileTheyDrain(t *testing.T) {
+func TestReplicasServeWhileDraining(t *testing.T) {
 	binary, release := buildGateway(t), make(chan struct{})
 	up := upstreamtest.New(upstreamtest.Options{Tools: []upstreamtest.Tool{waitingTool(release), upstreamtest.Echo()}})
 	url := up.Start(t)
 
 	t.Run("and a second signal ends them at once", func(t *testing.T) {
 		d := newDrained(t, binary, up, url, 5*time.Minute)
-		eventually(t, readyLimit, "/readyz answers 503", d.answers("/readyz", http.StatusServiceUnavailable), d.process)
+		eventually(t, readyLimit, "/readyz answers 503", d.respondsWith("/readyz", http.StatusServiceUnavailable), d.process)
 		request, err := mcpRequest(t.Context(), d.base, "open", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up__echo","arguments":{"text":"still"}}}`, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		response, err := new(http.Transport).RoundTrip(request) // on a connection of its own
+		response, err := new(http.Transport).RoundTrip(request) // on a separate connection
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +119,7 @@ func TestReplicasServeWhileTheyDrain(t *testing.T) {
 			}
 			return nil
 		}, d.process)
-		if took := time.Since(d.told); took < delay {
+		if took := time.Since(d.signaled); took < delay {
 			t.Errorf("the listener closed after %v, want %v at least", took, delay)
 		}
 		close(release)

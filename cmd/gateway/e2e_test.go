@@ -25,14 +25,14 @@ const (
 	readyLimit    = 30 * time.Second
 	syncLimit     = 30 * time.Second
 	shutdownLimit = 20 * time.Second
-	// revokeLimit is above the promised second, for a machine that builds
+	// revokeLimit is above the guaranteed second, because the machine builds
 	// and tests other packages at the same time.
 	revokeLimit = 5 * time.Second
 
 	everythingServer = "github.com/modelcontextprotocol/go-sdk/conformance/everything-server"
 )
 
-// stage is one gateway with real upstream servers behind it: the npm package
+// stage is a gateway with real upstream servers: the npm package
 // server-everything (sessions), and the Go SDK's server with sessions and
 // without (2026-07-28).
 type stage struct {
@@ -42,11 +42,11 @@ type stage struct {
 	env     []string
 	base    string
 	gateway *process
-	direct  map[string]string // alias -> the upstream's own URL
+	direct  map[string]string // alias -> URL of the upstream
 }
 
-// upstreamCalls returns one call of a tool of each upstream, by exported name,
-// with the text that it answers.
+// upstreamCalls returns a call of a tool of each upstream, by exported name,
+// with the text of its result.
 func upstreamCalls() (calls []toolCall, answers map[string]string) {
 	calls = []toolCall{
 		{"every__echo", map[string]any{"message": "over the gateway"}},
@@ -60,8 +60,8 @@ func upstreamCalls() (calls []toolCall, answers map[string]string) {
 	}
 }
 
-// setStage builds the programs, starts them and waits until the gateway is
-// ready and has the tools of every upstream.
+// setStage builds and starts the programs and waits until the gateway is ready
+// and has synced every upstream.
 func setStage(t *testing.T) *stage {
 	t.Helper()
 	root := moduleRoot(t)
@@ -88,7 +88,7 @@ func setStage(t *testing.T) *stage {
 	return s
 }
 
-// build builds a command as it is released and returns the binary's path.
+// build builds a release binary and returns its path.
 func (s *stage) build(t *testing.T, name, pkg string) string {
 	t.Helper()
 	if testing.Short() {
@@ -128,7 +128,7 @@ func (s *stage) start(t *testing.T) {
 		"GATEWAY_DATABASE_URL=sqlite:"+filepath.Join(s.folder, "gateway.db"),
 		"GATEWAY_SECRETS_KEYS=e2e:"+base64.StdEncoding.EncodeToString(sealing),
 		"GATEWAY_LOG_FORMAT=json",
-		// Nobody can listen here: the flag below must win.
+		// Nothing can listen here: the flag below must override it.
 		"GATEWAY_ADDR=127.0.0.1:1",
 	)
 	address := freeAddress(t)
@@ -165,14 +165,14 @@ func (s *stage) endpoint(project string) string {
 	return s.base + "/v1/mcp/" + project + "/request"
 }
 
-// command runs a command of the gateway beside the running server and returns
-// its standard output.
+// command runs a command of the gateway while the server runs and returns its
+// standard output.
 func (s *stage) command(t *testing.T, args ...string) string {
 	t.Helper()
 	return mustRun(t, program{name: "gateway " + strings.Join(args, " "), path: s.binary, args: args, dir: s.folder, env: s.env}, commandLimit)
 }
 
-// send makes one HTTP request as the simplest of clients would.
+// send sends one HTTP request without a client library.
 func send(ctx context.Context, method, url, bearer string, body []byte) (status int, header http.Header, answer []byte, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
@@ -196,7 +196,7 @@ func send(ctx context.Context, method, url, bearer string, body []byte) (status 
 
 const listRequest = `{"jsonrpc":"2.0","id":"list","method":"tools/list"}`
 
-// plainList returns the tools that a client without any SDK sees, in order.
+// plainList returns the tools that a client without an SDK receives, in order.
 func (s *stage) plainList(ctx context.Context, project string) ([]string, error) {
 	status, _, body, err := send(ctx, http.MethodPost, s.endpoint(project), "", []byte(listRequest))
 	if err != nil {
@@ -219,7 +219,7 @@ func (s *stage) plainList(ctx context.Context, project string) ([]string, error)
 	return names, nil
 }
 
-func TestRealClientsUseRealUpstreamsThroughTheGateway(t *testing.T) {
+func TestRealClientsAndUpstreams(t *testing.T) {
 	s := setStage(t)
 	key := strings.TrimSuffix(s.command(t, "keys", "create", "--project", "keyed", "--name", "e2e"), "\n")
 	if !regexp.MustCompile(`^gwk_[0-9A-Za-z]{36}$`).MatchString(key) {
@@ -248,7 +248,7 @@ func TestRealClientsUseRealUpstreamsThroughTheGateway(t *testing.T) {
 	t.Run("SIGTERM ends it with open streams", func(t *testing.T) { s.checkShutdown(t) })
 }
 
-// checkList compares the gateway's list with what each upstream itself shows.
+// checkList compares the gateway's list with that of each upstream.
 func (s *stage) checkList(t *testing.T) {
 	all, err := s.plainList(t.Context(), "open")
 	if err != nil {
@@ -262,7 +262,7 @@ func (s *stage) checkList(t *testing.T) {
 		}
 		for _, name := range direct.Tools {
 			if name == "simulate-research-query" {
-				// It can be run as a task only, which the gateway does not offer.
+				// It can only be run as a task, which the gateway doesn't offer.
 				continue
 			}
 			at := slices.Index(all, alias+"__"+name)
@@ -283,7 +283,7 @@ func (s *stage) checkList(t *testing.T) {
 	}
 }
 
-// checkClient lets a client list the tools and call one of each upstream.
+// checkClient lists the tools and calls one of each upstream with a client.
 func (s *stage) checkClient(t *testing.T, client realClient, project, bearer string) {
 	calls, answers := upstreamCalls()
 	saw, err := client.visit(t, s.endpoint(project), bearer, calls...)
@@ -304,8 +304,8 @@ func (s *stage) checkClient(t *testing.T, client realClient, project, bearer str
 	}
 }
 
-// checkRevocation revokes the key from another process. Failed attempts are
-// few here because the gateway limits them per minute.
+// checkRevocation revokes the key from another process. It makes few failed
+// attempts because the gateway limits them per minute.
 func (s *stage) checkRevocation(t *testing.T, key string) {
 	var listed struct {
 		Items []struct {
@@ -336,7 +336,7 @@ func (s *stage) checkRevocation(t *testing.T, key string) {
 	}
 }
 
-// checkShutdown ends the gateway while a client holds a session and its stream.
+// checkShutdown stops the gateway while a client has a session and its stream.
 func (s *stage) checkShutdown(t *testing.T) {
 	session, err := connectGoSDK(t.Context(), t, s.endpoint("open"), "", legacy)
 	if err != nil {
@@ -351,6 +351,6 @@ func (s *stage) checkShutdown(t *testing.T) {
 	if status := s.gateway.cmd.ProcessState.ExitCode(); status != 0 {
 		t.Errorf("the gateway ended with %d (%v), want 0", status, s.gateway.err)
 	}
-	// The server is gone, so that the session cannot end in peace.
+	// The server is gone, so ending the session fails.
 	_ = session.Close()
 }

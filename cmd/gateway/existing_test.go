@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// A mistyped address of the database must not look like an empty gateway, all
-// the less to what copies and verifies it every night.
-func TestCommandsForADatabaseThatIsThereCreateNone(t *testing.T) {
+// A mistyped database path must not look like an empty gateway, least of all to
+// nightly backup and verification jobs.
+func TestCommandsCreateNoDatabase(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "data")
 	environ := []string{"GATEWAY_DATABASE_URL=sqlite:" + filepath.Join(folder, "gatewy.db"), "GATEWAY_LOG_FORMAT=json"}
 	copied := filepath.Join(t.TempDir(), "copy.db")
@@ -18,7 +18,7 @@ func TestCommandsForADatabaseThatIsThereCreateNone(t *testing.T) {
 		{"keys", "list", "--project", "p"}, {"keys", "create", "--project", "p", "--name", "n"},
 	} {
 		code, out, errs := commandLine(t, environ, "", args...)
-		if code != exitFailed || out != "" || !strings.Contains(errs, "there is no database "+filepath.Join(folder, "gatewy.db")) {
+		if code != exitFailed || out != "" || !strings.Contains(errs, "no database at "+filepath.Join(folder, "gatewy.db")) {
 			t.Errorf("%v: exit %d, printed %q and %q", args, code, out, errs)
 		}
 	}
@@ -30,12 +30,12 @@ func TestCommandsForADatabaseThatIsThereCreateNone(t *testing.T) {
 	if code, _, errs := commandLine(t, environ, "", "migrate", "up"); code != 0 {
 		t.Errorf("migrate up: exit %d, %s", code, errs)
 	}
-	if code, out, errs := commandLine(t, environ, "", "audit", "verify"); code != 0 || out != "the audit log is empty\n" {
+	if code, out, errs := commandLine(t, environ, "", "audit", "verify"); code != 0 || out != "The audit log is empty.\n" {
 		t.Errorf("audit verify of a new database: exit %d, printed %q and %q", code, out, errs)
 	}
 }
 
-func TestTheVersionIsPrintedForItsFlagToo(t *testing.T) {
+func TestVersionFlag(t *testing.T) {
 	_, want, _ := commandLine(t, nil, "", "version")
 	for _, flag := range []string{"--version", "-v"} {
 		if code, out, errs := commandLine(t, nil, "", flag); code != 0 || out != want || want == "" {

@@ -8,8 +8,8 @@ import (
 
 func export(ctx context.Context, std streams, args []string) error {
 	fs := flags(std, "export")
-	file := fs.String("o", "", "file to write; without it the standard output")
-	slug := fs.String("project", "", "only this project")
+	file := fs.String("o", "", "output file (default standard output)")
+	slug := fs.String("project", "", "export only this project")
 	if err := parse(fs, args); err != nil {
 		return err
 	}
@@ -26,12 +26,11 @@ func export(ctx context.Context, std streams, args []string) error {
 		_, err := std.out.Write(raw)
 		return err
 	}
-	return writeWhole(*file, raw)
+	return writeFileAtomic(*file, raw)
 }
 
-// writeWhole replaces the file at path in one step, so that a failure leaves
-// the old one as it was.
-func writeWhole(path string, raw []byte) error {
+// writeFileAtomic replaces the file at path atomically.
+func writeFileAtomic(path string, raw []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".export-*")
 	if err != nil {
 		return err

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestExportAppliedElsewhereNamesMissingSecrets carries the file of one gateway
-// to another, on which every secret has to be set again.
-func TestExportAppliedElsewhereNamesMissingSecrets(t *testing.T) {
+// TestExportReportsMissingSecrets applies an export to another
+// gateway, on which every secret has to be set again.
+func TestExportReportsMissingSecrets(t *testing.T) {
 	from, to := surroundings(t), surroundings(t)
 	const declared = `{"projects":{"work":{"mcpServers":{"docs":{"url":"http://127.0.0.1:9/mcp","authType":"bearer","authBearer":"b","headers":{"X-Key":"h"}},
 		"crm":{"url":"http://127.0.0.1:9/crm","authType":"oauth","oauth":{"clientId":"i","clientSecret":"s"}}}}}}`

@@ -31,14 +31,13 @@ const (
 	floodOthers      = 4        // clients that call all the time
 	floodEvery       = 5 * time.Millisecond
 	floodCalm        = 5 * time.Second
-	floodLength      = 45 * time.Second // beyond the 30 s after which deaf clients are cut
+	floodLength      = 45 * time.Second // beyond the 30 s after which clients that don't read are disconnected
 	floodDescriptors = 1024
 	floodMemory      = 700 << 20
 	floodLatency     = 50 * time.Millisecond // p99
 )
 
-// flood is a gateway and those who call it. Every kind of client has its own
-// address.
+// flood is a gateway and its clients. Every kind of client has its own address.
 type flood struct {
 	*replica
 	address string
@@ -52,7 +51,7 @@ type flood struct {
 
 // TestFlood floods the real binary with 1,000 connections that announce bodies,
 // 60 clients that never read and three batches of large results at once, with
-// 1,024 descriptors. FLOOD_GATEWAY names another binary to compare with.
+// 1,024 descriptors. FLOOD_GATEWAY selects another binary for comparison.
 func TestFlood(t *testing.T) {
 	f := newFlood(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -108,7 +107,7 @@ func TestFlood(t *testing.T) {
 			t.Errorf("a batch ended with %s", outcome)
 		}
 	}
-	if err := f.answers("/readyz", http.StatusOK)(t.Context()); err != nil {
+	if err := f.respondsWith("/readyz", http.StatusOK)(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -200,7 +199,7 @@ func (f *flood) callWithoutReading(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		// The bytes of a next request are refused by the system behind the cut.
+		// After a disconnect the system rejects the bytes of a next request.
 		if _, err := conn.Write([]byte("\r\n")); err != nil {
 			f.mu.Lock()
 			f.cut++
@@ -243,7 +242,7 @@ func (f *flood) batch(ctx context.Context) {
 	f.outcomes = append(f.outcomes, outcome)
 }
 
-// callAll calls a tool at a steady rate and returns how long the calls took.
+// callAll calls a tool at a steady rate and returns the durations of the calls.
 func (f *flood) callAll(ctx context.Context, length time.Duration) (took []time.Duration, failures []error) {
 	var mu sync.Mutex
 	var calling sync.WaitGroup

@@ -12,12 +12,12 @@ import (
 )
 
 // mayStartGoroutines reports whether a file may start goroutines without
-// services/background. Excepted are:
+// services/background. Exceptions:
 //   - services/background itself, which recovers;
-//   - test kits and the other commands: they aren't the gateway, and a panic
-//     should end them (the cluster of test databases is a test kit's command);
-//   - the child process of services/sandbox: its gateway survives the child's end;
-//   - the log's buffer: a panic below the log can't be logged.
+//   - test kits and other commands: they aren't the gateway, and a panic should
+//     end them (the cluster of test databases is a test kit's command);
+//   - the child process of services/sandbox: the gateway survives its end;
+//   - the log buffer: a panic below the log can't be logged.
 func mayStartGoroutines(room, name string) bool {
 	command := in("cmd")(room) && !in("cmd/gateway")(room)
 	child := room == "services/sandbox" && (name == "worker.go" || name == "engine.go")
@@ -25,9 +25,9 @@ func mayStartGoroutines(room, name string) bool {
 	return room == "services/background" || isTestKit(room) || command || child || logBuffer
 }
 
-// goBreaches returns one line for each goroutine of a file whose panic would
-// end the process: go statements, functions given to the Go methods of wait
-// groups and error groups or to DoChan of singleflight, and timers' callbacks.
+// goBreaches returns a line for each goroutine of a file whose panic would end
+// the process: go statements, functions passed to the Go methods of wait groups
+// and error groups or to DoChan of singleflight, and timer callbacks.
 func goBreaches(room, name string, source []byte) ([]string, error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, name, source, parser.SkipObjectResolution)
@@ -65,7 +65,7 @@ func selected(fun ast.Expr) string {
 	return ""
 }
 
-// isRecovered reports whether an expression is a function made by
+// isRecovered reports whether an expression is a function returned by
 // background.Tasks.
 func isRecovered(function ast.Expr) bool {
 	call, ok := function.(*ast.CallExpr)
@@ -84,7 +84,7 @@ func callsTry(function ast.Expr) bool {
 }
 
 // onlyCancels reports whether a callback is a named function that ends a
-// context or a connection's deadlines.
+// context or sets a connection's deadlines.
 func onlyCancels(callback ast.Expr) bool {
 	name := selected(callback)
 	if i, ok := callback.(*ast.Ident); ok {
@@ -93,7 +93,7 @@ func onlyCancels(callback ast.Expr) bool {
 	return slices.Contains([]string{"cancel", "stop", "interrupt"}, name)
 }
 
-func TestEveryGoroutineRecovers(t *testing.T) {
+func TestGoroutineLaw(t *testing.T) {
 	checked := 0
 	for _, p := range listPackages(t) {
 		for _, name := range p.GoFiles {
@@ -116,7 +116,7 @@ func TestEveryGoroutineRecovers(t *testing.T) {
 	}
 }
 
-func TestTheLawOfGoroutinesFindsBreaches(t *testing.T) {
+func TestGoroutineLawFindsBreaches(t *testing.T) {
 	cases := []struct {
 		name, room, file, body string
 		breaches               int

@@ -23,10 +23,9 @@ const (
 	probeTimeout = time.Second
 )
 
-// balancer shares the requests out among replicas in turn. It asks /readyz
-// whether a replica gets any, and sends a request again only when the
-// connection for it was refused, so that no call is made twice. While no
-// replica is ready it goes on with all of them.
+// balancer is a round-robin load balancer. It polls /readyz and retries a
+// request only if its connection was refused, so that no call is sent twice.
+// While no replica is ready, it uses all of them.
 type balancer struct {
 	*httptest.Server
 	transport http.Transport
@@ -42,8 +41,8 @@ type backend struct {
 	ready atomic.Bool
 }
 
-// newBalancer returns a balancer for the replicas at the addresses, which runs
-// until the test ends.
+// newBalancer returns a balancer for the replicas, which runs until the test
+// ends.
 func newBalancer(t *testing.T, bases ...string) *balancer {
 	t.Helper()
 	b := &balancer{transport: http.Transport{MaxIdleConnsPerHost: 64}}
@@ -74,7 +73,7 @@ func newBalancer(t *testing.T, bases ...string) *balancer {
 	return b
 }
 
-// probe asks whether the replica is ready until the context ends.
+// probe polls the replica's readiness until ctx ends.
 func (b *backend) probe(ctx context.Context) {
 	tick := time.NewTicker(probeEvery)
 	defer tick.Stop()

@@ -14,27 +14,27 @@ import (
 	"time"
 )
 
-// Names of the upstream servers: one is left alone, one is restarted.
+// Names of the upstream servers: one is undisturbed, one is restarted.
 const (
 	steadyServer    = "steady"
 	restartedServer = "restarted"
 )
 
-// haClient calls tools, one call after the other, in a session of its own or,
-// with revision 2026-07-28, without one.
+// haClient calls tools sequentially in its own session or, with revision
+// 2026-07-28, without one.
 type haClient struct {
 	name   string
 	http   *http.Client
 	header map[string]string
 }
 
-// call calls the tool echo of a server and returns nil when it answered.
+// call calls the tool echo of a server and returns nil for a correct result.
 func (c *haClient) call(ctx context.Context, base, server string, n int) error {
 	text := fmt.Sprintf("%s-%d", c.name, n)
 	return c.send(ctx, base, server+"__echo", fmt.Sprintf(`{"text":%q}`, text), n, text)
 }
 
-// sleep calls the tool of a server that takes its time.
+// sleep calls the slow tool of a server.
 func (c *haClient) sleep(ctx context.Context, base, server string, n int) error {
 	return c.send(ctx, base, server+"__sleep", fmt.Sprintf(`{"ms":%d}`, haWork.Milliseconds()), n, "slept")
 }
@@ -82,7 +82,7 @@ func (c *haClient) meta() string {
 	return `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"ha","version":"1"}}`
 }
 
-// badAnswer is an answer that is not the one of the call.
+// badAnswer is a result of another call.
 type badAnswer struct {
 	status     int
 	code, body string
@@ -90,19 +90,19 @@ type badAnswer struct {
 
 func (e *badAnswer) Error() string { return fmt.Sprintf("%d %s: %.300s", e.status, e.code, e.body) }
 
-// tally is what the clients saw.
+// tally counts the results of all clients.
 type tally struct {
 	mu      sync.Mutex
 	ok      int
 	cut     int            // calls whose connection broke
 	down    int            // calls to the upstream server that was down
-	failed  map[string]int // whatever else, by kind
+	failed  map[string]int // other failures by kind
 	samples []string
 	took    []time.Duration // of those that are ok
 	outages [][2]time.Time  // of the upstream server; the last may be open
 }
 
-// note files how a call ended.
+// note counts the result of a call.
 func (y *tally) note(c *haClient, server string, began time.Time, err error) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -124,23 +124,23 @@ func (y *tally) note(c *haClient, server string, began time.Time, err error) {
 	}
 }
 
-// answered returns how many calls were answered so far.
-func (y *tally) answered() int {
+// completed returns the number of calls with a result.
+func (y *tally) completed() int {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return y.ok
 }
 
-// duringOutage reports whether a call that began then met the upstream server
-// while it was down. The caller holds the mutex.
+// duringOutage reports whether a call that began then overlapped the upstream's
+// outage. The caller must hold the mutex.
 func (y *tally) duringOutage(began time.Time) bool {
 	return slices.ContainsFunc(y.outages, func(o [2]time.Time) bool {
 		return time.Now().After(o[0]) && (o[1].IsZero() || began.Before(o[1]))
 	})
 }
 
-// outage notes that the upstream server is going down; the function that it
-// returns, that it is back.
+// outage records the start of the upstream's outage. The returned function
+// records its end.
 func (y *tally) outage() (over func()) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -152,7 +152,8 @@ func (y *tally) outage() (over func()) {
 	}
 }
 
-// percentile returns the duration that p of all successful calls did not exceed.
+// percentile returns the duration that a fraction p of successful calls did not
+// exceed.
 func (y *tally) percentile(p float64) time.Duration {
 	slices.Sort(y.took)
 	return y.took[min(len(y.took)-1, int(p*float64(len(y.took))))]

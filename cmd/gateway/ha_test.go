@@ -23,30 +23,30 @@ const (
 	haSessions   = 8                     // clients with a session
 	haStateless  = 2                     // clients of revision 2026-07-28
 	haEvery      = 50 * time.Millisecond // between two calls of a client
-	haPromise    = time.Second           // until a change is known to every replica
+	haPromise    = time.Second           // for a change to reach every replica
 	haDrain      = time.Second
 	haPause      = 2 * time.Second        // of undisturbed calls between two events
 	haOutage     = 5 * time.Second        // of the database, the second time
-	haWork       = 100 * time.Millisecond // of the tool that takes its time
+	haWork       = 100 * time.Millisecond // of the slow tool
 	haProbeEvery = 5 * time.Millisecond
 )
 
-// fleet is two replicas on one PostgreSQL behind a balancer, with two upstream
-// servers.
+// fleet is two replicas on one PostgreSQL behind a load balancer, with two
+// upstream servers.
 type fleet struct {
 	cluster  *modelstest.Cluster
 	replicas []*replica
 	balancer *balancer
-	upstream *process // the one that is restarted
+	upstream *process // is restarted
 	restart  program
 	clients  []*haClient
 	probe    *haClient // without a session
 	tally    *tally
-	seen     [][2]string // the table of what was seen
+	seen     [][2]string // table of observations
 }
 
-// TestReplicas lets clients call tools at a steady rate while everything that
-// may break is broken: replicas, an upstream server, and the database.
+// TestReplicas calls tools at a steady rate while replicas, an upstream server
+// and the database fail.
 func TestReplicas(t *testing.T) {
 	f := newFleet(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -115,7 +115,7 @@ func newFleet(t *testing.T) *fleet {
 	for n := range 2 {
 		f.replicas = append(f.replicas, newReplica(t, s.binary, fmt.Sprint("replica ", n), cluster.URL, "GATEWAY_DRAIN_DELAY="+haDrain.String()))
 	}
-	for _, r := range f.replicas { // at once, on an empty database
+	for _, r := range f.replicas { // concurrently, on an empty database
 		r.begin(t)
 	}
 	for _, r := range f.replicas {
@@ -143,7 +143,8 @@ func newFleet(t *testing.T) *fleet {
 	return f
 }
 
-// newKey returns a key of the project, with its id, once every replica knows it.
+// newKey returns a key of the project and its id, once every replica accepts
+// it.
 func (f *fleet) newKey(t *testing.T) (key, id string) {
 	t.Helper()
 	var made struct{ Key, ID string }
@@ -154,10 +155,10 @@ func (f *fleet) newKey(t *testing.T) (key, id string) {
 	return made.Key, made.ID
 }
 
-// errRefusedKey says that a replica does not take a key.
+// errRefusedKey is returned if a replica rejects a key.
 var errRefusedKey = errors.New("the key is refused")
 
-// keyed returns nil when the replica takes the key.
+// keyed returns nil if the replica accepts the key.
 func keyed(ctx context.Context, r *replica, key string) error {
 	status, _, body, err := send(ctx, http.MethodPost, r.base+"/v1/mcp/keyed/request", key, []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 	switch {
@@ -171,8 +172,8 @@ func keyed(ctx context.Context, r *replica, key string) error {
 	return nil
 }
 
-// keepCalling makes the client's share of the calls at its rate, and more until
-// everything has happened.
+// keepCalling sends the client's share of the calls at its rate until all
+// events have happened.
 func (f *fleet) keepCalling(ctx context.Context, c *haClient, over *atomic.Bool) {
 	tick := time.NewTicker(haEvery)
 	defer tick.Stop()
@@ -186,7 +187,7 @@ func (f *fleet) keepCalling(ctx context.Context, c *haClient, over *atomic.Bool)
 		switch n % 4 {
 		case 0:
 			f.tally.note(c, restartedServer, began, c.call(ctx, f.balancer.URL, restartedServer, n))
-		case 1: // is on its way when something breaks
+		case 1: // is in flight during a failure
 			f.tally.note(c, steadyServer, began, c.sleep(ctx, f.balancer.URL, steadyServer, n))
 		default:
 			f.tally.note(c, steadyServer, began, c.call(ctx, f.balancer.URL, steadyServer, n))
@@ -194,8 +195,8 @@ func (f *fleet) keepCalling(ctx context.Context, c *haClient, over *atomic.Bool)
 	}
 }
 
-// note adds a line to the table and, for a duration, tells how long a change
-// took to be known.
+// note adds a row to the table. A duration is the time for a change to reach
+// all replicas.
 func (f *fleet) note(what string, value any) {
 	if d, ok := value.(time.Duration); ok {
 		value = d.Round(time.Millisecond)
@@ -203,8 +204,8 @@ func (f *fleet) note(what string, value any) {
 	f.seen = append(f.seen, [2]string{what, fmt.Sprint(value)})
 }
 
-// known returns how long after began the condition holds on every replica, and
-// fails the test when that is longer than promised.
+// known returns the time after began at which the condition holds on every
+// replica, and fails the test if it exceeds the limit.
 func (f *fleet) known(t *testing.T, what string, began time.Time, holds func(ctx context.Context, r *replica) bool) time.Duration {
 	t.Helper()
 	for _, r := range f.replicas {
@@ -236,8 +237,8 @@ func (f *fleet) revokeKey(t *testing.T) {
 	}))
 }
 
-// switchTool switches a tool on a replica, as soon as that takes the change,
-// and returns how long it then took until every replica acted on it.
+// switchTool enables or disables a tool on a replica, as soon as that accepts
+// the change, and returns the time until every replica applied it.
 func (f *fleet) switchTool(t *testing.T, by int, enabled bool) time.Duration {
 	t.Helper()
 	want := []byte(fmt.Sprintf(`{"enabled":%v}`, enabled))
@@ -268,7 +269,7 @@ func (f *fleet) killReplica(t *testing.T, n int) {
 	f.note("  requests cut by it", f.balancer.cut.Load()-cut)
 }
 
-// rollReplica restarts a replica as a deployment does: no call may notice.
+// rollReplica restarts a replica like a deployment: no call may fail.
 func (f *fleet) rollReplica(t *testing.T, n int) {
 	cut := f.balancer.cut.Load()
 	began := time.Now()
@@ -300,10 +301,10 @@ func (f *fleet) restartUpstream(t *testing.T) {
 	f.note("upstream server killed (-9), listening again after", time.Since(began))
 }
 
-// restartDatabase restarts PostgreSQL and makes a change right behind it, which
-// replicas must hear of although their connections broke.
+// restartDatabase restarts PostgreSQL and makes a change directly afterwards,
+// which replicas must receive although their connections broke.
 func (f *fleet) restartDatabase(t *testing.T, mode string, down time.Duration, enabled bool) {
-	answered := f.tally.answered()
+	answered := f.tally.completed()
 	began := time.Now()
 	if err := f.cluster.Halt(t.Context(), mode); err != nil {
 		t.Fatal(err)
@@ -316,14 +317,14 @@ func (f *fleet) restartDatabase(t *testing.T, mode string, down time.Duration, e
 		t.Fatal(err)
 	}
 	f.note("PostgreSQL stopped ("+mode+"), back after", time.Since(began))
-	f.note("  calls answered meanwhile", f.tally.answered()-answered)
+	f.note("  calls answered meanwhile", f.tally.completed()-answered)
 	back := time.Now()
 	took := f.switchTool(t, 1, enabled)
 	f.note("  change made right behind it, known everywhere after", took)
 	f.note("  both, since PostgreSQL was back", time.Since(back))
 }
 
-// checkSessions uses every session once more on every replica.
+// checkSessions uses every session once on every replica.
 func (f *fleet) checkSessions(t *testing.T) {
 	valid := 0
 	for _, c := range f.clients {
@@ -338,9 +339,9 @@ func (f *fleet) checkSessions(t *testing.T) {
 	f.note("sessions and stateless clients served at the end, on each replica", fmt.Sprintf("%d of %d", valid, len(f.clients)*len(f.replicas)))
 }
 
-// checkCallLog ends the replicas, which then write what they know, and counts
-// what is in the log of calls. Only a killed process loses what it had not
-// written, which is at most what it took in two writes.
+// checkCallLog stops the replicas, which then write their queues, and counts
+// the calls in the log. Only a killed process loses its queue, which is at most
+// the calls of two writes.
 func (f *fleet) checkCallLog(t *testing.T) {
 	for _, r := range f.replicas {
 		r.stop(t)
@@ -349,14 +350,14 @@ func (f *fleet) checkCallLog(t *testing.T) {
 	if err := modelstest.Open(t, f.cluster.URL).Model(&models.Call{}).Count(&rows).Error; err != nil {
 		t.Fatal(err)
 	}
-	answered := int64(f.tally.answered())
+	answered := int64(f.tally.completed())
 	f.note("rows in the log of calls", rows)
 	if perSecond := int64(len(f.clients)) * int64(time.Second/haEvery); rows < answered-2*2*perSecond {
 		t.Errorf("%d rows in the log of calls after %d calls", rows, answered)
 	}
 }
 
-// report fails the test for every call that failed, and prints the table.
+// report fails the test for every failed call and prints the table.
 func (f *fleet) report(t *testing.T, took time.Duration) {
 	y := f.tally
 	y.mu.Lock()
@@ -369,7 +370,7 @@ func (f *fleet) report(t *testing.T, took time.Duration) {
 	for _, sample := range y.samples {
 		t.Log(sample)
 	}
-	// Each kill breaks at most the calls that are on their way.
+	// Each kill breaks at most the calls in flight.
 	if most := 2 * len(f.clients); y.cut > most {
 		t.Errorf("%d calls were cut, want %d at most", y.cut, most)
 	}

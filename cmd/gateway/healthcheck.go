@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// healthcheck asks a running gateway whether it is ready, for container
+// healthcheck checks the readiness of a running gateway, for container
 // supervisors that can only run a program.
 func healthcheck(ctx context.Context, std streams, args []string) error {
 	fs := flags(std, "healthcheck")
-	url := fs.String("url", "", "address of the gateway; without it that of GATEWAY_ADDR")
+	url := fs.String("url", "", "URL of the gateway (default from GATEWAY_ADDR)")
 	if err := parse(fs, args); err != nil {
 		return err
 	}
@@ -40,14 +40,14 @@ func healthcheck(ctx context.Context, std streams, args []string) error {
 	defer resp.Body.Close()
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 1024))
 	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("the gateway answered %d: %s", resp.StatusCode, body)
+		return fmt.Errorf("status %d: %s", resp.StatusCode, body)
 	}
 	_, err = fmt.Fprintln(std.out, "ready")
 	return err
 }
 
-// reachable returns the address to dial for a listen address: a listener on
-// every address answers on loopback.
+// reachable returns the address to dial for a listen address. A wildcard
+// address is reachable on loopback.
 func reachable(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

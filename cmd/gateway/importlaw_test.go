@@ -15,9 +15,9 @@ import (
 
 const module = "mcpgateway"
 
-// goPackage is what `go list -json` tells of a package, as far as the law of
-// imports looks at it. Imports are those of the files that ship; those of its
-// tests are apart, by the package that they belong to.
+// goPackage is the output of `go list -json` for a package. Imports are those
+// of the shipped files. Imports of its tests are separate, by the package they
+// belong to.
 type goPackage struct {
 	ImportPath   string
 	Name         string
@@ -28,30 +28,31 @@ type goPackage struct {
 	GoFiles      []string
 }
 
-// room returns the package's place in the house, such as "services/egress";
-// the module's root is the empty room.
+// room returns the package's path in the module, such as "services/egress". The
+// module's root is "".
 func (p goPackage) room() string {
 	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
 }
 
-// importLaw forbids some imports to some rooms.
+// importLaw forbids imports in some rooms.
 type importLaw struct {
 	says    string
-	tests   bool // it is about the rooms' tests, and not about what ships
+	tests   bool // applies to the rooms' tests instead of the shipped files
 	binds   func(room string) bool
 	forbids func(target string) bool
 }
 
-// judged returns the imports of the package that the law is about.
-func (l importLaw) judged(p goPackage) []string {
+// checkedImports returns the imports of the package that the law applies to.
+func (l importLaw) checkedImports(p goPackage) []string {
 	if l.tests {
 		return slices.Concat(p.TestImports, p.XTestImports)
 	}
 	return p.Imports
 }
 
-// importLaws is who may know whom. Test kits, the packages whose name ends in
-// "test", are bound by the first law only: they run in tests and in the demo.
+// importLaws are the allowed imports. Test kits, the packages whose name ends
+// in "test", are only subject to the first law: they run in tests and in the
+// demo.
 func importLaws() []importLaw {
 	return []importLaw{
 		{
@@ -258,7 +259,7 @@ func ours(match func(room string) bool) func(string) bool {
 	}
 }
 
-// isTestKit matches a room with a part that is named like a test package.
+// isTestKit reports whether a part of a room's name ends in "test".
 func isTestKit(room string) bool {
 	return slices.ContainsFunc(strings.Split(room, "/"), func(part string) bool { return strings.HasSuffix(part, "test") })
 }
@@ -283,7 +284,7 @@ func anyOf(matches ...func(string) bool) func(string) bool {
 
 func anything(string) bool { return true }
 
-// importBreaches returns one line for each import that a law forbids.
+// importBreaches returns a line for each forbidden import.
 func importBreaches(packages []goPackage) []string {
 	var breaches []string
 	for _, p := range packages {
@@ -291,7 +292,7 @@ func importBreaches(packages []goPackage) []string {
 			if !law.binds(p.room()) {
 				continue
 			}
-			for _, target := range law.judged(p) {
+			for _, target := range law.checkedImports(p) {
 				if law.forbids(target) {
 					breaches = append(breaches, p.room()+" imports "+target+": "+law.says)
 				}
@@ -301,7 +302,7 @@ func importBreaches(packages []goPackage) []string {
 	return breaches
 }
 
-// moduleRoot returns the absolute path of the folder that holds go.mod.
+// moduleRoot returns the absolute path of the directory with go.mod.
 func moduleRoot(t *testing.T) string {
 	t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", ".."))

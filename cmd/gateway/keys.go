@@ -18,14 +18,14 @@ func keys(ctx context.Context, std streams, args []string) error {
 		"create": keysCreate, "list": keysList, "rotate": keysRotate, "revoke": keysRevoke,
 	}
 	if len(args) == 0 || verbs[args[0]] == nil {
-		return usagef("say what to do: create, list, rotate or revoke")
+		return usagef("missing subcommand: create, list, rotate or revoke")
 	}
 	return verbs[args[0]](ctx, std, args[1:])
 }
 
-// onProject parses the flags, which gain --project, opens the services and
-// runs do with the project.
-func onProject(ctx context.Context, std streams, fs *flag.FlagSet, args []string, do func(*services.Services, models.Project) error) error {
+// withProject parses the flags and --project, opens the services and calls do
+// with the project.
+func withProject(ctx context.Context, std streams, fs *flag.FlagSet, args []string, do func(*services.Services, models.Project) error) error {
 	slug := fs.String("project", "", "slug of the project")
 	if err := parse(fs, args); err != nil {
 		return err
@@ -48,8 +48,8 @@ func onProject(ctx context.Context, std streams, fs *flag.FlagSet, args []string
 func keysCreate(ctx context.Context, std streams, args []string) error {
 	fs := flags(std, "keys create")
 	name := fs.String("name", "", "what the key is for")
-	expires := fs.Duration("expires", 0, "how long the key works, such as 720h; 0 never ends")
-	return onProject(ctx, std, fs, args, func(s *services.Services, p models.Project) error {
+	expires := fs.Duration("expires", 0, "lifetime of the key, such as 720h; 0 means no expiry")
+	return withProject(ctx, std, fs, args, func(s *services.Services, p models.Project) error {
 		_, text, err := s.Keys.Create(operator(ctx), p.ID, *name, *expires)
 		return printKey(std, text, err)
 	})
@@ -58,8 +58,8 @@ func keysCreate(ctx context.Context, std streams, args []string) error {
 func keysRotate(ctx context.Context, std streams, args []string) error {
 	fs := flags(std, "keys rotate")
 	id := fs.String("id", "", "id of the key")
-	grace := fs.Duration("grace", 0, "how long the old key still works, such as 1h")
-	return onProject(ctx, std, fs, args, func(s *services.Services, p models.Project) error {
+	grace := fs.Duration("grace", 0, "how long the old key remains valid, such as 1h")
+	return withProject(ctx, std, fs, args, func(s *services.Services, p models.Project) error {
 		if *id == "" {
 			return usagef("--id is required")
 		}
@@ -71,7 +71,7 @@ func keysRotate(ctx context.Context, std streams, args []string) error {
 func keysRevoke(ctx context.Context, std streams, args []string) error {
 	fs := flags(std, "keys revoke")
 	id := fs.String("id", "", "id of the key")
-	return onProject(ctx, std, fs, args, func(s *services.Services, p models.Project) error {
+	return withProject(ctx, std, fs, args, func(s *services.Services, p models.Project) error {
 		if *id == "" {
 			return usagef("--id is required")
 		}
@@ -79,7 +79,7 @@ func keysRevoke(ctx context.Context, std streams, args []string) error {
 	})
 }
 
-// printKey prints a new key alone, so that scripts can take the output as it is.
+// printKey prints only the new key, so that scripts can use the output.
 func printKey(std streams, text secrets.Value, err error) error {
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func printKey(std streams, text secrets.Value, err error) error {
 func keysList(ctx context.Context, std streams, args []string) error {
 	fs := flags(std, "keys list")
 	asJSON := fs.Bool("json", false, "print JSON")
-	return onProject(ctx, std, fs, args, func(s *services.Services, p models.Project) error {
+	return withProject(ctx, std, fs, args, func(s *services.Services, p models.Project) error {
 		rows, err := s.Keys.List(ctx, p.ID)
 		if err != nil {
 			return err
@@ -100,7 +100,7 @@ func keysList(ctx context.Context, std streams, args []string) error {
 			return json.NewEncoder(std.out).Encode(map[string]any{"items": keyRecords(rows), "count": len(rows)})
 		}
 		if len(rows) == 0 {
-			_, err := fmt.Fprintf(std.out, "project %s has no keys; gateway keys create --project %s makes one\n", p.Slug, p.Slug)
+			_, err := fmt.Fprintf(std.out, "Project %s has no keys. Create one with: gateway keys create --project %s\n", p.Slug, p.Slug)
 			return err
 		}
 		w := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)

@@ -13,7 +13,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// rpc sends a JSON-RPC request of a session client to the project with keys.
+// rpc sends a session client's JSON-RPC request to the project with keys.
 func (s *stage) rpc(t *testing.T, method, key, session, body string) (status int, header http.Header, answer string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, s.endpoint("keyed"), bytes.NewReader([]byte(body)))
@@ -39,7 +39,7 @@ func (s *stage) rpc(t *testing.T, method, key, session, body string) (status int
 	return response.StatusCode, response.Header, string(b)
 }
 
-// kill ends the gateway at once.
+// kill kills the gateway.
 func (s *stage) kill(t *testing.T) {
 	t.Helper()
 	if err := s.gateway.cmd.Process.Kill(); err != nil {
@@ -48,7 +48,7 @@ func (s *stage) kill(t *testing.T) {
 	<-s.gateway.ended
 }
 
-// startAgain starts the gateway as it was, at the same address.
+// startAgain restarts the gateway at the same address.
 func (s *stage) startAgain(t *testing.T) {
 	t.Helper()
 	s.gateway = startProcess(t, program{
@@ -69,10 +69,10 @@ const (
 	echoRequest       = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"up__echo","arguments":{"text":"still here"}}}`
 )
 
-// TestAKilledGatewayGoesOnWhereItWas kills the real program without warning. Its
-// configuration, keys, sessions and the tools of an upstream that hangs
-// meanwhile are there when it is started again.
-func TestAKilledGatewayGoesOnWhereItWas(t *testing.T) {
+// TestKilledGatewayRestarts kills the real program. Its configuration,
+// keys, sessions and the tools of an upstream that hangs in the meantime are
+// available after a restart.
+func TestKilledGatewayRestarts(t *testing.T) {
 	up := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(3)})
 	s := &stage{root: moduleRoot(t), folder: t.TempDir(), direct: map[string]string{"up": up.Start(t)}}
 	s.binary = s.build(t, "gateway", "./cmd/gateway")

@@ -8,24 +8,23 @@ import (
 	"time"
 )
 
-// How long and how many bytes of the log wait for more, so that a line of each
-// request does not cost a system call of each.
+// Limits of buffered log output, which reduces the number of system calls.
 const (
 	logDelay = 50 * time.Millisecond
 	logRoom  = 32 << 10
 )
 
-// logBuffer collects lines and writes several at once.
+// logBuffer buffers lines and writes several at once.
 type logBuffer struct {
 	mu      sync.Mutex
 	w       io.Writer
 	lines   []byte
-	waiting bool // for the delay to end
+	waiting bool // a delayed flush is scheduled
 }
 
 func newLogBuffer(w io.Writer) *logBuffer { return &logBuffer{w: w} }
 
-// Write takes a line. It writes what there is when that is much.
+// Write buffers a line. It flushes if the buffer is full.
 func (b *logBuffer) Write(line []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -41,7 +40,7 @@ func (b *logBuffer) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// Flush writes what was collected.
+// Flush writes the buffered lines.
 func (b *logBuffer) Flush() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -53,19 +52,20 @@ func (b *logBuffer) flush() {
 	if len(b.lines) == 0 {
 		return
 	}
-	_, _ = b.w.Write(b.lines) // there is nowhere to say that the log cannot be written
+	_, _ = b.w.Write(b.lines) // a failure to log can't be logged
 	if b.lines = b.lines[:0]; cap(b.lines) > 4*logRoom {
 		b.lines = nil
 	}
 }
 
-// promptHandler writes what went wrong at once, together with what led to it.
+// promptHandler flushes warnings and errors at once, together with preceding
+// lines.
 type promptHandler struct {
 	slog.Handler
 	buffer *logBuffer
 }
 
-// Handle is of slog.Handler.
+// Handle implements slog.Handler.
 func (h promptHandler) Handle(ctx context.Context, r slog.Record) error {
 	err := h.Handler.Handle(ctx, r)
 	if r.Level >= slog.LevelWarn {
@@ -74,12 +74,12 @@ func (h promptHandler) Handle(ctx context.Context, r slog.Record) error {
 	return err
 }
 
-// WithAttrs is of slog.Handler.
+// WithAttrs implements slog.Handler.
 func (h promptHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return promptHandler{h.Handler.WithAttrs(attrs), h.buffer}
 }
 
-// WithGroup is of slog.Handler.
+// WithGroup implements slog.Handler.
 func (h promptHandler) WithGroup(name string) slog.Handler {
 	return promptHandler{h.Handler.WithGroup(name), h.buffer}
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// writes keeps what was written at once.
+// writes records the content of each write.
 type writes struct {
 	mu  sync.Mutex
 	all []string
@@ -31,7 +31,7 @@ func (w *writes) taken() []string {
 	return all
 }
 
-func TestLogLinesAreWrittenTogether(t *testing.T) {
+func TestLogLinesAreBatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &writes{}
 		b := newLogBuffer(w)
@@ -67,7 +67,7 @@ func TestLogLinesAreWrittenTogether(t *testing.T) {
 	})
 }
 
-func TestManyLogLinesDoNotWait(t *testing.T) {
+func TestLogBufferFlushesWhenFull(t *testing.T) {
 	for _, tc := range []struct{ bytes, writes int }{{logRoom - 1, 0}, {logRoom, 1}, {logRoom + 1, 1}} {
 		synctest.Test(t, func(t *testing.T) {
 			w := &writes{}

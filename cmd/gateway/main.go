@@ -1,5 +1,4 @@
-// Command gateway is the whole product: the server and the commands that
-// administer it.
+// Command gateway is the server and its administration commands.
 package main
 
 import (
@@ -25,13 +24,13 @@ const (
 	exitUsage  = 2
 )
 
-// command is one subcommand. run gets what follows its name.
+// command is a subcommand. run receives the arguments after its name.
 type command struct {
 	usage string
 	run   func(ctx context.Context, std streams, args []string) error
 }
 
-// streams are what a command reads, prints and knows of its surroundings.
+// streams are a command's input, output and environment.
 type streams struct {
 	out, err io.Writer
 	in       io.Reader
@@ -56,20 +55,20 @@ func commands() map[string]command {
 	}
 }
 
-// order is how the commands stand in the help.
+// order is the order of the commands in the help.
 var order = []string{"serve", "apply", "export", "keys", "admin", "catalog", "audit", "migrate", "rekey", "backup", "healthcheck", "version"}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // whoever signals again is not willing to wait
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	std := streams{out: os.Stdout, err: os.Stderr, in: os.Stdin, environ: os.Environ()}
 	code := run(ctx, std, os.Args[1:])
 	stop()
 	os.Exit(code)
 }
 
-// errUsage ends a command that was called wrongly, after its message.
+// errUsage is the error of invalid arguments.
 type errUsage struct{ message string }
 
 func (e errUsage) Error() string { return e.message }
@@ -91,7 +90,7 @@ func run(ctx context.Context, std streams, args []string) int {
 	}
 	c, known := commands()[name]
 	if !known {
-		fmt.Fprintf(std.err, "gateway: there is no command %q; `gateway help` lists them\n", args[0])
+		fmt.Fprintf(std.err, "gateway: unknown command %q; see `gateway help`\n", args[0])
 		return exitUsage
 	}
 	err := c.run(ctx, std, args[1:])
@@ -114,8 +113,8 @@ func run(ctx context.Context, std streams, args []string) int {
 	}
 }
 
-// explain returns the text of an error for the person at the terminal, who
-// may see causes, and with every field that cannot be used.
+// explain returns the text of an error for the operator, including causes and
+// all invalid fields.
 func explain(err error) string {
 	var f *fault.Fault
 	if !errors.As(err, &f) || f.Code == fault.CodeInternal {
@@ -124,7 +123,7 @@ func explain(err error) string {
 		}
 		return err.Error()
 	}
-	text := err.Error() // with what the commands wrapped around the fault
+	text := err.Error() // including what commands wrapped around the fault
 	if len(f.Fields) > 1 {
 		text += ": " + fieldList(f.Fields)
 	}
@@ -134,7 +133,7 @@ func explain(err error) string {
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func printHelp(w io.Writer) {
-	fmt.Fprintln(w, "Gateway puts the tools of many MCP servers behind one endpoint per project.\n\nUsage:")
+	fmt.Fprintln(w, "Gateway combines the tools of many MCP servers in one endpoint per project.\n\nUsage:")
 	all := commands()
 	for _, name := range order {
 		fmt.Fprintln(w, "  gateway", all[name].usage)
@@ -142,7 +141,7 @@ func printHelp(w io.Writer) {
 	fmt.Fprintln(w, "\nSettings come from GATEWAY_* environment variables; the README lists them.")
 }
 
-// flags returns a flag set whose mistakes become usage errors.
+// flags returns a flag set whose errors become usage errors.
 func flags(std streams, name string) *flag.FlagSet {
 	fs := flag.NewFlagSet("gateway "+name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
@@ -155,7 +154,7 @@ func flags(std streams, name string) *flag.FlagSet {
 	return fs
 }
 
-// parse reads the flags and refuses what is left over.
+// parse parses the flags and rejects other arguments.
 func parse(fs *flag.FlagSet, args []string) error {
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {

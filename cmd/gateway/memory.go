@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// gcPercent is the growth of the heap between collections while the process
-	// serves: a dozen MiB live long, and scanning them often costs more than the
+	// gcPercent is the heap growth between collections of a serving process:
+	// about 12 MiB are long-lived, and scanning them often costs more than the
 	// memory is worth.
 	gcPercent = 200
-	// memoryInterval is the time between two adjustments of the memory limit.
+	// memoryInterval is the time between adjustments of the memory limit.
 	memoryInterval = 10 * time.Second
-	// memoryReserve is the memory for stacks, buffers and results before they are
-	// collected, in bytes.
+	// memoryReserve is the memory for stacks, buffers and uncollected results,
+	// in bytes.
 	memoryReserve = 64 << 20
 )
 
-// tuneGC sets how often memory is collected until ctx ends, unless GOGC or
-// GOMEMLIMIT do. held returns the bytes of the results in memory, which have at
-// most resultMemory: they must not make the heap grow threefold.
+// tuneGC tunes the garbage collector until ctx ends, unless GOGC or GOMEMLIMIT
+// is set. held returns the bytes of results in memory, at most resultMemory:
+// they must not triple the heap.
 func tuneGC(ctx context.Context, held func() int64, resultMemory int64) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
@@ -42,14 +42,14 @@ func tuneGC(ctx context.Context, held func() int64, resultMemory int64) {
 	}
 }
 
-// memoryLimit returns the soft memory limit for a heap in which so many bytes
-// live besides results.
+// memoryLimit returns the soft memory limit for a heap with live bytes besides
+// results.
 func memoryLimit(live, resultMemory int64) int64 {
 	live = max(live, 0)
 	return max(3*live, 2*live+resultMemory) + memoryReserve
 }
 
-// liveHeap returns the bytes that the latest collection left.
+// liveHeap returns the live bytes after the last collection.
 func liveHeap() int64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)

@@ -10,8 +10,8 @@ import (
 	"mcpgateway/web/conn"
 )
 
-// serveMetrics serves /metrics at GATEWAY_METRICS_ADDR until stop is called.
-// Without that setting it does nothing.
+// serveMetrics serves /metrics at GATEWAY_METRICS_ADDR until stop is called. It
+// does nothing if the address is not set.
 func serveMetrics(ctx context.Context, s *services.Services, log *slog.Logger) (stop func(), err error) {
 	addr := s.Config.Metrics.Addr
 	if addr == "" {
@@ -28,10 +28,10 @@ func serveMetrics(ctx context.Context, s *services.Services, log *slog.Logger) (
 	})
 	log.Info("serving metrics", "address", listener.Addr().String())
 	return func() {
-		if err := shut(app); err != nil {
+		if err := shutdown(app); err != nil {
 			log.Warn("metrics listener did not stop in time", "error", err)
 		}
-		_ = listener.Close() // in case it had not begun to serve
+		_ = listener.Close() // in case serving had not started
 		if err := <-ended; err != nil {
 			log.Warn("metrics listener failed", "error", err)
 		}

@@ -22,7 +22,7 @@ const (
 	pollEvery   = 50 * time.Millisecond
 )
 
-// tail keeps the end of what a process printed and watches for its READY line.
+// tail stores the end of a process's output and detects its READY line.
 type tail struct {
 	mu    sync.Mutex
 	kept  []byte
@@ -56,14 +56,14 @@ func (l *tail) Write(p []byte) (int, error) {
 	}
 }
 
-// String returns what is kept.
+// String returns the stored output.
 func (l *tail) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return string(l.kept)
 }
 
-// process is a program that the test started and ends by its own handle.
+// process is a program started by the test.
 type process struct {
 	name  string
 	cmd   *exec.Cmd
@@ -72,7 +72,7 @@ type process struct {
 	err   error // of Wait; read only after ended is closed
 }
 
-// program says what to start: the complete environment and folder included.
+// program is a command line with its complete environment and directory.
 type program struct {
 	name string
 	path string
@@ -81,9 +81,8 @@ type program struct {
 	env  []string
 }
 
-// startProcess starts p and ends it with the test. It also ends shortly before
-// the test binary's own time limit, which would leave it behind otherwise. Its
-// output is shown when the test failed.
+// startProcess starts p and stops it when the test ends, or shortly before the
+// test binary's time limit. Its output is logged if the test fails.
 func startProcess(t *testing.T, p program) *process {
 	t.Helper()
 	ctx, cancel := lifetime(t)
@@ -110,8 +109,8 @@ func startProcess(t *testing.T, p program) *process {
 	return started
 }
 
-// lifetime returns a context that outlives t.Context, so that cleanups can
-// stop processes gently, but not the test binary's time limit.
+// lifetime returns a context that outlives t.Context, so that cleanups can stop
+// processes gracefully, but not the test binary's time limit.
 func lifetime(t *testing.T) (context.Context, context.CancelFunc) {
 	if deadline, limited := t.Deadline(); limited {
 		return context.WithDeadline(context.Background(), deadline.Add(-stopLimit))
@@ -119,15 +118,15 @@ func lifetime(t *testing.T) (context.Context, context.CancelFunc) {
 	return context.WithCancel(context.Background())
 }
 
-// stop asks the process to end and kills it when it does not. A process that
-// has ended already is left alone.
+// stop terminates the process and kills it if it doesn't exit. It does nothing
+// if the process has exited.
 func (p *process) stop(t *testing.T) {
 	select {
 	case <-p.ended:
 		return
 	default:
 	}
-	// It may end between the look and the signal; the wait below tells.
+	// It may exit before the signal; the wait below detects that.
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	if p.waitEnd(stopLimit) {
 		return
@@ -137,7 +136,7 @@ func (p *process) stop(t *testing.T) {
 	<-p.ended
 }
 
-// waitEnd reports whether the process ended within limit.
+// waitEnd reports whether the process exited within limit.
 func (p *process) waitEnd(limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -165,8 +164,8 @@ func (p *process) awaitReady(t *testing.T, limit time.Duration) string {
 	return ""
 }
 
-// eventually repeats attempt until it returns nil. It fails the test when that
-// takes longer than limit or when a process that it depends on has ended.
+// eventually repeats attempt until it returns nil. It fails the test after
+// limit, or if a process it depends on has exited.
 func eventually(t *testing.T, limit time.Duration, what string, attempt func(ctx context.Context) error, needs ...*process) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -197,13 +196,13 @@ func eventually(t *testing.T, limit time.Duration, what string, attempt func(ctx
 	}
 }
 
-// outcome is how a program that runs to its end ended.
+// outcome is the result of a program that runs to completion.
 type outcome struct {
 	stdout, stderr string
 	status         int
 }
 
-// run runs p to its end, at most limit long.
+// run runs p to completion, for at most limit.
 func run(t *testing.T, p program, limit time.Duration) outcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -223,8 +222,8 @@ func run(t *testing.T, p program, limit time.Duration) outcome {
 	return outcome{stdout: stdout.String(), stderr: stderr.String(), status: cmd.ProcessState.ExitCode()}
 }
 
-// mustRun runs p to its end and returns its standard output; the test fails
-// when p does.
+// mustRun runs p to completion and returns its standard output. The test fails
+// if p fails.
 func mustRun(t *testing.T, p program, limit time.Duration) string {
 	t.Helper()
 	done := run(t, p, limit)
@@ -234,7 +233,7 @@ func mustRun(t *testing.T, p program, limit time.Duration) string {
 	return done.stdout
 }
 
-// freeAddress returns a loopback address that nothing listened on a moment ago.
+// freeAddress returns a loopback address that was unused a moment ago.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -257,13 +256,13 @@ func accepts(address string) func(context.Context) error {
 	}
 }
 
-// bareEnvironment returns what any program needs and nothing of the product's,
-// so that no variable of the person who runs the test reaches it.
+// bareEnvironment returns the variables that any program needs, without those
+// of the product, so that the developer's settings don't affect tests.
 func bareEnvironment(home string) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + home, "LANG=C.UTF-8"}
 }
 
-func TestTheTailKeepsTheEndAndFindsTheReadyLine(t *testing.T) {
+func TestTail(t *testing.T) {
 	cases := []struct {
 		name   string
 		writes []string

@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	// visitLimit is above the client scripts' own limit, so that they tell
-	// what they were waiting for.
+	// visitLimit is above the client scripts' own limit, so that they can
+	// report what they were waiting for.
 	visitLimit = 70 * time.Second
 	legacy     = "2025-11-25"
 	modern     = "2026-07-28"
 )
 
-// toolCall is one question that a client puts to a server.
+// toolCall is a call of a tool by a client.
 type toolCall struct {
 	tool      string
 	arguments map[string]any
 }
 
-// visit is what a client saw of a server, in the form that the scripts of
-// playwright/clients print.
+// visit is a client's view of a server, in the output format of the scripts in
+// playwright/clients.
 type visit struct {
 	ProtocolVersion string                `json:"protocolVersion"`
 	Tools           []string              `json:"tools"`
@@ -45,14 +45,14 @@ type toolResult struct {
 	} `json:"content"`
 }
 
-// realClient is a client that other people wrote.
+// realClient is a third-party client.
 type realClient struct {
 	name     string
-	protocol string // what it agrees on with a server of every revision
+	protocol string // negotiated with a server of all revisions
 	visit    func(t *testing.T, url, bearer string, calls ...toolCall) (visit, error)
 }
 
-// realClients returns every client that the gateway is tested with.
+// realClients returns the clients that the gateway is tested with.
 func realClients(root string) []realClient {
 	return []realClient{
 		{"sdk1", legacy, script(root, "sdk1.mjs")},
@@ -65,8 +65,8 @@ func realClients(root string) []realClient {
 	}
 }
 
-// needNodePackages fails the test, before anything is started, when the npm
-// packages or node itself are missing.
+// needNodePackages fails the test before anything is started if node or the npm
+// packages are missing.
 func needNodePackages(t *testing.T, root string) {
 	t.Helper()
 	if _, err := exec.LookPath("node"); err != nil {
@@ -79,7 +79,7 @@ func needNodePackages(t *testing.T, root string) {
 	}
 }
 
-// script returns the visit of a script of playwright/clients.
+// script runs a script of playwright/clients and returns its visit.
 func script(root, name string) func(*testing.T, string, string, ...toolCall) (visit, error) {
 	return func(t *testing.T, url, bearer string, calls ...toolCall) (visit, error) {
 		t.Helper()
@@ -106,8 +106,8 @@ func script(root, name string) func(*testing.T, string, string, ...toolCall) (vi
 	}
 }
 
-// goSDK returns the visit of the official Go client; version "" lets it
-// negotiate.
+// goSDK returns the visit of the official Go client. An empty version is
+// negotiated.
 func goSDK(version string) func(*testing.T, string, string, ...toolCall) (visit, error) {
 	return func(t *testing.T, url, bearer string, calls ...toolCall) (saw visit, err error) {
 		t.Helper()
@@ -145,7 +145,8 @@ func goSDK(version string) func(*testing.T, string, string, ...toolCall) (visit,
 	}
 }
 
-// connectGoSDK opens a session of the official Go client. The caller closes it.
+// connectGoSDK opens a session of the official Go client. The caller must close
+// it.
 func connectGoSDK(ctx context.Context, t *testing.T, url, bearer, version string) (*mcp.ClientSession, error) {
 	t.Helper()
 	transport := &http.Transport{}

@@ -6,7 +6,7 @@ import (
 )
 
 // rekey seals every stored secret with the active key, so that older keys can
-// be taken out of GATEWAY_SECRETS_KEYS.
+// be removed from GATEWAY_SECRETS_KEYS.
 func rekey(ctx context.Context, std streams, args []string) error {
 	if err := parse(flags(std, "rekey"), args); err != nil {
 		return err
@@ -20,6 +20,6 @@ func rekey(ctx context.Context, std streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(std.out, "%d secrets sealed again with key %s\n", n, s.Config.Keys.ActiveKID())
+	_, err = fmt.Fprintf(std.out, "%d secrets resealed with key %s\n", n, s.Config.Keys.ActiveKID())
 	return err
 }

@@ -12,28 +12,28 @@ import (
 	"testing"
 )
 
-// replicaKeys seal the secrets of every replica in these tests.
+// replicaKeys are the secrets keys of every replica in these tests.
 const replicaKeys = "test:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 
 // replicaToken is the administration token of every replica in these tests.
 const replicaToken = "administration-token-of-the-replicas"
 
-// buildGateway builds the gateway as it is released and returns its path.
+// buildGateway builds the release binary and returns its path.
 func buildGateway(t *testing.T) string {
 	t.Helper()
 	return (&stage{root: moduleRoot(t), folder: t.TempDir()}).build(t, "gateway", "./cmd/gateway")
 }
 
-// replica is one process of the real binary, which may be started again at its
-// address and with its database.
+// replica is a process of the release binary. It can be restarted with its
+// address and database.
 type replica struct {
 	*process
 	program program
 	base    string
 }
 
-// newReplica returns a replica on the database that is not started yet.
-// Settings are further variables, each NAME=VALUE.
+// newReplica returns a replica on the database, not started. Settings are
+// additional variables, each NAME=VALUE.
 func newReplica(t *testing.T, binary, name, dsn string, settings ...string) *replica {
 	t.Helper()
 	folder, address := t.TempDir(), freeAddress(t)
@@ -46,7 +46,7 @@ func newReplica(t *testing.T, binary, name, dsn string, settings ...string) *rep
 	}}
 }
 
-// apply applies a declarative file with the command, beside what runs.
+// apply applies a declarative file with the command while the replica runs.
 func (r *replica) apply(t *testing.T, declaration any) {
 	t.Helper()
 	b, err := json.Marshal(declaration)
@@ -82,11 +82,12 @@ func (r *replica) begin(t *testing.T) {
 // awaitUse waits until the replica is ready.
 func (r *replica) awaitUse(t *testing.T) {
 	t.Helper()
-	eventually(t, readyLimit, r.program.name+" is ready", r.answers("/readyz", http.StatusOK), r.process)
+	eventually(t, readyLimit, r.program.name+" is ready", r.respondsWith("/readyz", http.StatusOK), r.process)
 }
 
-// answers returns nil when the replica answers a GET of the path with the status.
-func (r *replica) answers(path string, want int) func(context.Context) error {
+// respondsWith returns nil if the replica responds to a GET of the path with the
+// status.
+func (r *replica) respondsWith(path string, want int) func(context.Context) error {
 	return func(ctx context.Context) error {
 		status, _, body, err := send(ctx, http.MethodGet, r.base+path, "", nil)
 		if err == nil && status != want {
@@ -96,7 +97,7 @@ func (r *replica) answers(path string, want int) func(context.Context) error {
 	}
 }
 
-// sync reads the tools of a project's servers now.
+// sync syncs a project's servers now.
 func (r *replica) sync(t *testing.T, slug string) {
 	t.Helper()
 	var servers struct {
@@ -110,8 +111,8 @@ func (r *replica) sync(t *testing.T, slug string) {
 	}
 }
 
-// administer sends a request with the administration token and reads its
-// answer into the value, unless that is nil.
+// administer sends a request with the administration token and decodes its
+// response into a non-nil value.
 func (r *replica) administer(t *testing.T, method, path string, body, answer any) {
 	t.Helper()
 	var sent []byte
@@ -147,7 +148,7 @@ func mcpRequest(ctx context.Context, base, slug, message string, header map[stri
 	return request, nil
 }
 
-// exchange sends a request and reads its whole answer.
+// exchange sends a request and returns its whole response.
 func exchange(client *http.Client, request *http.Request) (status int, header http.Header, body []byte, err error) {
 	response, err := client.Do(request)
 	if err != nil {

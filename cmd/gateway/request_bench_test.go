@@ -20,13 +20,13 @@ const benchRequest = "POST /v1/mcp/demo/request HTTP/1.1\r\nHost: 127.0.0.1:1910
 	"Accept: application/json, text/event-stream\r\nAuthorization: Bearer gwk_0123456789012345678901234567890123456789\r\nContent-Type: application/json\r\n" +
 	"Mcp-Protocol-Version: 2025-11-25\r\nMcp-Session-Id: 0123456789012345678901234567890123456789\r\nAccept-Encoding: gzip\r\n\r\n{}"
 
-// benchConn is a client that sends so many requests, each when the answer to
-// the one before was written.
+// benchConn is a client that sends a number of requests, each after the
+// previous response.
 type benchConn struct {
 	net.Conn
 	left    int
 	answers int
-	line    []byte // begun and not ended by the last write
+	line    []byte // unfinished line of the last write
 	over    chan struct{}
 }
 
@@ -57,8 +57,7 @@ func (c *benchConn) Close() error {
 	return c.Conn.Close()
 }
 
-// dialed returns a connection of the system's network, whose deadlines and
-// addresses are real ones.
+// dialed returns a real network connection, with deadlines and addresses.
 func dialed(b *testing.B) net.Conn {
 	b.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -89,8 +88,8 @@ func (l *benchListener) Accept() (net.Conn, error) {
 	return nil, io.EOF
 }
 
-// BenchmarkRequest measures what stands around the handler of every request,
-// from the first byte read to the line of the log, without the network.
+// BenchmarkRequest measures everything around the handler of a request, from
+// the first byte read to the log line, without the network.
 func BenchmarkRequest(b *testing.B) {
 	lines := newLogBuffer(io.Discard)
 	asJSON := true

@@ -17,15 +17,15 @@ import (
 	"mcpgateway/web/conn"
 )
 
-// shutdownTimeout is how long calls in flight may take to end.
+// shutdownTimeout is the time for calls in flight to finish.
 const shutdownTimeout = 20 * time.Second
 
 func serve(ctx context.Context, std streams, args []string) error {
 	fs := flags(std, "serve")
 	addr := fs.String("addr", "", "listen address HOST:PORT")
-	file := fs.String("config", "", "declarative file, applied before serving")
-	withDemo := fs.Bool("demo", false, "add a demo project with two real servers in this process")
-	dev := fs.Bool("dev", false, "serve /kit, the page with every part of the user interface")
+	file := fs.String("config", "", "declarative file to apply before serving")
+	withDemo := fs.Bool("demo", false, "add a demo project with two servers in this process")
+	dev := fs.Bool("dev", false, "serve /kit, the page with all user interface components")
 	if err := parse(fs, args); err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 		return err
 	}
 	if *withDemo && !c.LoopbackListener {
-		return errConfig{errors.New("--demo is for a listener on loopback, such as 127.0.0.1:8080: its project has no access control")}
+		return errConfig{errors.New("--demo requires a loopback listener such as 127.0.0.1:8080, because its project has no access control")}
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", c.Addr)
 	if err != nil {
@@ -42,7 +42,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 	}
 	defer listener.Close()
 	if _, port, _ := net.SplitHostPort(c.Addr); port == "0" {
-		// The addresses that clients are told must hold the real port.
+		// URLs for clients must contain the real port.
 		if c, err = configure(std, listener.Addr().String()); err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 	defer lines.Flush()
 	log := slog.New(promptHandler{newLog(lines, isTerminal(std.err), c).Handler(), lines})
 	for _, name := range c.Unknown {
-		log.Warn("this variable is not a setting and changes nothing: is it misspelt?", "variable", name)
+		log.Warn("unknown setting", "variable", name)
 	}
 	s, err := services.New(ctx, c, version, log)
 	if err != nil {
@@ -73,7 +73,7 @@ func serve(ctx context.Context, std streams, args []string) error {
 	}
 	if err := start(ctx); err != nil {
 		*withDemo = false
-		log.Warn("the demo's servers do not run", "error", err)
+		log.Warn("demo servers not running", "error", err)
 	}
 	stopMetrics, err := serveMetrics(ctx, s, log)
 	if err != nil {
@@ -85,10 +85,10 @@ func serve(ctx context.Context, std streams, args []string) error {
 			tuneGC(ctx, s.Results.Held, c.ResultMemory)
 		}))
 		if err := announceSetup(ctx, s, log); err != nil {
-			log.Warn("there is no link for setting up the first administrator", "error", err)
+			log.Warn("setup link unavailable", "error", err)
 		}
 		log.Info("serving", "address", listener.Addr().String(), "url", c.PublicURL.String(), "version", version)
-		lines.Flush() // whoever waits for this line waits no longer, and what follows on standard output stands behind it
+		lines.Flush() // scripts wait for this line; later output must follow it
 		if *withDemo {
 			example.Read(ctx)
 			example.Print(std.out)
@@ -115,9 +115,9 @@ func applyConfig(ctx context.Context, s *services.Services, std streams, file st
 	return nil
 }
 
-// listenAndServe serves until the context ends. Then it says that it is not
-// ready, goes on for the drain delay, so that balancers can notice, and lets the
-// calls in flight finish. A second signal ends the process at once.
+// listenAndServe serves until ctx ends. It then reports not ready, serves for
+// the drain delay, so that load balancers can react, and waits for calls in
+// flight. A second signal ends the process at once.
 func listenAndServe(ctx context.Context, s *services.Services, listener net.Listener, drainDelay time.Duration, log *slog.Logger, ready func()) error {
 	app := routes.New(s, log)
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
@@ -145,7 +145,7 @@ func listenAndServe(ctx context.Context, s *services.Services, listener net.List
 		case err = <-ended:
 			running--
 			if err == nil && ctx.Err() == nil {
-				err = errors.New("the server ended by itself")
+				err = errors.New("server exited unexpectedly")
 			}
 			continue
 		case <-ctx.Done():
@@ -155,7 +155,7 @@ func listenAndServe(ctx context.Context, s *services.Services, listener net.List
 	if serving {
 		s.Drain()
 		if err == nil && drainDelay > 0 {
-			log.Info("draining: no longer ready, and still serving", "delay", drainDelay.String())
+			log.Info("draining", "delay", drainDelay.String())
 			select {
 			case <-time.After(drainDelay):
 			case err = <-ended:
@@ -163,10 +163,10 @@ func listenAndServe(ctx context.Context, s *services.Services, listener net.List
 			}
 		}
 		log.Info("shutting down", "timeout", shutdownTimeout.String())
-		if shutdown := shut(app); shutdown != nil {
-			log.Warn("some calls did not end in time", "error", shutdown)
+		if failed := shutdown(app); failed != nil {
+			log.Warn("calls in flight did not finish in time", "error", failed)
 		}
-		_ = listener.Close() // a server that had not begun to serve was not shut down
+		_ = listener.Close() // Shutdown doesn't close a listener before serving starts
 	}
 	stopBackground()
 	for ; running > 0; running-- {
@@ -177,7 +177,7 @@ func listenAndServe(ctx context.Context, s *services.Services, listener net.List
 	return err
 }
 
-func shut(app *fiber.App) error {
+func shutdown(app *fiber.App) error {
 	if err := app.ShutdownWithTimeout(shutdownTimeout); err != nil {
 		return fmt.Errorf("shut down: %w", err)
 	}

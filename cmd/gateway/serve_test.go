@@ -18,7 +18,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// output collects what a command prints; it is safe for concurrent use.
+// output collects a command's output. It is safe for concurrent use.
 type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -41,7 +41,7 @@ func surroundings(t *testing.T, more ...string) []string {
 	return append([]string{"GATEWAY_DATABASE_URL=sqlite:" + filepath.Join(t.TempDir(), "data", "gateway.db"), "GATEWAY_LOG_FORMAT=json"}, more...)
 }
 
-// commandLine runs one command line and returns its exit code and what it printed.
+// commandLine runs a command line and returns its exit code and output.
 func commandLine(t *testing.T, environ []string, in string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var o, e output
@@ -58,7 +58,7 @@ type serving struct {
 	code    chan int
 }
 
-// startServing runs `gateway serve` and returns once it says that it serves.
+// startServing runs `gateway serve` and returns when it is serving.
 func startServing(t *testing.T, environ []string, args ...string) *serving {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -92,7 +92,7 @@ func startServing(t *testing.T, environ []string, args ...string) *serving {
 	return s
 }
 
-// post sends a JSON-RPC request to a project and returns the answer's body.
+// post sends a JSON-RPC request to a project and returns the response's body.
 func (s *serving) post(t *testing.T, project, body string) (string, error) {
 	t.Helper()
 	resp, err := http.Post(s.url+"/v1/mcp/"+project+"/request", "application/json", strings.NewReader(body))
@@ -116,7 +116,7 @@ func until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-func TestCallsInFlightFinishWhenTheServerEnds(t *testing.T) {
+func TestCallsFinishOnShutdown(t *testing.T) {
 	up := upstreamtest.New(upstreamtest.Options{Tools: []upstreamtest.Tool{upstreamtest.Sleep(), upstreamtest.Echo()}})
 	file := filepath.Join(t.TempDir(), "c.json")
 	config := fmt.Sprintf(`{"projects":{"p":{"authMode":"none","mcpServers":{"up":{"url":%q}}}}}`, up.Start(t))
@@ -157,7 +157,7 @@ func TestCallsInFlightFinishWhenTheServerEnds(t *testing.T) {
 	}
 }
 
-func TestDemoCallsAToolWithThePrintedLine(t *testing.T) {
+func TestDemoPrintedCallWorks(t *testing.T) {
 	environ := surroundings(t)
 	for range 2 { // the second start finds the project
 		s := startServing(t, environ, "--demo")
@@ -197,7 +197,7 @@ func TestCommands(t *testing.T) {
 		{name: "nothing", code: 2, out: "Usage:"},
 		{name: "help", args: []string{"help"}, out: "gateway serve"},
 		{name: "help of a command", args: []string{"apply", "-h"}, out: "-dry-run"},
-		{name: "unknown command", args: []string{"nonsense"}, code: 2, err: `no command "nonsense"`},
+		{name: "unknown command", args: []string{"nonsense"}, code: 2, err: `unknown command "nonsense"`},
 		{name: "version", args: []string{"version"}, out: "gateway dev"},
 		{name: "apply without a file", args: []string{"apply"}, code: 2, err: "-f is required"},
 		{name: "apply of a file that is not there", args: []string{"apply", "-f", "/no/such"}, code: 1, err: "no such file"},
@@ -207,18 +207,18 @@ func TestCommands(t *testing.T) {
 		{name: "apply", args: []string{"apply", "-f", declared}, out: "2 to create, 0 to update, 0 to delete, 0 unchanged: applied\n"},
 		{name: "apply again from standard input", args: []string{"apply", "-f", "-"}, in: `{"projects":{"work":{}}}`, out: "1 unchanged: applied"},
 		{name: "apply of a broken file names all paths on one line", args: []string{"apply", "-f", "-"}, in: `{"projects":{"work":{"nome":1,"mcpServers":{"a":{"command":"x"}}}}}`, code: 1,
-			err: "projects.work.mcpServers.a.command: commands are not started here: run the server over HTTP and add its URL; projects.work.nome: this key is unknown"},
+			err: "projects.work.mcpServers.a.command: commands are not supported: run the server over HTTP and add its URL; projects.work.nome: this key is unknown"},
 		{name: "export", args: []string{"export"}, out: `"http://127.0.0.1:9/mcp"`},
-		{name: "export of an unknown project", args: []string{"export", "--project", "no"}, code: 1, err: `there is no project "no"`},
+		{name: "export of an unknown project", args: []string{"export", "--project", "no"}, code: 1, err: `There is no project "no"`},
 		{name: "keys without a verb", args: []string{"keys"}, code: 2, err: "create, list, rotate or revoke"},
 		{name: "keys without a project", args: []string{"keys", "list"}, code: 2, err: "--project is required"},
-		{name: "keys of an unknown project", args: []string{"keys", "create", "--project", "no"}, code: 1, err: `there is no project "no"`},
+		{name: "keys of an unknown project", args: []string{"keys", "create", "--project", "no"}, code: 1, err: `There is no project "no"`},
 		{name: "no keys yet", args: []string{"keys", "list", "--project", "work"}, out: "has no keys"},
 		{name: "a key", args: []string{"keys", "create", "--project", "work", "--name", "ci"}, out: "gwk_"},
 		{name: "its list", args: []string{"keys", "list", "--project", "work"}, out: "active"},
 		{name: "rotate without an id", args: []string{"keys", "rotate", "--project", "work"}, code: 2, err: "--id is required"},
-		{name: "revoke of an unknown key", args: []string{"keys", "revoke", "--project", "work", "--id", "x"}, code: 1, err: `there is no key "x"`},
-		{name: "migrate without a word", args: []string{"migrate"}, code: 2, err: "say up or status"},
+		{name: "revoke of an unknown key", args: []string{"keys", "revoke", "--project", "work", "--id", "x"}, code: 1, err: `There is no key "x"`},
+		{name: "migrate without a word", args: []string{"migrate"}, code: 2, err: "missing subcommand: up or status"},
 		{name: "migrate up", args: []string{"migrate", "up"}, out: "0 migrations applied"},
 		{name: "migrate status", args: []string{"migrate", "status"}, out: "applied  0001_spine.sql"},
 		{name: "healthcheck of nobody", args: []string{"healthcheck", "--url", "http://127.0.0.1:1"}, code: 1, err: "refused"},

@@ -16,10 +16,10 @@ import (
 	"mcpgateway/services/config"
 )
 
-// errConfig marks mistakes of the configuration, one per line.
+// errConfig contains configuration problems, one per line.
 type errConfig struct{ error }
 
-// configure reads the configuration; addr wins over the environment.
+// configure loads the configuration. addr overrides the environment.
 func configure(std streams, addr string) (*config.Config, error) {
 	c, err := config.Load(std.environ, addr)
 	if err != nil {
@@ -28,21 +28,21 @@ func configure(std streams, addr string) (*config.Config, error) {
 	return c, nil
 }
 
-// databaseExists returns an error when there is no database, for commands to
-// which it can only be a mistyped one: they would create it, find nothing in it
-// and call that success. It comes before configure, which makes a key file.
+// databaseExists returns an error if there is no database, for commands that
+// would otherwise create an empty one for a mistyped path and succeed. It must
+// be called before configure, which creates a key file.
 func databaseExists(std streams) error {
 	file := config.DatabaseFile(std.environ)
 	if file == "" {
 		return nil
 	}
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no database %s: GATEWAY_DATABASE_URL names the one to use, and `gateway serve` creates it", file)
+		return fmt.Errorf("no database at %s: set GATEWAY_DATABASE_URL, or create it with `gateway serve`", file)
 	}
-	return nil // what else is wrong is told by who opens it
+	return nil // other errors are reported when it is opened
 }
 
-// openExisting is open for such commands.
+// openExisting is open for commands that require an existing database.
 func openExisting(ctx context.Context, std streams) (*services.Services, error) {
 	if err := databaseExists(std); err != nil {
 		return nil, err
@@ -50,8 +50,8 @@ func openExisting(ctx context.Context, std streams) (*services.Services, error) 
 	return open(ctx, std)
 }
 
-// open returns the services for a command that administers the database, which
-// is created when there is none.
+// open returns the services for a command that administers the database. It
+// creates a missing database.
 func open(ctx context.Context, std streams) (*services.Services, error) {
 	c, err := configure(std, "")
 	if err != nil {
@@ -60,8 +60,8 @@ func open(ctx context.Context, std streams) (*services.Services, error) {
 	return services.New(ctx, c, version, newLog(std.err, isTerminal(std.err), c))
 }
 
-// newLog returns the log on w: text for a terminal, else one JSON object per
-// line, unless the configuration says otherwise.
+// newLog returns a logger to w: text for a terminal, otherwise JSON lines,
+// unless configured differently.
 func newLog(w io.Writer, terminal bool, c *config.Config) *slog.Logger {
 	options := &slog.HandlerOptions{Level: c.LogLevel}
 	asJSON := !terminal

@@ -27,18 +27,18 @@ const (
 	soakConnections = 8
 	soakWarmUp      = 20_000
 	soakSample      = 500 * time.Millisecond
-	soakGrowth      = 0.10            // of resident memory, at most
-	soakSettle      = 3 * time.Minute // until idle connections and their goroutines are gone
+	soakGrowth      = 0.10            // maximum growth of resident memory
+	soakSettle      = 3 * time.Minute // for idle connections and their goroutines to end
 )
 
-// reading is one look at what the process says of itself.
+// reading is a sample of the process's metrics.
 type reading struct {
 	resident   float64 // bytes
 	goroutines float64
-	lost       float64 // calls that are missing from the log of calls
+	lost       float64 // calls missing from the call log
 }
 
-// read returns the present reading of the replica's metrics.
+// read returns a sample of the replica's metrics.
 func (r *replica) read(ctx context.Context) (reading, error) {
 	_, _, body, err := send(ctx, http.MethodGet, r.base+"/metrics", "", nil)
 	if err != nil {
@@ -61,8 +61,8 @@ func (r *replica) read(ctx context.Context) (reading, error) {
 	return now, nil
 }
 
-// soak makes calls on a few connections until there are so many, and returns
-// the median of the resident memory during the last fifth.
+// soak sends n calls on a few connections and returns the median resident
+// memory of the last fifth.
 func (r *replica) soak(t *testing.T, key string, calls int) (resident float64, took time.Duration) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: soakConnections}, Timeout: time.Minute}
@@ -110,7 +110,7 @@ func (r *replica) soak(t *testing.T, key string, calls int) (resident float64, t
 	return samples[len(samples)/2], time.Since(began)
 }
 
-// echo makes one call.
+// echo sends one call.
 func echo(ctx context.Context, client *http.Client, base, key string, n int64) error {
 	text := strconv.FormatInt(n, 10)
 	request, err := mcpRequest(ctx, base, "keyed", `{"jsonrpc":"2.0","id":`+text+`,"method":"tools/call","params":{"name":"up__echo","arguments":{"text":"soak `+text+`"}}}`, map[string]string{"Authorization": "Bearer " + key})
@@ -124,8 +124,8 @@ func echo(ctx context.Context, client *http.Client, base, key string, n int64) e
 	return err
 }
 
-// TestSoak makes very many calls and shows that nothing grows and nothing of
-// the log of calls is lost.
+// TestSoak sends a large number of calls and checks that memory doesn't grow
+// and no call is missing from the call log.
 func TestSoak(t *testing.T) {
 	calls := soakCalls
 	if given := os.Getenv(soakVariable); given != "" {

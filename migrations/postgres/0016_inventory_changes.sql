@@ -1,8 +1,7 @@
 -- +goose Up
--- A sync changes one server of a project. Without a row of what it changed,
--- every process read all of them again. The project is no foreign key: a check
--- of it would lock its row, and who changes that waits for the revision that a
--- sync holds.
+-- A sync changes one server of a project. Without a row per change, every
+-- process reloaded all servers. project_id has no foreign key: its check would
+-- lock the project's row while a writer of that row waits for the sync.
 CREATE TABLE inventory_changes (
     server_id text NOT NULL PRIMARY KEY REFERENCES servers (id) ON DELETE CASCADE,
     project_id text NOT NULL,

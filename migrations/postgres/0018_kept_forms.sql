@@ -1,7 +1,6 @@
 -- +goose Up
--- A confirmation lasts while it is used, and a form stays good when the
--- cookie's value is renewed. Both columns are empty for sessions that began
--- before.
+-- A step-up confirmation is extended by use, and a form survives the rotation
+-- of the cookie. Both columns are empty for older sessions.
 ALTER TABLE browser_sessions ADD COLUMN confirmed_at timestamptz;
 ALTER TABLE browser_sessions ADD COLUMN csrf text NOT NULL DEFAULT '';
 

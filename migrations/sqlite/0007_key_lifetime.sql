@@ -1,6 +1,6 @@
 -- +goose Up
 ALTER TABLE keys ADD COLUMN lifetime_ms integer NOT NULL DEFAULT 0;
--- The moments are texts in UTC with three digits behind the second.
+-- Times are texts in UTC with milliseconds.
 UPDATE keys SET lifetime_ms = CAST(round((julianday(expires_at) - julianday(created_at)) * 86400000) AS integer) WHERE expires_at IS NOT NULL;
 
 -- +goose Down

@@ -1,6 +1,6 @@
 -- +goose Up
--- The ids of calls grow with time, and what looks for a moment goes by them.
--- This index was paid for with every call, for a sweep every ten minutes.
+-- Call ids sort by time, so queries by time use them. This index was updated by
+-- every call but used only by a sweep every 10 minutes.
 DROP INDEX calls_age;
 
 -- +goose Down

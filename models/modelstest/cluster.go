@@ -17,19 +17,18 @@ import (
 	"time"
 )
 
-// startTimeout bounds the creation and the start of a cluster, which take
-// about two seconds on an idle machine.
+// startTimeout limits the creation and start of a cluster, which take about 2
+// seconds on an idle machine.
 const startTimeout = 2 * time.Minute
 
-// installHint is the one command that provides the server binaries.
+// installHint is the command that installs the server binaries.
 const installHint = "apt-get install postgresql"
 
-// watchdog creates and starts the cluster in the current folder, reports
-// "ready", waits until its standard input is closed, then stops the cluster
-// and removes the folder. The other end of that input is held by the process
-// that uses the cluster and is closed by the kernel when that process ends,
-// even by SIGKILL. The time zone is far from UTC, so that tests see code that
-// relies on the session's time zone.
+// watchdog creates and starts the cluster in the current directory, prints
+// "ready" and waits for the end of its standard input. It then stops the
+// cluster and removes the directory. The process that uses the cluster holds
+// the other end of that input, which the kernel closes even after SIGKILL. The
+// time zone is far from UTC to expose code that depends on it.
 const watchdog = `
 trap '' HUP INT TERM
 if "$1/initdb" -D data -U postgres -A trust --encoding=UTF8 --no-locale --no-sync >log 2>&1 &&
@@ -45,26 +44,26 @@ fi
 rm -rf "$PWD"
 `
 
-// Cluster is a throw-away PostgreSQL cluster. It lives until Stop, or until
+// Cluster is a temporary PostgreSQL cluster. It runs until Stop is called or
 // the process that started it ends.
 type Cluster struct {
-	URL string // address of its maintenance database, as a superuser
+	URL string // maintenance database, as a superuser
 
-	hold *os.File // closing it lets the watchdog stop the cluster
+	hold *os.File // closing it stops the cluster
 	dog  *exec.Cmd
 	bin  string // folder of the server programs
 }
 
-// StartCluster creates and starts a cluster that listens on a Unix socket
-// only. It returns an error that names the command to run when PostgreSQL's
-// server binaries are missing.
+// StartCluster creates and starts a cluster that listens only on a Unix socket.
+// If PostgreSQL's server binaries are missing, the error contains the command
+// that installs them.
 func StartCluster() (*Cluster, error) {
 	bin, err := serverBinaries()
 	if err != nil {
 		return nil, err
 	}
-	// A socket's path is limited to 107 bytes and the server's user must be
-	// able to reach it; a test's TMPDIR may be neither short nor open.
+	// A socket path is limited to 107 bytes and must be accessible to the
+	// server's user. TMPDIR may be neither.
 	dir, err := os.MkdirTemp("/tmp", "gwpg")
 	if err != nil {
 		return nil, err
@@ -77,21 +76,21 @@ func StartCluster() (*Cluster, error) {
 	return c, nil
 }
 
-// Stop stops the cluster, removes its files and returns when that is done.
+// Stop stops the cluster and removes its files.
 func (c *Cluster) Stop() error {
 	c.hold.Close()
 	return c.dog.Wait()
 }
 
-// Halt stops the server as pg_ctl's mode says (smart, fast or immediate) and
-// returns when it is gone. Every connection breaks; the data stays.
+// Halt stops the server with a pg_ctl mode (smart, fast or immediate) and waits
+// for its end. All connections break; the data remains.
 func (c *Cluster) Halt(ctx context.Context, mode string) error {
 	return c.control(ctx, "-m", mode, "stop")
 }
 
-// Resume starts the server after Halt and returns when it answers.
+// Resume starts the server after Halt and waits until it accepts connections.
 func (c *Cluster) Resume(ctx context.Context) error {
-	return c.control(ctx, "restart") // a start would forget the options of the first one
+	return c.control(ctx, "restart") // start would lose the initial options
 }
 
 func (c *Cluster) control(ctx context.Context, args ...string) error {
@@ -148,8 +147,8 @@ func startWatchdog(bin, dir string) (*Cluster, error) {
 	return &Cluster{URL: address.String(), hold: hold, dog: dog, bin: bin}, nil
 }
 
-// awaitReady returns nil once the watchdog reports that the cluster answers,
-// else an error with what the watchdog wrote.
+// awaitReady returns nil when the watchdog reports that the cluster is ready,
+// and otherwise an error with the watchdog's output.
 func awaitReady(report *os.File) error {
 	if err := report.SetReadDeadline(time.Now().Add(startTimeout)); err != nil {
 		return err
@@ -165,11 +164,11 @@ func awaitReady(report *os.File) error {
 	if err := lines.Err(); err != nil {
 		return fmt.Errorf("start PostgreSQL: %w", err)
 	}
-	return fmt.Errorf("start PostgreSQL: it did not come up:\n%s", said.String())
+	return fmt.Errorf("start PostgreSQL: not ready:\n%s", said.String())
 }
 
-// serverBinaries returns the folder with PostgreSQL's server programs: the
-// one in PATH, else the newest of Debian's.
+// serverBinaries returns the directory of PostgreSQL's server programs: the one
+// in PATH, otherwise Debian's newest.
 func serverBinaries() (string, error) {
 	if path, err := exec.LookPath("initdb"); err == nil {
 		if real, err := filepath.EvalSymlinks(path); err == nil && complete(filepath.Dir(real)) {
@@ -183,12 +182,12 @@ func serverBinaries() (string, error) {
 	}
 	found = slices.DeleteFunc(found, func(dir string) bool { return !complete(dir) })
 	if len(found) == 0 {
-		return "", fmt.Errorf("PostgreSQL's server programs are neither in PATH nor in %s; run: %s", folders, installHint)
+		return "", fmt.Errorf("PostgreSQL server programs not found in PATH or %s; run: %s", folders, installHint)
 	}
 	return slices.MaxFunc(found, func(a, b string) int { return majorVersion(a) - majorVersion(b) }), nil
 }
 
-// complete reports whether dir holds every program that a cluster needs.
+// complete reports whether dir contains all required programs.
 func complete(dir string) bool {
 	for _, program := range []string{"initdb", "pg_ctl", "postgres"} {
 		if _, err := os.Stat(filepath.Join(dir, program)); err != nil {
@@ -207,7 +206,7 @@ func majorVersion(dir string) int {
 	return n
 }
 
-// unprivileged returns the identity of a user that may run PostgreSQL.
+// unprivileged returns the credentials of a user that can run PostgreSQL.
 func unprivileged() (*syscall.Credential, error) {
 	for _, name := range []string{"postgres", "nobody"} {
 		u, err := user.Lookup(name)
@@ -224,5 +223,5 @@ func unprivileged() (*syscall.Credential, error) {
 		}
 		return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 	}
-	return nil, errors.New("PostgreSQL does not run as root and there is neither a user postgres nor nobody")
+	return nil, errors.New("PostgreSQL refuses to run as root, and the users postgres and nobody do not exist") // language:ignore: a user name
 }

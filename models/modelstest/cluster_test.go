@@ -16,8 +16,8 @@ import (
 	"mcpgateway/models/modelstest"
 )
 
-// helperVariable turns this test program into one that starts a cluster,
-// prints its address and then waits to be killed.
+// If helperVariable is set, this test binary starts a cluster, prints its
+// address and waits to be killed.
 const helperVariable = "MODELSTEST_HELPER"
 
 func TestMain(m *testing.M) {
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	fmt.Println(cluster.URL)
-	// Nothing is ever written there; stopping in order is the fallback.
+	// Nothing is ever written to it. Stop is the fallback.
 	_, _ = bufio.NewReader(os.Stdin).ReadByte()
 	if err := cluster.Stop(); err != nil {
 		os.Exit(1)
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-func TestEachTestHasADatabaseOfItsOwn(t *testing.T) {
+func TestEachTestHasItsOwnDatabase(t *testing.T) {
 	for range 2 {
 		modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 			t.Parallel()
@@ -49,7 +49,7 @@ func TestEachTestHasADatabaseOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestAnEmptyDatabaseHasNoTable(t *testing.T) {
+func TestEmptyDatabaseHasNoTables(t *testing.T) {
 	modelstest.EachEmptyDSN(t, func(t *testing.T, dsn string) {
 		names, err := modelstest.Open(t, dsn).Migrator().GetTables()
 		if err != nil {

@@ -1,7 +1,7 @@
-// Package modelstest gives tests real, migrated databases of both dialects.
-// Each test gets its own, so that tests may run in parallel. PostgreSQL comes
-// from Debian's server binaries, in a throw-away cluster without a network
-// port; there is nothing to set up and nothing is left behind.
+// Package modelstest provides real, migrated databases of both dialects for
+// tests. Each test has its own database, so tests can run in parallel.
+// PostgreSQL runs from Debian's server binaries in a temporary cluster without
+// a network port.
 package modelstest
 
 import (
@@ -12,30 +12,29 @@ import (
 	"mcpgateway/models"
 )
 
-// Each runs f as the subtests "sqlite" and "postgres", each on a fresh and
-// migrated database that is closed and removed when the subtest ends.
+// Each runs f as the subtests "sqlite" and "postgres", each with a new migrated
+// database that is removed afterwards.
 func Each(t *testing.T, f func(t *testing.T, db *gorm.DB)) {
 	t.Helper()
 	EachDSN(t, func(t *testing.T, dsn string) { f(t, Open(t, dsn)) })
 }
 
-// EachDSN is Each for tests that open the database themselves: f gets the
-// address of a fresh and migrated database in the form models.Open takes.
+// EachDSN is like Each for tests that open the database themselves. f receives
+// the address for models.Open.
 func EachDSN(t *testing.T, f func(t *testing.T, dsn string)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { f(t, SQLite(t)) })
 	t.Run("postgres", func(t *testing.T) { f(t, Postgres(t)) })
 }
 
-// EachEmptyDSN is EachDSN without the schema: the databases hold no table yet.
+// EachEmptyDSN is like EachDSN with databases without tables.
 func EachEmptyDSN(t *testing.T, f func(t *testing.T, dsn string)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { f(t, emptySQLite(t)) })
 	t.Run("postgres", func(t *testing.T) { f(t, emptyPostgres(t)) })
 }
 
-// Open returns the database at dsn, opened as the product opens it, and closes
-// it when the test ends.
+// Open opens the database at dsn and closes it when the test ends.
 func Open(t testing.TB, dsn string) *gorm.DB {
 	t.Helper()
 	db, err := models.Open(t.Context(), dsn)
@@ -48,7 +47,7 @@ func Open(t testing.TB, dsn string) *gorm.DB {
 	}
 	t.Cleanup(func() {
 		if err := pool.Close(); err != nil {
-			t.Errorf("close the test database: %v", err)
+			t.Errorf("close test database: %v", err)
 		}
 	})
 	return db

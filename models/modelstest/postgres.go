@@ -19,21 +19,21 @@ import (
 	"mcpgateway/migrations"
 )
 
-// AdminVariable names the environment variable with the address of a running
-// PostgreSQL cluster, whose user may create databases. When it is empty, each
-// test process starts a throw-away cluster of its own.
+// AdminVariable is the environment variable with the address of a running
+// PostgreSQL cluster whose user can create databases. If it is empty, each test
+// process starts its own temporary cluster.
 const AdminVariable = "GATEWAY_TEST_POSTGRES"
 
-// templateLock is the advisory lock under which test processes that share a
-// cluster create the template database: "gwtest" in ASCII.
+// templateLock is the advisory lock for creating the template database of a
+// shared cluster: "gwtest" in ASCII.
 const templateLock = 0x677774657374
 
-// adminTimeout bounds each creation or removal of a database.
+// adminTimeout limits the creation and removal of a database.
 const adminTimeout = 60 * time.Second
 
-// cluster is the one cluster of this test process. It is never stopped from
-// here: its watchdog does that when the process ends, however it ends. The
-// whole value is kept, because the cluster stops when it is collected.
+// cluster is the cluster of this test process. Its watchdog stops it when the
+// process ends. The value is kept because garbage collection would stop the
+// cluster.
 var cluster = sync.OnceValues(func() (*Cluster, error) {
 	if admin := os.Getenv(AdminVariable); admin != "" {
 		return &Cluster{URL: admin}, nil
@@ -52,15 +52,15 @@ var template = sync.OnceValues(func() (string, error) {
 	return prepareTemplate(ctx, c.URL)
 })
 
-// Postgres returns the address of a fresh and migrated PostgreSQL database,
-// which is dropped when the test ends, together with its connections. It fails
-// the test when PostgreSQL is not installed.
+// Postgres returns the address of a new migrated PostgreSQL database. It is
+// dropped with its connections when the test ends. The test fails if PostgreSQL
+// is not installed.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	skipShort(t)
 	name, err := template()
 	if err != nil {
-		t.Fatalf("prepare a PostgreSQL database: %v", err)
+		t.Fatalf("prepare PostgreSQL database: %v", err)
 	}
 	return createPostgres(t, name)
 }
@@ -87,11 +87,11 @@ func createPostgres(t testing.TB, from string) string {
 	}
 	name := "gwtest_" + strings.ToLower(rand.Text())
 	if err := execute(c.URL, fmt.Sprintf("CREATE DATABASE %s TEMPLATE %s", name, from)); err != nil {
-		t.Fatalf("create a PostgreSQL database: %v", err)
+		t.Fatalf("create PostgreSQL database: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := execute(c.URL, fmt.Sprintf("DROP DATABASE IF EXISTS %s WITH (FORCE)", name)); err != nil {
-			t.Errorf("drop the PostgreSQL database: %v", err)
+			t.Errorf("drop PostgreSQL database: %v", err)
 		}
 	})
 	dsn, err := withDatabase(c.URL, name)
@@ -101,9 +101,9 @@ func createPostgres(t testing.TB, from string) string {
 	return dsn
 }
 
-// prepareTemplate returns the name of the template for the present migrations
-// and creates it when it does not stand yet. The name carries the fingerprint
-// of the migrations, so that a changed schema gets a new template.
+// prepareTemplate returns the name of the template for the current migrations
+// and creates it if it is missing. The name contains the fingerprint of the
+// migrations.
 func prepareTemplate(ctx context.Context, admin string) (string, error) {
 	sum, err := fingerprint("postgres")
 	if err != nil {
@@ -125,8 +125,8 @@ func prepareTemplate(ctx context.Context, admin string) (string, error) {
 	if stands {
 		return name, nil
 	}
-	// The unfinished database has another name, so that a process that dies
-	// half-way leaves no half-migrated template.
+	// The unfinished database has another name, so that an interrupted process
+	// leaves no partial template.
 	draft := name + "_draft"
 	dsn, err := withDatabase(admin, draft)
 	if err != nil {
@@ -145,8 +145,8 @@ func prepareTemplate(ctx context.Context, admin string) (string, error) {
 	return name, err
 }
 
-// execute runs one statement on a connection of its own. The test's context
-// is no use here, because it has ended when the cleanups run.
+// execute runs a statement on a new connection. It doesn't use the test's
+// context, which has ended when cleanups run.
 func execute(admin, statement string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
 	defer cancel()
@@ -159,7 +159,7 @@ func execute(admin, statement string) error {
 	return err
 }
 
-// withDatabase returns the address with the name of the database replaced.
+// withDatabase returns the address with another database name.
 func withDatabase(address, name string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") {

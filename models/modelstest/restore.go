@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// Restored dumps a PostgreSQL database with pg_dump, restores the dump into a
-// new one with pg_restore and returns the address of that, as an operator would
-// after a loss. The new database is dropped when the test ends.
+// Restored copies a PostgreSQL database with pg_dump and pg_restore and returns
+// the address of the copy, which is dropped when the test ends.
 func Restored(t *testing.T, dsn string) string {
 	t.Helper()
 	restored := emptyPostgres(t)
@@ -21,8 +20,8 @@ func Restored(t *testing.T, dsn string) string {
 	return restored
 }
 
-// runClient runs one of PostgreSQL's client programs, of the same version as
-// the server's when both came together.
+// runClient runs a PostgreSQL client program, of the server's version if both
+// were installed together.
 func runClient(t *testing.T, name string, args ...string) {
 	t.Helper()
 	bin, err := serverBinaries()

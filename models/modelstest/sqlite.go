@@ -11,8 +11,8 @@ import (
 	"mcpgateway/models"
 )
 
-// sqliteTemplate holds the bytes of a migrated, empty database file. Tests of
-// one process share it because writing a file is far quicker than migrating.
+// sqliteTemplate contains the bytes of a migrated, empty database file. Copying
+// it is much faster than migrating.
 var sqliteTemplate = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "gwsqlite")
 	if err != nil {
@@ -26,13 +26,13 @@ var sqliteTemplate = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(path)
 })
 
-// SQLite returns the address of a fresh and migrated SQLite database in a
-// file of the test's own folder.
+// SQLite returns the address of a new migrated SQLite database in the test's
+// temporary directory.
 func SQLite(t testing.TB) string {
 	t.Helper()
 	template, err := sqliteTemplate()
 	if err != nil {
-		t.Fatalf("prepare a SQLite database: %v", err)
+		t.Fatalf("prepare SQLite database: %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "test.db")
 	if err := os.WriteFile(path, template, 0o600); err != nil {
@@ -45,8 +45,8 @@ func emptySQLite(t *testing.T) string {
 	return "sqlite:" + filepath.Join(t.TempDir(), "test.db")
 }
 
-// migrate brings the database at dsn up to date and closes it, which also
-// moves everything from SQLite's write-ahead log into the database file.
+// migrate applies all migrations to the database at dsn and closes it, which
+// also merges SQLite's write-ahead log into the file.
 func migrate(ctx context.Context, dsn string) error {
 	db, err := models.Open(ctx, dsn)
 	if err != nil {

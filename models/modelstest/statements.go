@@ -10,20 +10,20 @@ import (
 )
 
 // OnStatement calls f with the text of every statement that a SQLite database
-// begins on the pool of db from now on, whether the ORM, database/sql or code
-// that goes to SQLite past both wants it. Statements without parameters that
-// answer nothing have no text there; of those f hears when they write, as
-// "COMMIT", as of every other transaction that does. f runs on the goroutine
-// that wants the statement, whose stack tells who that is, and for several at
-// once. It fails the test for a database of another dialect.
+// starts on the pool of db, whether it comes from the ORM, from database/sql or
+// from code that uses SQLite directly. Statements without parameters and
+// results have no text; those that write are reported as "COMMIT", like every
+// other transaction that writes. f runs on the statement's goroutine, so its
+// stack shows the caller. f may run concurrently. OnStatement fails the test
+// for other dialects.
 func OnStatement(t testing.TB, db *gorm.DB, f func(statement string)) {
 	t.Helper()
 	pool, err := db.DB()
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Only while all of its connections are taken are they all known to be
-	// different ones. The pool keeps them for as long as it is open.
+	// Acquiring all connections at once ensures that they are distinct. The
+	// pool keeps them open.
 	for range pool.Stats().MaxOpenConnections {
 		conn, err := pool.Conn(t.Context())
 		if err != nil {
@@ -33,7 +33,7 @@ func OnStatement(t testing.TB, db *gorm.DB, f func(statement string)) {
 		err = conn.Raw(func(raw any) error {
 			held, ok := raw.(driver.Conn)
 			if !ok {
-				return errors.New("statements can be seen on connections of SQLite only")
+				return errors.New("statements can only be observed on SQLite connections")
 			}
 			held.Raw().CommitHook(func() (ok bool) {
 				f("COMMIT")

@@ -13,7 +13,7 @@ import (
 	"mcpgateway/models/modelstest"
 )
 
-func TestStatementsAreSeenOnEveryConnectionWhoeverMakesThem(t *testing.T) {
+func TestOnStatementSeesAllConnections(t *testing.T) {
 	db := modelstest.Open(t, modelstest.SQLite(t))
 	pool, err := db.DB()
 	if err != nil {
@@ -29,7 +29,7 @@ func TestStatementsAreSeenOnEveryConnectionWhoeverMakesThem(t *testing.T) {
 		}
 		seen[statement]++
 	})
-	var all []*sql.Conn // taken at once, so that they are different ones
+	var all []*sql.Conn // acquired together, so that they are distinct
 	for range pool.Stats().MaxOpenConnections {
 		conn, err := pool.Conn(t.Context())
 		if err != nil {

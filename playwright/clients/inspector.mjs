@@ -1,5 +1,5 @@
-// The official inspector's command line, which starts anew for each question.
-// It wants a newer Node.js than the rest, which comes as a package.
+// The official inspector's command line, started once per request.
+// It requires a newer Node.js than the other clients, which is installed as a package.
 import { execFile } from "node:child_process";
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -21,7 +21,7 @@ await visit("inspector", async (url, bearer) => {
     try {
       return JSON.parse((await promisify(execFile)(node, args)).stdout);
     } catch (failure) {
-      // A tool that failed is an answer too, after which it exits with an error.
+      // A failed tool also returns a result, but the inspector exits with an error.
       const answer = failure.stdout && JSON.parse(failure.stdout);
       if (answer?.isError) return answer;
       throw failure;

@@ -1,4 +1,4 @@
-// mcp-remote, which lets clients that only start local servers reach a remote
+// mcp-remote, which connects clients that only start local servers to a remote
 // one: the TypeScript SDK 1.x talks to it over its standard input and output.
 import { createRequire } from "node:module";
 import path from "node:path";

@@ -1,4 +1,4 @@
-// Every client script here has the same command line and the same answer, so
+// Every client script here has the same command line and the same output, so
 // that a test can put the same questions to each of them:
 //
 //   node CLIENT.mjs URL [BEARER] [call TOOL JSON-ARGUMENTS]...

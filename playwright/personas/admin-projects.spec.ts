@@ -12,12 +12,12 @@ import { loadAndMeasure } from "../support/measure.ts";
 import { expect, program, test as base } from "../support/signed-in.ts";
 import type { Gateway } from "../support/gateway.ts";
 
-/** A real MCP server of another author on this machine, and what stands beside it. */
+/** A third-party MCP server on this machine, and special addresses. */
 interface Upstream {
   url: string;
-  /** Where nobody listens. */
+  /** An address without a listener. */
   deadURL: string;
-  /** Answers 401, as servers do that ask for a sign-in. */
+  /** Responds with 401, like servers that require a sign-in. */
   guardedURL: string;
   /** A document in the catalog's own format. */
   catalogURL: string;
@@ -115,7 +115,7 @@ for (const javaScriptEnabled of [true, false]) {
       };
       await page.getByLabel("Address or JSON").fill(JSON.stringify(pasted));
       await page.getByRole("button", { name: "Continue" }).click();
-      await expect(page.getByText("commands are not started here")).toBeVisible();
+      await expect(page.getByText("commands are not supported")).toBeVisible();
       expect(await page.content()).not.toContain("a-secret-of-the-paste");
       await page.getByRole("button", { name: "Connect and add all" }).click();
       await expect(page.getByRole("status").filter({ hasText: "1 of 2 servers added." })).toContainText("Couldn't connect to gone.");
@@ -479,7 +479,7 @@ placed.describe("the rows of lists", () => {
         expect(await cut(page), path).toEqual([]);
         await isAccessible(page);
       }
-      // The row says which server was changed, and no word of what happened breaks.
+      // The row contains the changed server, and no word of the event breaks.
       const row = page.getByRole("row").filter({ hasText: "server.created" }).first();
       await expect(row.getByRole("cell").filter({ hasText: /everything|jira|notion/ })).toBeVisible();
       const lines = await row.getByText("server.created").evaluate((part) => {

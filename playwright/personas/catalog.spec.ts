@@ -96,7 +96,7 @@ async function readToTheEnd(page: Page): Promise<number> {
   return total;
 }
 
-/** Reads what is wrong with a query and follows the link that mends it. */
+/** Checks the error of a query and follows the link that fixes it. */
 async function mendAQuery(page: Page) {
   await page.goto("/registry");
   await box(page).fill("github tags:developer-tools");
@@ -137,7 +137,7 @@ test("the list follows what is typed, and its address can be shared", async ({ p
   await other.goto(page.url());
   expect(await results(other).innerText()).toBe(here);
   await other.context().close();
-  // A clause that is not finished yet is no failure.
+  // An incomplete clause is not an error.
   await box(page).fill("billing tag:");
   await expect(page.locator("#query-error")).toContainText("has no value");
   await box(page).fill("billing tag:finance");

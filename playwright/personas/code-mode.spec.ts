@@ -33,7 +33,7 @@ interface Place {
   closed(): number;
 }
 
-/** As the test function of the other specs; the gateway knows a compiler and has a tracker of issues. */
+/** Like the test function of the other specs; the gateway has a compiler and an issue tracker. */
 const test = base.extend<object, { place: Place }>({
   gateway: ofOneWorker(() => startEmptyGateway({ GATEWAY_TSC: compiler })),
   place: [
@@ -76,7 +76,7 @@ async function run(page: Page, slug: string, code: string, { input = "", check =
   await page.getByRole("button", { name: "Run", exact: true }).click();
 }
 
-/** Where a run leads when it is over. */
+/** The page after a run. */
 const finished = /\/code-mode\/run\?run=[0-9a-f-]{36}&typecheck=off#outcome$/;
 
 const result = (page: Page) => page.getByRole("group", { name: "Result", exact: true });

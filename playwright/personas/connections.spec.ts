@@ -9,12 +9,12 @@ import { agree, startOAuthUpstream, stayHere, type OAuthUpstream } from "../supp
 import { freePort } from "../support/port.ts";
 import { expect, pageOf, program, setUp, startEmptyGateway, test } from "../support/signed-in.ts";
 
-/** How long calls go on at least while tokens of five seconds are renewed. */
+/** Minimum duration of calls while tokens with a lifetime of 5 s are refreshed. */
 const seconds = Number(process.env.CONNECTION_SECONDS ?? "12");
 /** How many calls and tokens there are at least; a busy machine takes longer for as many. */
 const [fewestCalls, fewestTokens] = [51, Math.floor(seconds / 5)];
 
-/** Adds a project that anybody may call, and servers with OAuth in it; returns the ids of these. */
+/** Adds a project without access control and with OAuth servers; returns the servers' ids. */
 async function addServers(gateway: Gateway, slug: string, servers: Record<string, string>): Promise<string[]> {
   const client = await program(gateway);
   const project = await client.post("/api/projects", { data: { projectSlug: slug, name: `Project ${slug}`, authMode: "none" } });
@@ -29,7 +29,7 @@ async function addServers(gateway: Gateway, slug: string, servers: Record<string
   return ids;
 }
 
-/** Sends a JSON-RPC request to the project and returns its answer. */
+/** Sends a JSON-RPC request to the project and returns its response. */
 async function ask(gateway: Gateway, slug: string, method: string, params: object = {}): Promise<any> {
   const answer = await fetch(`${gateway.url}/v1/mcp/${slug}/request`, {
     method: "POST",
@@ -39,7 +39,7 @@ async function ask(gateway: Gateway, slug: string, method: string, params: objec
   return answer.json();
 }
 
-/** An administrator's browser on a gateway of its own, which visits the provider too. */
+/** An administrator's browser on a separate gateway, which also visits the provider. */
 async function alone(browser: Browser, work: (gateway: Gateway, page: Page) => Promise<void>): Promise<void> {
   const gateway = await startEmptyGateway();
   try {
@@ -59,7 +59,7 @@ test("a server is connected, keeps working while its tokens end, and is disconne
     await alone(browser, async (gateway, page) => {
       const [id] = await addServers(gateway, "dev", { notes: upstream.url });
 
-      // Whoever asks for tools is told that some are missing, and why.
+      // A search for tools reports that some are missing, with the reason.
       const before = (await ask(gateway, "dev", "tools/list")).result;
       expect(before._meta["gateway/coverage"]).toMatchObject({ kind: "partial", unavailable: [{ server: "notes" }] });
       await page.goto("/admin/connections");

@@ -55,7 +55,7 @@ for (const [name, host] of [
     await page.getByRole("button", { name: "Win a prize" }).click();
     const response = await answered;
     // Browsers send the session along from the same site only: without it
-    // the answer is nobody's, and leads to the sign-in at most.
+    // the response has no session and at most leads to the sign-in.
     if (host === "127.0.0.1") expect(response.status()).toBe(403);
     else expect([403, 303]).toContain(response.status());
     expect(response.headers()["location"] ?? "/login").toMatch(/^\/login/);

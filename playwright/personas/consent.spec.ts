@@ -36,7 +36,7 @@ test("a program on this computer is let in, and its token works", async ({ brows
   const token = await redeem(gateway, request, client.answers[0]);
   expect(await listTools(gateway, "notes", token)).toBe(200);
 
-  // The same client asks again, and so does the page.
+  // The same client needs consent again.
   await page.goto(beginAgain(gateway, "notes", request.clientID, client.redirect).url);
   await expect(page.getByRole("button", { name: "Allow" })).toBeVisible();
   expect(client.answers).toHaveLength(1);

@@ -6,7 +6,7 @@ import { expect, pageOf, setUp, startEmptyGateway, test, type State } from "../s
 import type { Gateway } from "../support/gateway.ts";
 import type { Browser } from "@playwright/test";
 
-/** Lets a client in and returns its token. */
+/** Authorizes a client and returns its token. */
 async function letIn(browser: Browser, gateway: Gateway, state: State, client: Listener, name: string, slug = "notes"): Promise<string> {
   const request: Request = await requestAccess(gateway, slug, client.redirect, name);
   const { page } = await roamingPage(browser, gateway, state);
@@ -38,7 +38,7 @@ test("people see the clients that they let in, and take access away", async ({ b
     await row.locator("summary", { hasText: "Take away" }).click();
     await expect(page.getByText("The client is signed out at once and has to ask you again.").locator("visible=true")).toHaveCount(1);
     await page.getByRole("button", { name: "Take access away" }).locator("visible=true").click();
-    await expect(page.getByRole("status")).toHaveText("The client has no access any more.");
+    await expect(page.getByRole("status")).toHaveText("The client no longer has access.");
     await expect(page.getByRole("row")).toHaveCount(2);
     await expect(page.getByRole("row", { name: /Notebook/ })).toHaveCount(0);
     expect([await listTools(gateway, "notes", notebook), await listTools(gateway, "notes", editor)]).toEqual([401, 200]);

@@ -9,7 +9,7 @@ async function keysOf(gateway: Parameters<typeof addProject>[0]): Promise<string
   return `/admin/projects/${slug}/keys`;
 }
 
-// B02: a key is shown once, in an answer that nobody keeps.
+// B02: a key is shown once, in a response that is not cached.
 test("a key is shown once and later pages show its beginning only", async ({ page, gateway }) => {
   const keys = await keysOf(gateway);
   await page.goto(keys);

@@ -12,13 +12,13 @@ const tools = [
 
 /** A call of the tool wait. */
 interface Waiting {
-  /** Lets it answer. */
+  /** Makes it respond. */
   answer(): void;
-  /** Whether nobody waits for its answer any more. */
+  /** Whether the client has abandoned the call. */
   left: boolean;
 }
 
-/** A project with a tool that answers when the test wants it to. */
+/** A project with a tool that responds when the test triggers it. */
 const test = base.extend<object, { waiting: Map<unknown, Waiting> }>({
   waiting: [
     async ({ gateway, people }, use) => {

@@ -13,7 +13,7 @@ import { ada, expect, setUp, startEmptyGateway, test } from "../support/signed-i
 
 const program = path.join(path.dirname(createRequire(import.meta.url).resolve("mcp-remote/package.json")), "dist", "proxy.js");
 
-/** Starts mcp-remote; address resolves with where it wants a browser to go. */
+/** Starts mcp-remote; address resolves to the URL for the browser. */
 function start(url: string, folder: string): { client: Client; transport: StdioClientTransport; address: Promise<string> } {
   const transport = new StdioClientTransport({
     command: process.execPath,

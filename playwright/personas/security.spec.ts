@@ -57,7 +57,7 @@ function forbidDialogs(page: Page): string[] {
   return dialogs;
 }
 
-// E04. That the page met no content security policy and asked nobody else is
+// E04. That the page violated no content security policy and contacted no other host is
 // seen to by the test function.
 test("what upstream servers say stays text on every page", async ({ page, gateway }) => {
   test.slow();

@@ -74,7 +74,7 @@ test.describe("somebody who is not signed in", () => {
 
 test("signing out ends the session", async ({ page, gateway, context, as, people }) => {
   expect([as, people.admin.cookies.length > 0]).toEqual(["admin", true]);
-  // A session of its own, because the worker's other tests go on with theirs.
+  // A separate session, because the worker's other tests continue to use theirs.
   await context.clearCookies();
   await page.goto("/login?next=/admin/account");
   await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);

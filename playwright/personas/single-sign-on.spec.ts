@@ -10,7 +10,7 @@ import { freePort } from "../support/port.ts";
 
 const client = { client_id: "gateway", client_secret: "a secret of the tests", token_endpoint_auth_method: "client_secret_basic" };
 
-/** Starts a real OpenID provider that knows the gateway, and returns its issuer. */
+/** Starts a real OpenID provider with the gateway as a client, and returns its issuer. */
 async function startProvider(redirectURL: string) {
   const script = fileURLToPath(new URL("../support/oidc-provider.mjs", import.meta.url));
   const env = { ...process.env, PORT: "0", CLIENTS: JSON.stringify([{ ...client, redirect_uris: [redirectURL] }]) };
@@ -25,7 +25,7 @@ async function startProvider(redirectURL: string) {
   };
 }
 
-// The provider's own pages have scripts and styles of their own, so the page is
+// The provider's pages have their own scripts and styles, so the page is
 // not the watched one.
 test("somebody signs in with the identity provider of their company", async ({ browser, as }) => {
   expect(as).toBe("admin");
@@ -54,7 +54,7 @@ test("somebody signs in with the identity provider of their company", async ({ b
     await page.goto("/admin/account");
     await expect(page.getByRole("main")).toContainText("grace@example.com · Viewer · single sign-on");
 
-    // Somebody without an account is told so, and can sign in otherwise.
+    // A user without an account gets a message and can sign in with another account.
     await context.clearCookies();
     await page.goto("/login");
     await page.getByRole("link", { name: "Sign in with 127.0.0.1" }).click();

@@ -13,7 +13,7 @@ import { startUpstream } from "../support/upstream.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-// The sessions of everybody grow old here, and those that prove themselves are
+// All sessions become old here, and those that confirm the password are
 // renewed: other tests get another gateway, and each of these its own session.
 const test = base.extend<object, object>({
   gateway: ofOneWorker(() => startEmptyGateway()),
@@ -25,7 +25,7 @@ const test = base.extend<object, object>({
   },
 });
 
-/** Makes everybody's last proof of who they are an hour old. */
+/** Sets every user's last authentication to an hour ago. */
 const anHourLater = (gateway: Gateway) => growOld(gateway, "1h");
 
 /** Makes every session expire. */

@@ -2,7 +2,7 @@ import { ofOneWorker } from "../support/gateway.ts";
 import { addProject, expect, pageOf, startEmptyGateway, test as base } from "../support/signed-in.ts";
 import { startUpstream } from "../support/upstream.ts";
 
-/** As the test function of the other specs, on a gateway of its own: every page of it is visited, and no others' are. */
+/** Like the test function of the other specs, on a separate gateway: every page is visited. */
 const test = base.extend({
   gateway: ofOneWorker(() => startEmptyGateway()),
 });

@@ -165,7 +165,7 @@ test("the curl line of the start page lists the demo's tools", async ({ page, ga
 
 test("the steps of the start page lead to a project that the shown client configuration opens", async ({ page, gateway }) => {
   await page.goto("/");
-  // The servers of the example are made up; the demo's two stand in for them.
+  // The servers of the example are fictitious and replaced by the demo's two.
   const { demo } = JSON.parse(await gateway.shell("gateway export --project demo")).projects;
   const declaration = (await snippet(page, "projects.json"))
     .replace("https://docs.example.com/mcp", demo.mcpServers.text.url)
@@ -183,7 +183,7 @@ test("the steps of the start page lead to a project that the shown client config
       headers: { ...headers, "Content-Type": "application/json" },
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
     });
-  // The running gateway hears of what the commands wrote, then reads the servers' tools.
+  // The running gateway is notified of the commands' changes, then syncs the servers.
   const servers = async () => {
     const answer = await list(headers);
     if (answer.status !== 200) return [];

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The environment variable that tells the workers where the built program is. */
+/** The environment variable with the path of the built program, for the workers. */
 export const builtProgram = "PLAYWRIGHT_GATEWAY";
 
 /** Builds the gateway once for all tests and returns what removes it again. */

@@ -1,7 +1,7 @@
 import type { Gateway } from "./gateway.ts";
 
 /**
- * Sends the request of a curl command line and returns the answer. A shell
+ * Sends the request of a curl command line and returns the response. A shell
  * splits the line into words, so that its quotes mean what they mean to a
  * visitor who pastes it; curl itself is not needed. An option that this does
  * not know is an error.

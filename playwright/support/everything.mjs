@@ -3,7 +3,7 @@
 //
 //   node everything.mjs [PORT]        PORT 0, the default, takes a free one
 //
-// The package itself binds every interface and cannot be told otherwise, so
+// The package always binds every interface, so
 // listening is narrowed to the loopback address before it is loaded. Once it
 // listens, one line goes to stdout: READY http://127.0.0.1:PORT/mcp
 import { Server } from "node:net";
@@ -32,6 +32,6 @@ Server.prototype.listen = function (_port, ...rest) {
 process.env.PORT = port;
 process.on("SIGTERM", () => process.exit(0));
 
-// The package exports no entry for its transports, but its files stand beside each other.
+// The package doesn't export its transports, but its files are in the same directory.
 const entry = fileURLToPath(import.meta.resolve("@modelcontextprotocol/server-everything/dist/index.js"));
 await import(join(dirname(entry), "transports", "streamableHttp.js"));

@@ -15,15 +15,15 @@ const commandLimit = 40_000;
 /** How many lines of the log are kept for the message of a failure. */
 const keptLines = 200;
 
-/** A running gateway in a folder of its own. */
+/** A running gateway in its own directory. */
 export interface Gateway {
   /** Its origin, without a slash at the end. */
   url: string;
-  /** The address on which the first administrator is made, as the log tells it. */
+  /** The URL of the setup page, from the log. */
   setupURL: string;
   /** Where it runs and keeps its data. */
   folder: string;
-  /** Runs a command line beside it, as typed into a shell, and returns what it prints on stdout. */
+  /** Runs a shell command line while it is running and returns the standard output. */
   shell(commandLine: string): Promise<string>;
   /** Ends it and removes its folder. */
   stop(): Promise<void>;
@@ -41,7 +41,7 @@ export interface Start {
   env?: Record<string, string>;
 }
 
-/** Starts the built gateway and waits until it, and its demo, answers. */
+/** Starts the built gateway and waits until it and its demo are ready. */
 export async function startGateway({ demo = true, dev = false, port = 0, env: settings = {} }: Start = {}): Promise<Gateway> {
   const program = process.env[builtProgram];
   if (!program) throw new Error(`${builtProgram} is not set: the global set-up builds the gateway and sets it`);
@@ -98,7 +98,7 @@ export async function startGateway({ demo = true, dev = false, port = 0, env: se
   return { url, setupURL, folder, shell, stop };
 }
 
-/** Returns what a line of the log tells: where the gateway serves, or where its first administrator is made. */
+/** Returns the URLs in a log line: of the gateway, or of its setup page. */
 function toldBy(line: string): { url: string; setupURL: string } {
   try {
     const { msg, url } = JSON.parse(line);

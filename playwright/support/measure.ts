@@ -16,7 +16,7 @@ export interface Cost {
 }
 
 /**
- * Loads what is at path in a page of its own, signed in as the given page is, and returns what that costs.
+ * Loads path in a separate page with the session of the given page, and returns the cost.
  * A page that showed something before could still receive parts of that, which are none of the costs of the new one.
  */
 export async function loadAndMeasure(signedIn: Page, path: string): Promise<Cost> {

@@ -8,7 +8,7 @@ import type { Browser, Page } from "@playwright/test";
 import type { Gateway } from "./gateway.ts";
 import { expect, pageOf, program, type State } from "./signed-in.ts";
 
-/** Adds a project that lets clients in by sign-in. */
+/** Adds a project whose clients use OAuth. */
 export async function addOAuthProject(gateway: Gateway, slug: string): Promise<void> {
   const client = await program(gateway);
   const answer = await client.post("/api/projects", { data: { projectSlug: slug, name: `Project ${slug}`, authMode: "oauth" } });
@@ -16,7 +16,7 @@ export async function addOAuthProject(gateway: Gateway, slug: string): Promise<v
   await client.dispose();
 }
 
-/** An authorization that a client asks for. */
+/** An authorization requested by a client. */
 export interface Request {
   /** Where the browser begins. */
   url: string;
@@ -65,7 +65,7 @@ export function beginAgain(gateway: Gateway, slug: string, clientID: string, red
   return { url: url.href, state, verifier };
 }
 
-/** Exchanges the code of an answer for an access token. */
+/** Exchanges the code of a response for an access token. */
 export async function redeem(gateway: Gateway, request: Request, answer: URL): Promise<string> {
   expect(answer.searchParams.get("state")).toBe(request.state);
   expect(answer.searchParams.get("iss")).toBe(gateway.url);
@@ -98,12 +98,12 @@ export function endpoint(gateway: Gateway, slug: string): string {
   return `${gateway.url}/v1/mcp/${slug}/request`;
 }
 
-/** A client that waits on a port of this computer for the answer, and pages of another origin. */
+/** A client that receives the response on a port of this computer, and pages of another origin. */
 export interface Listener {
   origin: string;
   /** The redirect URI. */
   redirect: string;
-  /** Every answer that came. */
+  /** Every received response. */
   answers: URL[];
   /** What it serves at /: a page of another origin. */
   page: string;
@@ -132,7 +132,7 @@ export async function listen(): Promise<Listener> {
   return listener;
 }
 
-/** Opens a page of somebody that may leave the gateway, and what its content security policy refused. */
+/** Opens a user's page that may leave the gateway, and the violations of its content security policy. */
 export async function roamingPage(browser: Browser, gateway: Gateway, state: State): Promise<{ page: Page; violations: string[] }> {
   const page = await pageOf(browser, gateway, state);
   const violations: string[] = [];

@@ -9,7 +9,7 @@ import type { Page } from "@playwright/test";
 
 const startLimit = 50_000;
 
-/** The client with which the server asks the provider about tokens. */
+/** The server's client for token introspection at the provider. */
 const inspector = {
   client_id: "inspector",
   client_secret: "inspectors-secret",
@@ -77,7 +77,7 @@ export async function startOAuthUpstream({ ttl = 3600, registers = true, port = 
   return upstream;
 }
 
-/** Returns the issuer of the provider once it answers. */
+/** Returns the issuer of the provider when it is ready. */
 function ready(provider: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     const alarm = setTimeout(() => reject(new Error(`the provider was not ready after ${startLimit} ms`)), startLimit);
@@ -134,7 +134,7 @@ async function serve(upstream: OAuthUpstream, request: http.IncomingMessage, res
   }
 }
 
-/** Asks the provider whether a token is good for the server (RFC 7662). */
+/** Reports whether a token is valid for the server, by introspection (RFC 7662). */
 async function holds(upstream: OAuthUpstream, token: string): Promise<boolean> {
   const { client_id, client_secret } = inspector;
   const answer = await fetch(`${upstream.issuer}/token/introspection`, { method: "POST", body: new URLSearchParams({ token, client_id, client_secret }) });
@@ -143,7 +143,7 @@ async function holds(upstream: OAuthUpstream, token: string): Promise<boolean> {
 }
 
 /**
- * Signs somebody in at the provider and agrees to everything it asks, until the
+ * Signs a user in at the provider and accepts every consent, until the
  * browser is back at the origin.
  */
 export async function agree(page: Page, origin: string, email = "ada@example.com"): Promise<void> {
@@ -159,7 +159,7 @@ export async function agree(page: Page, origin: string, email = "ada@example.com
   }
 }
 
-/** Lets a page load nothing from elsewhere than this machine, as the provider's forms want fonts. */
+/** Blocks requests to other machines, because the provider's forms load fonts. */
 export async function stayHere(page: Page): Promise<void> {
   await page.route(
     (url) => url.hostname !== "127.0.0.1",

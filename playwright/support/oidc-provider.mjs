@@ -1,6 +1,6 @@
 // A real OpenID provider and OAuth authorization server for tests: npm's
 // oidc-provider on a free port of 127.0.0.1. The first line on stdout is READY
-// and its issuer. Everybody may sign in, under any name, with its own forms;
+// and its issuer. All users can sign in, under any name, with its own forms;
 // a name that holds an @ is the person's e-mail address, and verified.
 //
 //   PORT=0        the port

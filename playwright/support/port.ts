@@ -2,10 +2,10 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Ports below those that systems hand out themselves, so that nobody gets one by chance before it is used. */
+/** Ports below the ephemeral range, so that no other program gets one by chance before it is used. */
 const [first, last] = [20_000, 32_000];
 
-/** Returns a port of this machine that nobody listens on, for a program whose address must be known before it starts. */
+/** Returns an unused port of this machine, for a program whose address must be known before it starts. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(first, last);

@@ -11,7 +11,7 @@ export type State = Awaited<ReturnType<APIRequestContext["storageState"]>>;
 /** The token with which programs administer every gateway of the tests. */
 export const adminToken = "administration-token-of-the-tests";
 
-/** Somebody with an account. */
+/** A user with an account. */
 export interface Account {
   email: string;
   name: string;
@@ -21,7 +21,7 @@ export interface Account {
 /** The first administrator of every gateway of the tests. */
 export const ada: Account = { email: "ada@example.com", name: "Ada Admin", password: "four quiet words here" };
 
-/** Somebody who may only look. */
+/** A user with read access only. */
 export const vera: Account = { email: "vera@example.com", name: "Vera Viewer", password: "other quiet words here" };
 
 /** Starts a gateway with an empty database. Its administrator is not made yet. */
@@ -42,7 +42,7 @@ export async function setUp(gateway: Gateway, who: Account = ada): Promise<State
   return stateOf(client);
 }
 
-/** Signs somebody in and returns their cookies. */
+/** Signs a user in and returns their cookies. */
 export async function signIn(gateway: Gateway, who: Account): Promise<State> {
   // Without the cookies of the test's page, whose session a sign-in would end.
   const client = await request.newContext({ baseURL: gateway.url, storageState: { cookies: [], origins: [] } });
@@ -51,7 +51,7 @@ export async function signIn(gateway: Gateway, who: Account): Promise<State> {
   return stateOf(client);
 }
 
-/** Adds somebody with a role. */
+/** Adds a user with a role. */
 export async function addPerson(gateway: Gateway, who: Account, role: "admin" | "viewer" | "member"): Promise<void> {
   const client = await program(gateway);
   const answer = await client.post("/api/people", { data: { email: who.email, name: who.name, role, password: who.password } });
@@ -78,7 +78,7 @@ export async function addProject(gateway: Gateway, slug: string, servers: Record
   await client.dispose();
 }
 
-/** Opens a page of somebody else beside the one of the test. */
+/** Opens a page of another user in addition to the test's. */
 export async function pageOf(browser: Browser, gateway: Gateway, state: State): Promise<Page> {
   const context = await browser.newContext({ baseURL: gateway.url, storageState: state });
   return context.newPage();
@@ -87,13 +87,13 @@ export async function pageOf(browser: Browser, gateway: Gateway, state: State): 
 async function stateOf(client: APIRequestContext): Promise<State> {
   const state = await client.storageState();
   await client.dispose();
-  // The message of what was done is not part of who somebody is.
+  // The flash message is not part of a session.
   return { ...state, cookies: state.cookies.filter(({ name }) => name !== "flash") };
 }
 
 /**
  * As the test function of the other specs, on a gateway of the worker's own
- * that is empty but for its people. `as` says who the page belongs to.
+ * that is empty except for its users. `as` selects the page's user.
  */
 export const test = base.extend<{ as: "admin" | "viewer" | "nobody" }, { people: Record<"admin" | "viewer", State> }>({
   gateway: ofOneWorker(() => startEmptyGateway()),

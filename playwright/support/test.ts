@@ -5,7 +5,7 @@ import { type Gateway, ofOneWorker, startGateway } from "./gateway.ts";
 export { expect };
 
 /**
- * The test function of every spec. Each worker has a gateway of its own, and
+ * The test function of every spec. Each worker has its own gateway, and
  * every page is watched: a test fails when its page complained on the console,
  * met the content security policy or asked another origin for anything.
  */
@@ -19,7 +19,7 @@ export const test = base.extend<object, { gateway: Gateway }>({
   },
 });
 
-/** Watches for everything a good page does not do, and returns what tells of it when the test is over. */
+/** Watches for errors of a page, and returns a function that reports them at the end of the test. */
 async function watch(page: Page, origin: string): Promise<() => string[]> {
   const complaints: string[] = [];
   const unloaded: { url: string; text: string }[] = [];
@@ -37,7 +37,7 @@ async function watch(page: Page, origin: string): Promise<() => string[]> {
     if (new URL(request.url()).origin !== origin) complaints.push(`request to another origin: ${request.url()}`);
   });
   page.on("requestfailed", (request) => {
-    // Going on to another page aborts what the last one still loads.
+    // Navigating to another page aborts the previous page's requests.
     if (request.failure()?.errorText !== "net::ERR_ABORTED") complaints.push(`request failed: ${request.url()}`);
   });
   await page.exposeFunction("reportViolation", (what: string) => complaints.push(`content security policy: ${what}`));
@@ -57,7 +57,7 @@ async function watch(page: Page, origin: string): Promise<() => string[]> {
   };
 }
 
-/** The console names a document as it was asked for, its answer does not. */
+/** The console shows the requested URL of a document; its response doesn't. */
 function withoutFragment(url: string): string {
   return url.replace(/#.*/, "");
 }

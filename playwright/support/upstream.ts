@@ -19,9 +19,9 @@ export interface Script {
 
 /** What a call that takes its time works with. */
 export interface During {
-  /** Tells the client of the call's progress. The answer is then a stream. */
+  /** Reports the call's progress to the client. The response is then a stream. */
   progress(params: { progress: number; total?: number; message?: string }): void;
-  /** Ends when nobody waits for the result any more. */
+  /** Aborted when the client has abandoned the call. */
   signal: AbortSignal;
 }
 
@@ -33,7 +33,7 @@ export interface Upstream {
   stop(): Promise<void>;
 }
 
-/** Starts an MCP server on this machine that answers as the script says. */
+/** Starts an MCP server on this machine with the script's responses. */
 export async function startUpstream(script: Script): Promise<Upstream> {
   const running = { ...script };
   const server = createServer((request, response) => void serve(running, request, response));

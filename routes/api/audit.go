@@ -15,7 +15,7 @@ import (
 	"mcpgateway/services/page"
 )
 
-// AuditLog lists who changed what.
+// AuditLog lists audit entries.
 type AuditLog interface {
 	List(ctx context.Context, f activity.Filter, before int64, limit int) ([]models.AuditEntry, int64, error)
 }
@@ -26,7 +26,7 @@ type Audit struct {
 	cursors *page.Cursors
 }
 
-// NewAudit returns the handler over the log; cursors seal where a page ends.
+// NewAudit returns the handler. cursors seals page positions.
 func NewAudit(log AuditLog, cursors *page.Cursors) *Audit { return &Audit{log: log, cursors: cursors} }
 
 type auditRecord struct {
@@ -59,12 +59,11 @@ func auditOf(row models.AuditEntry) auditRecord {
 	}
 }
 
-// auditParameters are the parameters of GET /api/audit.
+// auditParameters are the query parameters of GET /api/audit.
 var auditParameters = []string{"actor", "action", "object", "project", "since", "until", "limit", "cursor"}
 
-// List serves GET /api/audit, the newest rows first. Its cursors lead on from
-// the last row of a page, whatever is added meanwhile, and belong to their
-// filter.
+// List serves GET /api/audit, newest rows first. Cursors continue after the
+// last row of a page, regardless of new rows, and are bound to their filter.
 func (a *Audit) List(c *fiber.Ctx) error {
 	filter, bound, err := auditFilter(c)
 	if err != nil {
@@ -94,13 +93,13 @@ func (a *Audit) List(c *fiber.Ctx) error {
 	return c.JSON(answer)
 }
 
-// auditFilter returns the filter that the query asks for and what its cursors
-// are bound to. Unknown parameters are refused, because a filter with a typing
-// error would show everything.
+// auditFilter returns the filter in the query and the binding of its cursors.
+// Unknown parameters are rejected, because a mistyped filter would return
+// everything.
 func auditFilter(c *fiber.Ctx) (activity.Filter, page.Binding, error) {
 	for name := range c.Request().URI().QueryArgs().All() {
 		if !slices.Contains(auditParameters, string(name)) {
-			return activity.Filter{}, page.Binding{}, fault.Invalid("there is no parameter %.64q: use %s", name, "actor, action, object, project, since, until, limit or cursor")
+			return activity.Filter{}, page.Binding{}, fault.Invalid("Unknown parameter %.64q. Use %s.", name, "actor, action, object, project, since, until, limit or cursor")
 		}
 	}
 	f := activity.Filter{Actor: c.Query("actor"), Action: c.Query("action"), Object: c.Query("object"), Project: c.Query("project")}
@@ -108,7 +107,7 @@ func auditFilter(c *fiber.Ctx) (activity.Filter, page.Binding, error) {
 		if text := c.Query(name); text != "" {
 			moment, err := time.Parse(time.RFC3339, text)
 			if err != nil {
-				return f, page.Binding{}, fault.Invalid("%s must be a time such as 2027-01-31T12:00:00Z", name)
+				return f, page.Binding{}, fault.Invalid("%s must be a time such as 2027-01-31T12:00:00Z.", name)
 			}
 			*at = moment
 		}
@@ -120,7 +119,7 @@ func auditFilter(c *fiber.Ctx) (activity.Filter, page.Binding, error) {
 	return f, page.Binding{Surface: "audit", Query: query.Encode()}, nil
 }
 
-// auditRevision stands for the state of a log whose rows never change.
+// auditRevision is the constant revision of a log whose rows never change.
 const auditRevision = "1"
 
 func (a *Audit) position(bound page.Binding, cursor string) (int64, error) {
@@ -137,7 +136,7 @@ func (a *Audit) position(bound page.Binding, cursor string) (int64, error) {
 
 func (a *Audit) cursor(bound page.Binding, next int64) (*string, error) {
 	if next == 0 {
-		return nil, nil // no row follows
+		return nil, nil // last page
 	}
 	cursor, err := a.cursors.Seal(bound, auditRevision, strconv.FormatInt(next, 10))
 	return &cursor, err

@@ -17,39 +17,39 @@ import (
 	"mcpgateway/web"
 )
 
-// CallLog lists which tools were called.
+// CallLog lists tool calls.
 type CallLog interface {
 	List(ctx context.Context, f activity.CallFilter, before string, limit int) ([]models.Call, string, error)
 	ExportCSV(ctx context.Context, f activity.CallFilter, slug func(projectID string) string) *activity.Export
 }
 
-// CallProjects finds the projects of calls.
+// CallProjects returns the projects of calls.
 type CallProjects interface {
 	Directory
 	ProjectByID(id string) *toolset.Snapshot
 }
 
-// Calls serves the log of calls.
+// Calls serves the call log.
 type Calls struct {
 	log      CallLog
 	projects CallProjects
 	cursors  *page.Cursors
 }
 
-// NewCalls returns the handler over the log; cursors seal where a page ends.
+// NewCalls returns the handler. cursors seals page positions.
 func NewCalls(log CallLog, projects CallProjects, cursors *page.Cursors) *Calls {
 	return &Calls{log: log, projects: projects, cursors: cursors}
 }
 
-// callParameters are the parameters of GET /api/calls.
+// callParameters are the query parameters of GET /api/calls.
 var callParameters = []string{"project", "tool", "server", "outcome", "principal", "since", "until", "limit", "cursor", "format"}
 
-// callRevision stands for the state of a log whose rows never change.
+// callRevision is the constant revision of a log whose rows never change.
 const callRevision = "1"
 
-// List serves GET /api/calls, the newest calls first, as pages of JSON or as
-// one CSV file. Cursors lead on from the last call of a page, whatever is
-// added meanwhile, and belong to their filter.
+// List serves GET /api/calls, newest calls first, as pages of JSON or as a CSV
+// file. Cursors continue after the last call of a page, regardless of new
+// calls, and are bound to their filter.
 func (h *Calls) List(c *fiber.Ctx) error {
 	filter, bound, err := h.filter(c)
 	if err != nil {
@@ -94,11 +94,11 @@ func (h *Calls) answer(c *fiber.Ctx, bound page.Binding, calls []models.Call, ne
 	return c.JSON(answer)
 }
 
-// download answers with a file. Its first piece is made before the answer
-// begins, so that a failure is still answered as one.
+// download responds with a file. Its first part is created before the response
+// starts, so that a failure can still be returned.
 func (h *Calls) download(c *fiber.Ctx, filter activity.CallFilter) error {
 	if c.Query("cursor") != "" || c.Query("limit") != "" {
-		return fault.New(fault.KindInvalid, fault.CodeConflictingParameters, "a CSV file is not paged: leave out limit and cursor, and narrow it with since and until")
+		return fault.New(fault.KindInvalid, fault.CodeConflictingParameters, "CSV files have no pages. Remove limit and cursor, and use since and until.")
 	}
 	export := h.log.ExportCSV(c.UserContext(), filter, h.slug)
 	first, err := export.Next()
@@ -115,8 +115,8 @@ func (h *Calls) download(c *fiber.Ctx, filter activity.CallFilter) error {
 	return nil
 }
 
-// wantsCSV reports whether the request asks for a file. The parameter decides
-// before the header.
+// wantsCSV reports whether the request is for a file. The parameter overrides
+// the header.
 func wantsCSV(c *fiber.Ctx) (bool, error) {
 	switch c.Query("format") {
 	case "csv":
@@ -126,11 +126,11 @@ func wantsCSV(c *fiber.Ctx) (bool, error) {
 	case "":
 		return c.Accepts(fiber.MIMEApplicationJSON, "text/csv") == "text/csv", nil
 	default:
-		return false, fault.Invalid("format must be json or csv")
+		return false, fault.Invalid("format must be json or csv.")
 	}
 }
 
-// slug returns the slug of a project, or nothing when it is gone.
+// slug returns the slug of a project, or "" if it was deleted.
 func (h *Calls) slug(projectID string) string {
 	if p := h.projects.ProjectByID(projectID); p != nil {
 		return p.Project.Slug
@@ -138,19 +138,19 @@ func (h *Calls) slug(projectID string) string {
 	return ""
 }
 
-// filter returns what the query asks for and what its cursors are bound to.
-// Unknown parameters are refused, because a filter with a typing error would
-// show everything.
+// filter returns the filter in the query and the binding of its cursors.
+// Unknown parameters are rejected, because a mistyped filter would return
+// everything.
 func (h *Calls) filter(c *fiber.Ctx) (f activity.CallFilter, bound page.Binding, err error) {
 	for name := range c.Request().URI().QueryArgs().All() {
 		if !slices.Contains(callParameters, string(name)) {
-			return f, bound, fault.Invalid("there is no parameter %.64q: use %s", name, strings.Join(callParameters, ", "))
+			return f, bound, fault.Invalid("Unknown parameter %.64q. Use %s.", name, strings.Join(callParameters, ", "))
 		}
 	}
 	f = activity.CallFilter{Principal: c.Query("principal"), Tool: c.Query("tool"), Server: c.Query("server"), Outcome: models.Outcome(c.Query("outcome"))}
 	outcomes := []models.Outcome{"", models.CallOK, models.CallToolError, models.CallFailed, models.CallCancelled}
 	if !slices.Contains(outcomes, f.Outcome) {
-		return f, bound, fault.Invalid("outcome must be ok, tool_error, error or cancelled")
+		return f, bound, fault.Invalid("outcome must be ok, tool_error, error or cancelled.")
 	}
 	if slug := c.Query("project"); slug != "" {
 		project, err := h.projects.Project(slug)
@@ -162,7 +162,7 @@ func (h *Calls) filter(c *fiber.Ctx) (f activity.CallFilter, bound page.Binding,
 	for name, at := range map[string]*time.Time{"since": &f.Since, "until": &f.Until} {
 		if text := c.Query(name); text != "" {
 			if *at, err = time.Parse(time.RFC3339, text); err != nil {
-				return f, bound, fault.Invalid("%s must be a time such as 2027-01-31T12:00:00Z", name)
+				return f, bound, fault.Invalid("%s must be a time such as 2027-01-31T12:00:00Z.", name)
 			}
 		}
 	}

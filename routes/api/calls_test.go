@@ -24,7 +24,7 @@ type callList struct {
 	NextCursor *string
 }
 
-// called makes calls of a project and waits until they are in the log.
+// called calls tools of a project and waits until the calls are in the log.
 func called(t *testing.T, a *app) (keyID string) {
 	t.Helper()
 	a.project(t, "p", "api_key", "")
@@ -42,7 +42,7 @@ func called(t *testing.T, a *app) (keyID string) {
 	return id
 }
 
-func TestCallsAreListed(t *testing.T) {
+func TestListCalls(t *testing.T) {
 	each(t, func(t *testing.T, a *app) {
 		began := time.Now().Add(-time.Second)
 		keyID := called(t, a)
@@ -80,7 +80,7 @@ func TestCallsAreListed(t *testing.T) {
 	})
 }
 
-func TestCallsArePaged(t *testing.T) {
+func TestCallPages(t *testing.T) {
 	a := onSQLite(t)
 	called(t, a)
 	tools, cursor := "", ""
@@ -104,11 +104,11 @@ func TestCallsArePaged(t *testing.T) {
 	}
 }
 
-func TestUnusableQuestionsForCallsAreRefused(t *testing.T) {
+func TestInvalidCallQueriesAreRejected(t *testing.T) {
 	a := onSQLite(t)
 	for query, why := range map[string]string{
 		"?projekt=p": "projekt", "?outcome=fine": "outcome", "?since=yesterday": "since", "?until=1": "until", "?format=xml": "format",
-		"?limit=0": "1 to 1000", "?limit=1001": "1 to 1000", "?tool=%ff": "tool", "?format=csv&limit=1": "narrow", "?format=csv&cursor=x": "narrow",
+		"?limit=0": "1 to 1000", "?limit=1001": "1 to 1000", "?tool=%ff": "tool", "?format=csv&limit=1": "since and until", "?format=csv&cursor=x": "since and until",
 	} {
 		webtest.Check(t, webtest.Case{WantBody: []string{why}}, a.admin(t, "GET", "/api/calls"+query, "", 400, nil))
 	}
@@ -118,7 +118,7 @@ func TestUnusableQuestionsForCallsAreRefused(t *testing.T) {
 	}
 }
 
-func TestCallsAreExportedAsCSV(t *testing.T) {
+func TestCallsCSV(t *testing.T) {
 	a := onSQLite(t)
 	called(t, a)
 	row := models.Call{ID: "ffffffff-ffff-7fff-8fff-ffffffffffff", At: time.Now().UTC(), ProjectID: "gone", Tool: `=HYPERLINK("http://evil")`, Outcome: models.CallFailed, RequestID: "r"}
@@ -150,7 +150,7 @@ func TestCallsAreExportedAsCSV(t *testing.T) {
 	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"nextCursor":null`}}, list)
 }
 
-func TestListedCallsAreAsTheOpenAPIDocumentSays(t *testing.T) {
+func TestCallsMatchOpenAPI(t *testing.T) {
 	a := onSQLite(t)
 	called(t, a)
 	d := readOpenAPI(t, a)

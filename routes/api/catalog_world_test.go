@@ -29,12 +29,12 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// quiet is a feed that nobody listens to.
+// quiet is a feed without subscribers.
 type quiet struct{}
 
 func (quiet) Published(context.Context, ...notify.Topic) error { return nil }
 
-// catalogWorld is the catalog with its routes and nothing else.
+// catalogWorld is the catalog with its routes.
 type catalogWorld struct {
 	app     *fiber.App
 	store   *catalog.Store
@@ -100,7 +100,7 @@ func (w *catalogWorld) load(t testing.TB) {
 	}
 }
 
-// get answers a GET, which must have the status, and decodes the body.
+// get sends a GET, checks the status and decodes the body.
 func (w *catalogWorld) get(t *testing.T, path string, status int, into any) webtest.Answer {
 	t.Helper()
 	answer := webtest.Send(t, w.app, webtest.Case{Method: http.MethodGet, Path: path, Header: map[string]string{"Accept": "application/json"}})

@@ -22,7 +22,7 @@ type serverRecord struct {
 	LastSync                              *struct{ OK bool }
 }
 
-func TestProjectThroughTheAPI(t *testing.T) {
+func TestProjectAPI(t *testing.T) {
 	each(t, func(t *testing.T, a *app) {
 		created := a.admin(t, "POST", "/api/projects", `{"projectSlug":"work","name":"Work","authMode":"none","mcpServers":{"up":{"url":"`+a.url+`"}}}`, 201, nil)
 		webtest.Check(t, webtest.Case{
@@ -53,7 +53,7 @@ func TestProjectThroughTheAPI(t *testing.T) {
 	})
 }
 
-func TestServerThroughTheAPI(t *testing.T) {
+func TestServerAPI(t *testing.T) {
 	each(t, func(t *testing.T, a *app) {
 		a.admin(t, "POST", "/api/projects", `{"projectSlug":"p","authMode":"none"}`, 201, nil)
 		var s serverRecord
@@ -95,7 +95,7 @@ func TestServerThroughTheAPI(t *testing.T) {
 	})
 }
 
-func TestChangesAreRefusedWithTheirFields(t *testing.T) {
+func TestRejectedChangesListFields(t *testing.T) {
 	a := onSQLite(t)
 	a.Apply(t, `{"projects":{"p":{"mcpServers":{"a":{"url":"https://a.example"},"b":{"url":"https://b.example"}}}}}`)
 	id := a.ServerID(t, "p", "a")
@@ -157,7 +157,7 @@ type auditList struct {
 	NextCursor *string
 }
 
-func TestAuditThroughTheAPI(t *testing.T) {
+func TestAuditAPI(t *testing.T) {
 	each(t, func(t *testing.T, a *app) {
 		answer := a.admin(t, "POST", "/api/projects", `{"projectSlug":"p"}`, 201, nil)
 		var s serverRecord

@@ -9,7 +9,7 @@ import (
 	"mcpgateway/services/oauthclient"
 )
 
-// Connector knows the OAuth connections of servers.
+// Connector manages the OAuth connections of servers.
 type Connector interface {
 	Status(ctx context.Context, serverID string) (oauthclient.Status, error)
 	Disconnect(ctx context.Context, serverID string) (revoked bool, err error)
@@ -21,14 +21,15 @@ type Connections struct {
 	start       func(serverID string) string
 }
 
-// NewConnections returns the handlers. start returns the path under which a
-// signed-in administrator begins an authorization.
+// NewConnections returns the handlers. start returns the path where a signed-in
+// administrator starts an authorization.
 func NewConnections(connections Connector, publicURL *url.URL, start func(serverID string) string) *Connections {
 	return &Connections{connections: connections, start: func(id string) string { return publicURL.JoinPath(start(id)).String() }}
 }
 
-// Create answers where an administrator authorizes the gateway with a browser;
-// nothing happens before. It answers 409 for a server that does not use OAuth.
+// Create returns the URL where an administrator authorizes the gateway in a
+// browser. It changes nothing. It returns 409 for a server that doesn't use
+// OAuth.
 func (a *Connections) Create(c *fiber.Ctx) error {
 	status, err := a.connections.Status(c.UserContext(), c.Params("id"))
 	if err != nil {
@@ -37,7 +38,7 @@ func (a *Connections) Create(c *fiber.Ctx) error {
 	return c.JSON(fiber.Map{"authorizeUrl": a.start(status.ServerID)})
 }
 
-// Delete forgets and revokes the tokens of the server.
+// Delete revokes and deletes the tokens of the server.
 func (a *Connections) Delete(c *fiber.Ctx) error {
 	if _, err := a.connections.Disconnect(c.UserContext(), c.Params("id")); err != nil {
 		return err

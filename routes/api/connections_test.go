@@ -14,7 +14,7 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// connector knows one server, s1.
+// connector has one server, s1.
 type connector struct{ disconnected int }
 
 func (c *connector) Status(_ context.Context, id string) (oauthclient.Status, error) {
@@ -32,7 +32,7 @@ func (c *connector) Disconnect(_ context.Context, id string) (bool, error) {
 	return true, nil
 }
 
-func TestConnectionsAreAnsweredWithWhereToGo(t *testing.T) {
+func TestConnectionURL(t *testing.T) {
 	f := &connector{}
 	h := api.NewConnections(f, &url.URL{Scheme: "https", Host: "gateway.example.com"}, func(id string) string { return "/admin/connections/" + id + "/start" })
 	app := fiber.New(fiber.Config{ErrorHandler: func(c *fiber.Ctx, err error) error { return c.Status(404).SendString(err.Error()) }})

@@ -42,7 +42,7 @@ func TestEndpointPathsAreExact(t *testing.T) {
 	}
 }
 
-func TestOrderOfTheChecks(t *testing.T) {
+func TestOrderOfChecks(t *testing.T) {
 	a := onSQLite(t)
 	a.project(t, "pub", "none", "")
 	a.project(t, "key", "api_key", "")
@@ -57,7 +57,7 @@ func TestOrderOfTheChecks(t *testing.T) {
 	const unknown, pub, keyed = "/v1/mcp/zzz/request", "/v1/mcp/pub/request", "/v1/mcp/key/request"
 	const authorization, origin, host, kind, encoding = "Authorization", "Origin", "Host", "Content-Type", "Content-Encoding"
 	var cases []webtest.Case
-	// 1. An unknown project is 404 whatever else is wrong.
+	// 1. An unknown project is 404 before all other checks.
 	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"} {
 		for name, h := range map[string]map[string]string{
 			"plain": nil, "foreign origin": with(origin, evil), "foreign host": with(host, "evil.example"), "text": with(kind, "text/plain"), "a key": with(authorization, "Bearer "+key),
@@ -73,7 +73,7 @@ func TestOrderOfTheChecks(t *testing.T) {
 		}
 	}
 	cases = append(cases,
-		// 2. Origin and Host come before the credentials.
+		// 2. Origin and Host precede the credentials.
 		webtest.Case{Name: "foreign origin, public", Path: pub, Body: list, Header: with(origin, evil), Status: 403, WantBody: []string{"FORBIDDEN"}},
 		webtest.Case{Name: "foreign origin without a key", Path: keyed, Body: list, Header: with(origin, evil), Status: 403, WantHeader: with("WWW-Authenticate", "")},
 		webtest.Case{Name: "foreign origin with a key", Path: keyed, Body: list, Header: with(origin, evil, authorization, "Bearer "+key), Status: 403, WantHeader: with("Access-Control-Allow-Origin", "")},
@@ -83,21 +83,21 @@ func TestOrderOfTheChecks(t *testing.T) {
 		webtest.Case{Name: "foreign origin with a wrong method", Method: "PUT", Path: pub, Body: list, Header: with(origin, evil), Status: 403},
 		webtest.Case{Name: "own origin", Path: pub, Body: list, Header: with(origin, "http://127.0.0.1:8080"), Status: 200},
 		webtest.Case{Name: "loopback origin", Path: pub, Body: list, Header: with(origin, "http://localhost:6274"), Status: 200},
-		// 3. Credentials come before method, type, size and content.
+		// 3. Credentials precede method, type, size and content.
 		webtest.Case{Name: "no key, wrong method", Method: "PUT", Path: keyed, Body: list, Status: 401, WantHeader: with("WWW-Authenticate", `Bearer realm="gateway"`, "Allow", "")},
 		webtest.Case{Name: "no key, GET", Method: "GET", Path: keyed, Status: 401},
 		webtest.Case{Name: "no key, text", Path: keyed, Body: list, Header: with(kind, "text/plain"), Status: 401},
 		webtest.Case{Name: "no key, broken", Path: keyed, Body: "{", Status: 401},
-		// 4. The method comes before type and content.
+		// 4. The method precedes type and content.
 		webtest.Case{Name: "PUT", Method: "PUT", Path: pub, Body: "{", Header: with(kind, "text/plain"), Status: 405, WantBody: []string{"METHOD_NOT_ALLOWED"}},
 		webtest.Case{Name: "GET of a plain client", Method: "GET", Path: pub, Status: 405},
 		webtest.Case{Name: "PATCH with a key", Method: "PATCH", Path: keyed, Body: list, Header: with(authorization, "Bearer "+key), Status: 405},
-		// 5. The type comes before the content.
+		// 5. The type precedes the content.
 		webtest.Case{Name: "text", Path: pub, Body: "{", Header: with(kind, "text/plain"), Status: 415, WantBody: []string{"UNSUPPORTED_MEDIA_TYPE"}},
 		webtest.Case{Name: "no type", Path: pub, Body: list, Header: with(kind, ""), Status: 415},
 		webtest.Case{Name: "form", Path: pub, Body: list, Header: with(kind, "multipart/form-data; boundary=x"), Status: 415},
 		webtest.Case{Name: "compressed", Path: pub, Body: list, Header: with(encoding, "gzip"), Status: 415},
-		// 6. Then it is read.
+		// 6. Then the content is parsed.
 		webtest.Case{Name: "broken", Path: pub, Body: "{", Status: 400, WantBody: []string{`"code":-32700`, `"id":null`}},
 		webtest.Case{Name: "duplicate member", Path: pub, Body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","method":"ping"}`, Status: 400, WantBody: []string{`"code":-32700`}},
 		webtest.Case{Name: "member in another case", Path: pub, Body: `{"jsonrpc":"2.0","id":1,"Method":"tools/list"}`, Status: 400, WantBody: []string{`"code":-32600`}},
@@ -112,7 +112,7 @@ func TestOrderOfTheChecks(t *testing.T) {
 	}
 }
 
-func TestBodiesAreNestedAtMost64Levels(t *testing.T) {
+func TestBodyNestingLimit(t *testing.T) {
 	a := onSQLite(t)
 	a.project(t, "pub", "none", "")
 	for depth, want := range map[int]int{63: 0, 64: 0, 65: -32700, 5000: -32700} {
@@ -144,7 +144,7 @@ func TestWrongPathsAreJSON(t *testing.T) {
 	webtest.Check(t, webtest.Case{Status: 404, WantHeader: map[string]string{"Content-Type": "text/html; charset=utf-8"}, WantBody: []string{"<html", page.Header.Get("X-Request-Id")}}, page)
 }
 
-func TestEveryAnswerIsGuarded(t *testing.T) {
+func TestEveryResponseIsGuarded(t *testing.T) {
 	a := onSQLite(t, "GATEWAY_PUBLIC_URL=https://gateway.example")
 	a.project(t, "pub", "none", "")
 	a.project(t, "key", "api_key", "")
@@ -186,7 +186,7 @@ func (a *app) listen(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// post sends one request on a connection of its own and returns the answer.
+// post sends one request on a new connection and returns the response.
 func post(t *testing.T, addr, path, header string, body []byte) webtest.Answer {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -198,7 +198,7 @@ func post(t *testing.T, addr, path, header string, body []byte) webtest.Answer {
 	go func() {
 		defer close(sent)
 		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n%s\r\n", path, len(body), header)
-		_, _ = conn.Write(body) // a refused body is not read to its end
+		_, _ = conn.Write(body) // a rejected body is not read completely
 	}()
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
@@ -214,7 +214,7 @@ func post(t *testing.T, addr, path, header string, body []byte) webtest.Answer {
 	return webtest.Answer{Status: resp.StatusCode, Header: resp.Header, Body: string(b)}
 }
 
-func TestBodiesHaveAtMostOneMebibyte(t *testing.T) {
+func TestBodySizeLimit(t *testing.T) {
 	a := onSQLite(t)
 	a.project(t, "pub", "none", "")
 	a.project(t, "key", "api_key", "")
@@ -237,7 +237,7 @@ func TestBodiesHaveAtMostOneMebibyte(t *testing.T) {
 func TestBomb(t *testing.T) {
 	a := onSQLite(t)
 	a.project(t, "pub", "none", "")
-	var member bytes.Buffer // of 1 MiB; a file may hold any number of them
+	var member bytes.Buffer // of 1 MiB; a file can contain many
 	w := gzip.NewWriter(&member)
 	if _, err := w.Write(make([]byte, 1<<20)); err != nil {
 		t.Fatal(err)

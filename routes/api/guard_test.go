@@ -8,7 +8,7 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// administration lists every route that needs the administration token.
+// administration lists every route that requires the administration token.
 var administration = [][2]string{
 	{"GET", "/api/projects"}, {"GET", "/api/projects/p"}, {"GET", "/api/projects/p/servers"}, {"GET", "/api/servers/x"}, {"POST", "/api/servers/x/sync"},
 	{"GET", "/api/projects/p/tools"}, {"PATCH", "/api/projects/p/tools/up__echo"}, {"GET", "/api/projects/p/keys"}, {"POST", "/api/projects/p/keys"},
@@ -16,10 +16,10 @@ var administration = [][2]string{
 	{"POST", "/api/projects"}, {"PATCH", "/api/projects/p"}, {"POST", "/api/projects/p/servers"}, {"PATCH", "/api/servers/x"}, {"DELETE", "/api/servers/x"},
 	{"POST", "/api/servers/x/connection"}, {"DELETE", "/api/servers/x/connection"},
 	{"GET", "/api/calls"}, {"GET", "/api/audit"}, {"GET", "/api/people"}, {"POST", "/api/people"}, {"PATCH", "/api/people/x"}, {"DELETE", "/api/people/x"},
-	{"DELETE", "/api/projects/p"}, // the last, because the others need the project
+	{"DELETE", "/api/projects/p"}, // last, because the others need the project
 }
 
-func TestAdministrationNeedsItsToken(t *testing.T) {
+func TestAdministrationRequiresToken(t *testing.T) {
 	a, next := onSQLite(t, trusting), elsewhere()
 	a.project(t, "p", "api_key", "")
 	_, key := a.Key(t, "p", 0)
@@ -27,7 +27,7 @@ func TestAdministrationNeedsItsToken(t *testing.T) {
 		for _, authorization := range []string{"", "Bearer", "Bearer wrong", "Bearer " + key, "Basic " + routestest.AdminToken, routestest.AdminToken, "Bearer " + routestest.AdminToken + "x"} {
 			answer := webtest.Send(t, a.App.App, webtest.Case{Method: route[0], Path: route[1], Header: map[string]string{"Authorization": authorization, "X-Forwarded-For": next()}})
 			webtest.Check(t, webtest.Case{
-				Status: 401, WantJSON: `{"code":"UNAUTHORIZED","message":"valid credentials are required","restart":false}`,
+				Status: 401, WantJSON: `{"code":"UNAUTHORIZED","message":"Valid credentials are required.","restart":false}`,
 				WantHeader: map[string]string{"WWW-Authenticate": `Bearer realm="gateway administration"`, "Cache-Control": "no-store"},
 			}, answer)
 		}
@@ -43,7 +43,7 @@ func TestAdministrationNeedsItsToken(t *testing.T) {
 	}
 }
 
-func TestAdministrationWithoutAConfiguredTokenIsClosed(t *testing.T) {
+func TestAdministrationIsClosedWithoutToken(t *testing.T) {
 	a, next := onSQLite(t, "GATEWAY_ADMIN_TOKEN=", trusting), elsewhere()
 	for _, route := range administration {
 		for _, authorization := range []string{"", "Bearer ", "Bearer x", "Bearer " + routestest.AdminToken, "Bearer [redacted]"} {
@@ -55,7 +55,7 @@ func TestAdministrationWithoutAConfiguredTokenIsClosed(t *testing.T) {
 	}
 }
 
-func TestEveryAPIRouteIsInTheTables(t *testing.T) {
+func TestAPIRoutesAreInTables(t *testing.T) {
 	known := map[string]bool{}
 	for _, route := range administration {
 		path := strings.NewReplacer("up__echo", ":name", "projects/p", "projects/:projectSlug", "/x", "/:id").Replace(route[1])

@@ -27,7 +27,7 @@ type keyRecord struct {
 	ID         string     `json:"id"`
 	Name       string     `json:"name"`
 	Prefix     string     `json:"prefix"`
-	Key        string     `json:"key,omitempty"` // in the answer to its creation only
+	Key        string     `json:"key,omitempty"` // only in the response to its creation
 	CreatedAt  time.Time  `json:"createdAt"`
 	ExpiresAt  *time.Time `json:"expiresAt"`
 	LastUsedAt *time.Time `json:"lastUsedAt"`
@@ -54,8 +54,8 @@ func (k *Keys) List(c *fiber.Ctx) error {
 	return answerList(c, rows, keyOf)
 }
 
-// Create serves POST /api/projects/:projectSlug/keys. The key is in this
-// answer and never again.
+// Create serves POST /api/projects/:projectSlug/keys. Only this response
+// contains the key.
 func (k *Keys) Create(c *fiber.Ctx) error {
 	var body struct {
 		Name      string     `json:"name"`
@@ -71,7 +71,7 @@ func (k *Keys) Create(c *fiber.Ctx) error {
 	var lifetime time.Duration
 	if body.ExpiresAt != nil {
 		if lifetime = time.Until(*body.ExpiresAt); lifetime <= 0 {
-			return fault.Validation(map[string]string{"expiresAt": "use a time to come"})
+			return fault.Validation(map[string]string{"expiresAt": "use a time in the future"})
 		}
 	}
 	row, text, err := k.keys.Create(c.UserContext(), project.ID, body.Name, lifetime)

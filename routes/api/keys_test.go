@@ -60,7 +60,7 @@ func TestKeyIsShownOnce(t *testing.T) {
 	})
 }
 
-func TestKeyCreationIsChecked(t *testing.T) {
+func TestKeyCreation(t *testing.T) {
 	a := onSQLite(t)
 	a.project(t, "p", "api_key", "")
 	token := map[string]string{"Authorization": "Bearer " + routestest.AdminToken}
@@ -84,7 +84,7 @@ func TestKeyCreationIsChecked(t *testing.T) {
 	}
 }
 
-func TestRotationThroughTheAPI(t *testing.T) {
+func TestRotationAPI(t *testing.T) {
 	each(t, func(t *testing.T, a *app) {
 		a.project(t, "p", "api_key", "")
 		works := func(key string) bool {
@@ -97,7 +97,7 @@ func TestRotationThroughTheAPI(t *testing.T) {
 		if !works(old) || !works(graced.Key) || graced.ID == id || answer.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("in its grace the old key works: %v, the new one: %v", works(old), works(graced.Key))
 		}
-		a.admin(t, "POST", "/api/keys/"+graced.ID+"/rotate", "", 201, &next) // without a body there is no grace
+		a.admin(t, "POST", "/api/keys/"+graced.ID+"/rotate", "", 201, &next) // without a body there is no grace period
 		if works(graced.Key) || !works(next.Key) || !works(old) {
 			t.Error("without a grace the old key works on, or the new one does not")
 		}
@@ -121,8 +121,7 @@ func TestRotationThroughTheAPI(t *testing.T) {
 	})
 }
 
-// comparable returns what an answer tells, without what differs from one
-// request to the next.
+// comparable returns a response without the parts that differ between requests.
 func comparable(a webtest.Answer) string {
 	h := a.Header.Clone()
 	h.Del("Date")
@@ -163,7 +162,7 @@ func TestKeyOracle(t *testing.T) {
 				t.Errorf("%s (-missing +%s):\n%s", name, name, d)
 			}
 			webtest.Check(t, webtest.Case{
-				Status: 401, WantJSON: `{"code":"UNAUTHORIZED","message":"valid credentials are required","restart":false}`,
+				Status: 401, WantJSON: `{"code":"UNAUTHORIZED","message":"Valid credentials are required.","restart":false}`,
 				WantHeader: map[string]string{"WWW-Authenticate": `Bearer realm="gateway"`, "Cache-Control": "no-store", "Mcp-Session-Id": ""},
 			}, answer)
 		}
@@ -188,7 +187,7 @@ func flip(s string) string {
 	return "aa"
 }
 
-func TestKeyInTheQueryIsIgnored(t *testing.T) {
+func TestKeyInQueryIsIgnored(t *testing.T) {
 	a := onSQLite(t)
 	a.project(t, "key", "api_key", "")
 	_, key := a.Key(t, "key", 0)
@@ -210,11 +209,11 @@ func TestKeyInTheQueryIsIgnored(t *testing.T) {
 	}
 }
 
-func TestRevocationHoldsOnEveryReplica(t *testing.T) {
+func TestRevocationReachesAllReplicas(t *testing.T) {
 	a := onSQLite(t)
 	a.project(t, "p", "api_key", "")
 	replica, next := routestest.New(t, a.Services.Config.DatabaseURL, trusting), elsewhere()
-	// Other programs share the processor: one quick round is enough.
+	// Other programs use the processor: one fast round is enough.
 	var took time.Duration
 	for range 5 {
 		id, key := a.Key(t, "p", 0)
@@ -225,14 +224,14 @@ func TestRevocationHoldsOnEveryReplica(t *testing.T) {
 		start := time.Now()
 		a.admin(t, "DELETE", "/api/keys/"+id, "", 204, nil)
 		routestest.Eventually(t, "the replica hears of the revocation", func() bool { return ask() == 401 })
-		if took = time.Since(start); took <= 5*time.Second { // 1 s is promised; the machine may be busy
+		if took = time.Since(start); took <= 5*time.Second { // 1 s is guaranteed; the machine may be busy
 			return
 		}
 	}
 	t.Errorf("it took %s", took)
 }
 
-func TestRateLimitOfCalls(t *testing.T) {
+func TestCallRateLimit(t *testing.T) {
 	a := onSQLite(t)
 	a.Apply(t, fmt.Sprintf(`{"projects":{"p":{"authMode":"none","rateLimit":{"perSecond":0.001,"burst":2},"mcpServers":{"up":{"url":%q}}}}}`, a.url))
 	a.Sync(t, "p", "up")

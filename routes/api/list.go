@@ -10,7 +10,7 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Bounds of a list's page (contract, "Administration API").
+// Limits of a page (contract, "Administration API").
 const (
 	maxListLimit     = 1000
 	defaultListLimit = 200
@@ -22,14 +22,13 @@ type listAnswer[T any] struct {
 	NextCursor *string `json:"nextCursor"`
 }
 
-// answerList answers with the page of rows that the query asks for, each
-// turned into its record.
+// answerList responds with the requested page of rows, converted by record.
 func answerList[R, T any](c *fiber.Ctx, rows []R, record func(R) T) error {
 	limit := defaultListLimit
 	if text := c.Query("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > maxListLimit {
-			return fault.Invalid("limit must be a whole number from 1 to %d", maxListLimit)
+			return fault.Invalid("limit must be an integer from 1 to %d.", maxListLimit)
 		}
 		limit = n
 	}
@@ -38,7 +37,7 @@ func answerList[R, T any](c *fiber.Ctx, rows []R, record func(R) T) error {
 		b, err := base64.RawURLEncoding.DecodeString(cursor)
 		n, convErr := strconv.Atoi(string(b))
 		if err != nil || convErr != nil || n < 0 {
-			f := fault.New(fault.KindInvalid, fault.CodeInvalidCursor, "this cursor is not one of ours: list again without it")
+			f := fault.New(fault.KindInvalid, fault.CodeInvalidCursor, "Invalid cursor. Retry without it.")
 			f.Restart = true
 			return f
 		}

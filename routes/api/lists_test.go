@@ -12,7 +12,7 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-func TestListsArePaged(t *testing.T) {
+func TestListPages(t *testing.T) {
 	each(t, func(t *testing.T, a *app) {
 		a.project(t, "p", "none", "")
 		p, err := a.Services.Projects.Project(t.Context(), "p")
@@ -68,7 +68,7 @@ func TestListsArePaged(t *testing.T) {
 	})
 }
 
-func TestLastPageOfExactlyTheLimitHasNoCursor(t *testing.T) {
+func TestFullLastPageHasNoCursor(t *testing.T) {
 	a := onSQLite(t)
 	a.Apply(t, `{"projects":{"a":{},"b":{},"c":{}}}`)
 	for limit, more := range map[int]bool{2: true, 3: false, 4: false} {
@@ -80,7 +80,7 @@ func TestLastPageOfExactlyTheLimitHasNoCursor(t *testing.T) {
 	}
 }
 
-func TestEmptyListsAreLists(t *testing.T) {
+func TestEmptyLists(t *testing.T) {
 	a := onSQLite(t)
 	const empty = `{"items":[],"count":0,"nextCursor":null}`
 	for _, path := range []string{"/api/projects", "/api/projects/p/servers", "/api/projects/p/tools", "/api/projects/p/keys"} {
@@ -94,7 +94,7 @@ func TestEmptyListsAreLists(t *testing.T) {
 	}
 }
 
-func TestRecordsUseTheDeclarativeNames(t *testing.T) {
+func TestRecordsUseDeclarativeNames(t *testing.T) {
 	each(t, func(t *testing.T, a *app) {
 		a.Apply(t, fmt.Sprintf(`{"projects":{"demo":{"name":"Demo","description":"d","authMode":"none","codeMode":{"enabled":true,"timeout":1000,"allowFetch":true},
 			"toolExposure":"builtin","toolNameLimit":64,"disabledTools":["b","a"],"rateLimit":{"perSecond":1.5,"burst":3},"recordPayloads":false,
@@ -111,7 +111,7 @@ func TestRecordsUseTheDeclarativeNames(t *testing.T) {
 		if err := json.Unmarshal([]byte(server.Body), &got); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{"lastSync", "health"} { // the background sync may have come first
+		for _, name := range []string{"lastSync", "health"} { // the background sync may have run first
 			got[name] = json.RawMessage("null")
 		}
 		b, err := json.Marshal(got)
@@ -153,7 +153,7 @@ func timeless(t *testing.T, a webtest.Answer) webtest.Answer {
 	return a
 }
 
-func TestAddressesThatAreNeverReachedAreNotSaved(t *testing.T) {
+func TestBlockedAddressesAreNotSaved(t *testing.T) {
 	for listener, refused := range map[string][]string{
 		"GATEWAY_ADDR=127.0.0.1:8080": {"http://169.254.169.254/mcp", "http://[fd00:ec2::254]/mcp", "http://0.0.0.0/mcp", "http://[::ffff:127.0.0.1]/mcp", "file:///etc/passwd", "https://u:p@up.example", "https:///x"},
 		"GATEWAY_ADDR=0.0.0.0:8080":   {"http://127.0.0.1:1/mcp", "http://10.0.0.1/mcp", "http://192.168.0.1/mcp", "http://[::1]/mcp", "http://169.254.169.254/mcp"},

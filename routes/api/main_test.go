@@ -17,12 +17,13 @@ import (
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
-		// A server's cleaner wakes up every ten seconds to see that it ended, and the clock of all servers never ends.
+		// A server's cleaner wakes up every 10 s to check for the server's end.
+		// The clock of all servers never ends.
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"))
 }
 
-// app is a whole application with an upstream behind it.
+// app is a whole application with an upstream.
 type app struct {
 	*routestest.App
 	up  *upstreamtest.Server
@@ -42,25 +43,24 @@ func each(t *testing.T, f func(t *testing.T, a *app)) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) { f(t, newApp(t, dsn)) })
 }
 
-// onSQLite returns the application for tests of what no database decides.
+// onSQLite returns the application for tests that don't depend on the database.
 func onSQLite(t *testing.T, settings ...string) *app {
 	t.Helper()
 	return newApp(t, modelstest.SQLite(t), settings...)
 }
 
-// project applies a project with the server up and reads its tools.
+// project applies a project with the server up and syncs it.
 func (a *app) project(t *testing.T, slug, mode, server string) {
 	t.Helper()
 	a.Apply(t, fmt.Sprintf(`{"projects":{%q:{"authMode":%q,"mcpServers":{"up":{"url":%q%s}}}}}`, slug, mode, a.url, server))
 	a.Sync(t, slug, "up")
 }
 
-// trusting is the setting with which a test speaks for clients at addresses of
-// its choice.
+// trusting is the setting that allows a test to choose client addresses.
 const trusting = "GATEWAY_TRUSTED_PROXIES=0.0.0.0/32"
 
-// elsewhere returns the header of a client whose address no other has, for
-// tests that present more wrong credentials than one address may.
+// elsewhere returns the header of a client with a unique address, for tests
+// that send more wrong credentials than one address may.
 func elsewhere() func() string {
 	n := 0
 	return func() string {
@@ -79,8 +79,8 @@ func (a *app) send(t *testing.T, method, path, token, body string) webtest.Answe
 	return webtest.Send(t, a.App.App, c)
 }
 
-// admin sends a request of the administrator and decodes the answer, which
-// must have the status.
+// admin sends a request of the administrator, checks the status and decodes the
+// response.
 func (a *app) admin(t *testing.T, method, path, body string, status int, into any) webtest.Answer {
 	t.Helper()
 	answer := a.send(t, method, path, routestest.AdminToken, body)
@@ -95,7 +95,7 @@ func (a *app) admin(t *testing.T, method, path, body string, status int, into an
 	return answer
 }
 
-// rpc sends a JSON-RPC request to a project and returns the answer.
+// rpc sends a JSON-RPC request to a project and returns the response.
 func (a *app) rpc(t *testing.T, slug, key, method, params string) webtest.Answer {
 	t.Helper()
 	return a.send(t, "POST", "/v1/mcp/"+slug+"/request", key, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params))
@@ -116,7 +116,7 @@ func errorCode(t *testing.T, a webtest.Answer) int {
 	return body.Error.Code
 }
 
-// listedTools returns the tools of tools/list, with spaces between.
+// listedTools returns the tools of tools/list, separated by spaces.
 func (a *app) listedTools(t *testing.T, slug, key string) string {
 	t.Helper()
 	answer := a.rpc(t, slug, key, "tools/list", "{}")

@@ -12,14 +12,15 @@ import (
 	"mcpgateway/web/ratelimit"
 )
 
-// MetricsAccess restricts reading the metrics. The zero value rejects every request.
+// MetricsAccess restricts access to the metrics. The zero value rejects every
+// request.
 type MetricsAccess struct {
 	Token    guard.TokenChecker      // nil requires none
 	Failures *ratelimit.FailureLimit // of wrong tokens; needed with Token
 	// Open admits every request without a token. Direct admits those that came
 	// without a proxy.
 	Open, Direct bool
-	// Elsewhere is set where another listener serves them.
+	// Elsewhere is set if another listener serves them.
 	Elsewhere bool
 }
 
@@ -34,7 +35,7 @@ func NewMetrics(m *metrics.Metrics, access MetricsAccess) *Metrics {
 	return &Metrics{metrics: m, access: access}
 }
 
-// Show serves GET /metrics in the text format of Prometheus.
+// Show serves GET /metrics in the Prometheus text format.
 func (m *Metrics) Show(c *fiber.Ctx) error {
 	if err := m.access.check(c); err != nil {
 		return err
@@ -48,8 +49,8 @@ func (m *Metrics) Show(c *fiber.Ctx) error {
 	return c.Send(text)
 }
 
-// check returns NOT_FOUND where metrics are not served, UNAUTHORIZED without
-// the token and RATE_LIMITED after many wrong ones.
+// check returns NOT_FOUND if metrics are not served here, UNAUTHORIZED without
+// the token, and RATE_LIMITED after too many wrong tokens.
 func (a MetricsAccess) check(c *fiber.Ctx) error {
 	switch {
 	case a.Elsewhere:

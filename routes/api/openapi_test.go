@@ -15,7 +15,7 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// openAPI is what the tests read of the document.
+// openAPI contains the parts of the document used by tests.
 type openAPI struct {
 	OpenAPI    string
 	Paths      map[string]map[string]operation
@@ -59,7 +59,7 @@ func readOpenAPI(t *testing.T, a *app) *openAPI {
 
 var parameterInPath = regexp.MustCompile(`:[A-Za-z]+|\{[A-Za-z]+\}`)
 
-func TestOpenAPINamesTheRoutes(t *testing.T) {
+func TestOpenAPIListsRoutes(t *testing.T) {
 	a := onSQLite(t)
 	served := map[string]bool{}
 	for _, r := range a.GetRoutes(true) {
@@ -78,7 +78,7 @@ func TestOpenAPINamesTheRoutes(t *testing.T) {
 	}
 }
 
-func TestOpenAPIHangsTogether(t *testing.T) {
+func TestOpenAPIReferences(t *testing.T) {
 	d := readOpenAPI(t, onSQLite(t))
 	if d.OpenAPI != "3.1.0" {
 		t.Errorf("it is OpenAPI %q", d.OpenAPI)
@@ -119,7 +119,7 @@ func TestOpenAPIHangsTogether(t *testing.T) {
 	}
 }
 
-// schema returns the checker of one of the document's schemas, or of one that
+// schema returns the validator of a schema of the document, or of one that
 // refers to them.
 func (d *openAPI) schema(t *testing.T, raw json.RawMessage) *jsonschema.Resolved {
 	t.Helper()
@@ -190,7 +190,7 @@ func TestOpenAPIExamplesAreValid(t *testing.T) {
 	}
 }
 
-func TestAnswersAreAsTheOpenAPIDocumentSays(t *testing.T) {
+func TestResponsesMatchOpenAPI(t *testing.T) {
 	a := onSQLite(t)
 	d := readOpenAPI(t, a)
 	a.admin(t, "POST", "/api/projects", `{"projectSlug":"p"}`, 201, nil)

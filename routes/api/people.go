@@ -13,13 +13,13 @@ import (
 	"mcpgateway/web"
 )
 
-// People serves the people who may sign in.
+// People serves the user records.
 type People struct{ people *access.People }
 
 // NewPeople returns the handlers.
 func NewPeople(people *access.People) *People { return &People{people: people} }
 
-// personRecord never holds a password, only whether there is one.
+// personRecord reports whether there is a password but never contains it.
 type personRecord struct {
 	ID          string      `json:"id"`
 	Email       string      `json:"email"`
@@ -48,8 +48,8 @@ func (p *People) List(c *fiber.Ctx) error {
 	return answerList(c, rows, personOf)
 }
 
-// Create serves POST /api/people. Without a password the person is invited:
-// single sign-on proves the e-mail address.
+// Create serves POST /api/people. Without a password the user is invited:
+// single sign-on verifies the email address.
 func (p *People) Create(c *fiber.Ctx) error {
 	var body struct {
 		Email    string      `json:"email"`
@@ -76,7 +76,7 @@ type personChange struct {
 }
 
 // Update serves PATCH /api/people/:id with one key of name, role, disabled and
-// password, so that a change that is refused has changed nothing.
+// password, so that a rejected change has no partial effect.
 func (p *People) Update(c *fiber.Ctx) error {
 	var body personChange
 	if err := web.BindJSON(c, &body); err != nil {
@@ -112,7 +112,7 @@ func (p *People) change(ctx context.Context, id string, body personChange) error
 		})
 	}
 	if len(steps) != 1 {
-		return fault.Validation(map[string]string{"(body)": "send one of name, role, disabled and password at a time"})
+		return fault.Validation(map[string]string{"(body)": "send exactly one of name, role, disabled and password"})
 	}
 	return steps[0]()
 }

@@ -13,7 +13,7 @@ type personRecord struct {
 	DisabledAt               *string
 }
 
-func TestPeopleThroughTheAPI(t *testing.T) {
+func TestPeopleAPI(t *testing.T) {
 	each(t, func(t *testing.T, a *app) {
 		const password = "a long c4nary for the tests"
 		var ada, bob personRecord
@@ -39,7 +39,7 @@ func TestPeopleThroughTheAPI(t *testing.T) {
 				t.Errorf("%s gave %+v", step.body, got)
 			}
 		}
-		// Nothing is half done.
+		// No change is partial.
 		for _, body := range []string{`{}`, `{"name":"x","role":"viewer"}`, `{"disabled":true,"password":"` + password + `"}`, `{"email":"x@example.com"}`, `{"role":"boss"}`, `{"password":"short"}`, `{"name":""}`} {
 			webtest.Check(t, webtest.Case{WantBody: []string{"VALIDATION_FAILED"}}, a.admin(t, "PATCH", path, body, 422, nil))
 		}

@@ -33,7 +33,7 @@ type projectRecord struct {
 	RecordPayloads bool                `json:"recordPayloads"`
 	CreatedAt      time.Time           `json:"createdAt"`
 	UpdatedAt      time.Time           `json:"updatedAt"`
-	Warnings       []fault.Warning     `json:"warnings,omitzero"` // of one record, not in lists
+	Warnings       []fault.Warning     `json:"warnings,omitzero"` // not in lists
 }
 
 type codeModeRecord struct {
@@ -84,7 +84,7 @@ func (p *Projects) Get(c *fiber.Ctx) error {
 	return answerProject(c, row, warnings)
 }
 
-// Create serves POST /api/projects: the record with its projectSlug, and
+// Create serves POST /api/projects with a record, its projectSlug and
 // optionally mcpServers as in the declarative file.
 func (p *Projects) Create(c *fiber.Ctx) error {
 	body, err := web.JSONBody(c)
@@ -107,8 +107,7 @@ func (p *Projects) Create(c *fiber.Ctx) error {
 	return answerProject(c, saved.Project, saved.Warnings)
 }
 
-// Update serves PATCH /api/projects/:projectSlug. What the body does not name
-// stays as it is.
+// Update serves PATCH /api/projects/:projectSlug. Absent keys are unchanged.
 func (p *Projects) Update(c *fiber.Ctx) error {
 	body, err := web.JSONBody(c)
 	if err != nil {
@@ -119,7 +118,7 @@ func (p *Projects) Update(c *fiber.Ctx) error {
 		return err
 	}
 	if slug != nil && *slug != c.Params("projectSlug") {
-		return fault.Validation(map[string]string{"projectSlug": "a project keeps its slug, which is in the address that its clients use: create another project"})
+		return fault.Validation(map[string]string{"projectSlug": "the slug can't be changed, because clients use it in their URL: create another project"})
 	}
 	saved, err := p.store.UpdateProject(c.UserContext(), c.Params("projectSlug"), declaration)
 	if err != nil {
@@ -128,8 +127,8 @@ func (p *Projects) Update(c *fiber.Ctx) error {
 	return answerProject(c, saved.Project, saved.Warnings)
 }
 
-// Delete serves DELETE /api/projects/:projectSlug. Its servers and keys go
-// with it.
+// Delete serves DELETE /api/projects/:projectSlug. It also deletes the
+// project's servers and keys.
 func (p *Projects) Delete(c *fiber.Ctx) error {
 	if err := p.store.DeleteProject(c.UserContext(), c.Params("projectSlug")); err != nil {
 		return err

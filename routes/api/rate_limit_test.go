@@ -11,8 +11,8 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// TestRateLimit proves that every limit of requests answers 429 and says when
-// to come back, for the caller who exceeded it and for nobody else.
+// TestRateLimit checks that every request limit responds with 429 and
+// Retry-After, and only to the caller that exceeded it.
 func TestRateLimit(t *testing.T) {
 	a := onSQLite(t, trusting)
 	a.project(t, "pub", "none", "")
@@ -128,7 +128,7 @@ func TestRateLimit(t *testing.T) {
 		if !strings.Contains(answer.Body, "from this address") {
 			t.Errorf("the limit of the address is answered %s", answer.Body)
 		}
-		// Others behind the same address are not to suffer from it.
+		// Other clients with the same address are not affected.
 		for place, answer := range map[string]webtest.Answer{
 			"a right key":        send(address, ask("key"), "Authorization", "Bearer "+key),
 			"the administration": send(address, projects, asProgram...),

@@ -12,7 +12,7 @@ import (
 	"mcpgateway/web"
 )
 
-// publicCache is how long answers of the catalog may be kept unasked.
+// publicCache is the Cache-Control of catalog responses.
 const publicCache = "public, max-age=60"
 
 // Registry serves the public registry of servers.
@@ -23,8 +23,8 @@ type Registry struct {
 // NewRegistry returns the handlers.
 func NewRegistry(c *catalog.Catalog) *Registry { return &Registry{catalog: c} }
 
-// List serves GET /api/registry: a search by query when query or cursor is
-// there, even empty, else one by the legacy parameters.
+// List serves GET /api/registry: a query search if query or cursor is present,
+// even if empty, and otherwise a search by the legacy parameters.
 func (r *Registry) List(c *fiber.Ctx) error {
 	return cached(c, r.catalog, func() error {
 		p := readParameters(c)
@@ -58,8 +58,8 @@ func (r *Registry) legacy(c *fiber.Ctx, p parameters) error {
 	}{items})
 }
 
-// cached answers 304 when the client has what answer would tell. What goes
-// wrong has no tag.
+// cached responds with 304 if the client's copy is current. Errors have no
+// ETag.
 func cached(c *fiber.Ctx, source *catalog.Catalog, answer func() error) error {
 	if web.Unchanged(c, web.ETag(source.Version(), c.OriginalURL()), publicCache) {
 		return nil
@@ -71,7 +71,7 @@ func cached(c *fiber.Ctx, source *catalog.Catalog, answer func() error) error {
 	return err
 }
 
-// answerFound answers with a page of rows, each turned into its item.
+// answerFound responds with a page of rows, converted by item.
 func answerFound[R, T any](c *fiber.Ctx, found *catalog.Found[R], item func(R) T) error {
 	items := make([]T, len(found.Rows))
 	for i, row := range found.Rows {
@@ -80,7 +80,7 @@ func answerFound[R, T any](c *fiber.Ctx, found *catalog.Found[R], item func(R) T
 	return c.JSON(page.NewItems(items, found.NextCursor, found.Warnings, nil))
 }
 
-// parameters are what the query part of an address holds, by name.
+// parameters are the query parameters of a URL by name.
 type parameters map[string][]string
 
 func readParameters(c *fiber.Ctx) parameters {
@@ -93,7 +93,7 @@ func readParameters(c *fiber.Ctx) parameters {
 
 func (p parameters) has(name string) bool { return len(p[name]) > 0 }
 
-// first returns the first value of a parameter, or nothing.
+// first returns the first value of a parameter, or "".
 func (p parameters) first(name string) string {
 	if !p.has(name) {
 		return ""
@@ -101,39 +101,39 @@ func (p parameters) first(name string) string {
 	return p[name][0]
 }
 
-// legacyOnly reports whether a parameter belongs to the legacy mode.
+// legacyOnly reports whether a parameter exists only in the legacy mode.
 func legacyOnly(name string) bool {
 	return slices.Contains([]string{"search", "publisher", "type", "tag", "verified", "featured", "requireTools", "offset"}, name)
 }
 
-// only returns CONFLICTING_PARAMETERS for a legacy filter next to a query
-// or cursor, and INVALID_PARAMETER for any other name that is not allowed or is
-// there twice.
+// only returns CONFLICTING_PARAMETERS for a legacy filter in combination with
+// query or cursor, and INVALID_PARAMETER for other unknown or repeated
+// parameters.
 func (p parameters) only(allowed ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(p)) {
 		switch {
 		case legacyOnly(name) && (p.has("query") || p.has("cursor")):
-			return fault.New(fault.KindInvalid, fault.CodeConflictingParameters, "%s cannot be combined with query or cursor; %s", name, instead(name))
+			return fault.New(fault.KindInvalid, fault.CodeConflictingParameters, "%s cannot be combined with query or cursor. %s.", name, instead(name))
 		case legacyOnly(name):
-			return fault.Invalid("there is no parameter %s here; %s", name, instead(name))
+			return fault.Invalid("Unknown parameter %s. %s.", name, instead(name))
 		case !slices.Contains(allowed, name):
-			return fault.Invalid("there is no parameter %q here; the parameters are query, cursor and limit", clipped(name))
+			return fault.Invalid("Unknown parameter %q. Use query, cursor and limit.", clipped(name))
 		case len(p[name]) > 1:
-			return fault.Invalid("%s is there twice; send it once", name)
+			return fault.Invalid("%s is repeated. Send it once.", name)
 		}
 	}
 	return nil
 }
 
-// instead returns the advice for a legacy parameter where queries are searched.
+// instead returns advice for a legacy parameter in query mode.
 func instead(name string) string {
 	switch name {
 	case "offset":
-		return "for the next page send the nextCursor of the response as cursor"
+		return "For the next page, send nextCursor as cursor"
 	case "search":
-		return "send the text as query"
+		return "Send the text as query"
 	}
-	return "send it within query, such as query=tag:search"
+	return "Send it in query, such as query=tag:search"
 }
 
 func clipped(s string) string {
@@ -144,8 +144,8 @@ func clipped(s string) string {
 	return s
 }
 
-// search returns the page that a search by query asks for; it refuses
-// parameters that such a search does not have.
+// search returns the page requested by a query search. It rejects other
+// parameters.
 func (p parameters) search() (catalog.Search, error) {
 	if err := p.only("query", "cursor", "limit"); err != nil {
 		return catalog.Search{}, err

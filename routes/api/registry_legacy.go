@@ -9,13 +9,13 @@ import (
 	"mcpgateway/services/query"
 )
 
-// legacy returns the search that the legacy parameters ask for (spec, "Legacy
-// parameter mode"). Empty ones do not filter and unknown ones are ignored.
+// legacy returns the search by legacy parameters (spec, "Legacy parameter
+// mode"). Empty and unknown parameters are ignored.
 func (p parameters) legacy() (catalog.Legacy, error) {
 	l := catalog.Legacy{Search: p.first("search"), Publisher: p.first("publisher"), Type: p.first("type"), Tag: p.first("tag")}
 	for _, name := range []string{"search", "publisher", "type", "tag"} {
 		if len(p.first(name)) > query.MaxCodePoints {
-			return l, fault.Invalid("%s has %d bytes, and at most %d are read; shorten it", name, len(p.first(name)), query.MaxCodePoints)
+			return l, fault.Invalid("%s has %d bytes; the maximum is %d. Shorten it.", name, len(p.first(name)), query.MaxCodePoints)
 		}
 	}
 	var err error
@@ -36,7 +36,7 @@ func (p parameters) legacy() (catalog.Legacy, error) {
 	return l, err
 }
 
-// flag returns a boolean parameter, or nil for none.
+// flag returns a boolean parameter, or nil if it is absent.
 func (p parameters) flag(name string) (*bool, error) {
 	value := false
 	switch strings.ToLower(p.first(name)) {
@@ -46,7 +46,7 @@ func (p parameters) flag(name string) (*bool, error) {
 		value = true
 	case "false", "0":
 	default:
-		return nil, fault.Invalid("%s must be true or false", name)
+		return nil, fault.Invalid("%s must be true or false.", name)
 	}
 	return &value, nil
 }

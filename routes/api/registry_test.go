@@ -189,7 +189,7 @@ func TestTemplatesInPages(t *testing.T) {
 	}
 }
 
-func TestCatalogAnswersMayBeKeptAndReadByAnyPage(t *testing.T) {
+func TestCatalogCachingAndCORS(t *testing.T) {
 	w := onSQLiteCatalog(t)
 	tags := map[string]bool{}
 	for _, path := range []string{"/api/registry", "/api/registry?query=", "/api/registry?query=git", "/api/templates", "/v0.1/servers", "/v0.1/servers/stripe%2Fstripe/versions/latest"} {
@@ -217,7 +217,7 @@ func TestCatalogAnswersMayBeKeptAndReadByAnyPage(t *testing.T) {
 	}
 }
 
-func TestRateLimitOfTheCatalog(t *testing.T) {
+func TestCatalogRateLimit(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	w := onSQLiteCatalog(t, ratelimit.NewAddressLimit(20, 100, func() time.Time { return now }).Handler)
 	for range 100 {
@@ -300,8 +300,8 @@ func TestOfficialFormat(t *testing.T) {
 	})
 }
 
-// TestTheCatalogReadsItsOwnFormat imports one gateway's registry into another.
-func TestTheCatalogReadsItsOwnFormat(t *testing.T) {
+// TestCatalogImportsItsOwnFormat imports one gateway's registry into another.
+func TestCatalogImportsItsOwnFormat(t *testing.T) {
 	from, to := onSQLiteCatalog(t), onSQLiteCatalog(t)
 	address := listenOn(t, from.app)
 	if err := to.store.RemoveSource(t.Context(), "default"); err != nil {
@@ -311,7 +311,7 @@ func TestTheCatalogReadsItsOwnFormat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	without := 0 // servers that name neither an address nor a package
+	without := 0 // servers with neither a URL nor a package
 	for _, e := range from.catalog.AllEntries() {
 		if e.RemoteURL == "" && e.PackageIdentifier == "" {
 			without++
@@ -335,8 +335,8 @@ func TestTheCatalogReadsItsOwnFormat(t *testing.T) {
 	}
 }
 
-// BenchmarkRegistry measures a whole request without the network: a search,
-// and the question whether its answer is still good.
+// BenchmarkRegistry measures a whole request without the network: a search, and
+// a revalidation of its response.
 func BenchmarkRegistry(b *testing.B) {
 	w := newCatalogWorld(b, "sqlite:"+filepath.Join(b.TempDir(), "bench.db"))
 	ask := func(tag string) *fasthttp.RequestCtx {
@@ -359,14 +359,14 @@ func BenchmarkRegistry(b *testing.B) {
 	}
 }
 
-func TestLegacyParametersOfTemplatesAreExplained(t *testing.T) {
+func TestTemplatesRejectLegacyParameters(t *testing.T) {
 	w := onSQLiteCatalog(t)
 	for path, want := range map[string]string{
-		"/api/templates?offset=3":         "there is no parameter offset here; for the next page send the nextCursor of the response as cursor",
-		"/api/templates?search=x":         "there is no parameter search here; send the text as query",
-		"/api/templates?tag=x":            "there is no parameter tag here; send it within query, such as query=tag:search",
-		"/api/templates?query=x&offset=3": "offset cannot be combined with query or cursor; for the next page send the nextCursor of the response as cursor",
-		"/api/registry?query=x&tag=y":     "tag cannot be combined with query or cursor; send it within query, such as query=tag:search",
+		"/api/templates?offset=3":         "Unknown parameter offset. For the next page, send nextCursor as cursor.",
+		"/api/templates?search=x":         "Unknown parameter search. Send the text as query.",
+		"/api/templates?tag=x":            "Unknown parameter tag. Send it in query, such as query=tag:search.",
+		"/api/templates?query=x&offset=3": "offset cannot be combined with query or cursor. For the next page, send nextCursor as cursor.",
+		"/api/registry?query=x&tag=y":     "tag cannot be combined with query or cursor. Send it in query, such as query=tag:search.",
 	} {
 		var got struct{ Message string }
 		w.get(t, path, 400, &got)

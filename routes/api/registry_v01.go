@@ -12,8 +12,8 @@ import (
 	"mcpgateway/services/query"
 )
 
-// RegistryV01 serves the registry in the format of the official MCP registry,
-// so that editors and other registries can read it (official registry API).
+// RegistryV01 serves the registry in the format of the official MCP registry
+// API, for editors and other registries.
 type RegistryV01 struct {
 	catalog *catalog.Catalog
 }
@@ -58,25 +58,25 @@ func (r *RegistryV01) Version(c *fiber.Ctx) error {
 	})
 }
 
-// versions returns the versions that the path names.
+// versions returns the versions in the path.
 func (r *RegistryV01) versions(c *fiber.Ctx) (*catalog.OfficialList, error) {
 	name, err := url.PathUnescape(c.Params("name"))
 	if err != nil {
-		return nil, fault.Invalid("the name in the path cannot be read")
+		return nil, fault.Invalid("Invalid name in the path.")
 	}
 	version, err := url.PathUnescape(c.Params("version"))
 	if err != nil {
-		return nil, fault.Invalid("the version in the path cannot be read")
+		return nil, fault.Invalid("Invalid version in the path.")
 	}
 	return r.catalog.OfficialVersions(c.UserContext(), name, version)
 }
 
-// official returns the page that the parameters of the official API ask for.
-// Unknown ones are ignored, as that API does.
+// official returns the page requested by the parameters of the official API.
+// Unknown parameters are ignored, as in that API.
 func (p parameters) official() (catalog.OfficialQuery, error) {
 	q := catalog.OfficialQuery{Cursor: p.first("cursor"), Search: p.first("search"), Version: p.first("version")}
 	if len(q.Search) > query.MaxCodePoints {
-		return q, fault.Invalid("search has %d bytes, and at most %d are read; shorten it", len(q.Search), query.MaxCodePoints)
+		return q, fault.Invalid("search has %d bytes; the maximum is %d. Shorten it.", len(q.Search), query.MaxCodePoints)
 	}
 	var err error
 	limit := page.Range{Name: "limit", Min: 1, Max: catalog.OfficialMaxLimit, Default: catalog.OfficialDefaultLimit}
@@ -85,7 +85,7 @@ func (p parameters) official() (catalog.OfficialQuery, error) {
 	}
 	if since := p.first("updated_since"); since != "" {
 		if q.UpdatedSince, err = time.Parse(time.RFC3339, since); err != nil {
-			return q, fault.Invalid("updated_since must be a time such as 2026-01-31T09:00:00Z")
+			return q, fault.Invalid("updated_since must be a time such as 2026-01-31T09:00:00Z.")
 		}
 	}
 	deleted, err := p.flag("include_deleted")

@@ -9,16 +9,16 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// pastedAnswer is the response to a client's configuration: the servers that were
-// added, and by path why others were not.
+// pastedAnswer is the response to a client's configuration: the added servers
+// and, by path, the problems of the others.
 type pastedAnswer struct {
 	listAnswer[serverRecord]
 	Refused  map[string]string `json:"refused"`
 	Warnings []fault.Warning   `json:"warnings"`
 }
 
-// warnNotTaken is the code of the warning that keys of a client's configuration
-// have no meaning here.
+// warnNotTaken is the code of the warning about ignored keys of a client's
+// configuration.
 const warnNotTaken = "NOT_TAKEN"
 
 func notTaken(notes []string) []fault.Warning {

@@ -8,7 +8,7 @@ import (
 	"mcpgateway/services/inventory"
 )
 
-// Syncer reads the tools of a server.
+// Syncer syncs a server.
 type Syncer interface {
 	Sync(ctx context.Context, serverID string) (inventory.SyncResult, error)
 }
@@ -38,8 +38,8 @@ type syncedTools struct {
 	Total   int      `json:"total"`
 }
 
-// Sync pulls the tools of the server (specification, "Upstream sync"). When
-// the upstream fails it answers 502 and the stored tools stay.
+// Sync syncs the server (specification, "Upstream sync"). If the upstream
+// fails, it responds with 502 and the stored tools remain.
 func (s *ServerSync) Sync(c *fiber.Ctx) error {
 	result, err := s.syncer.Sync(c.UserContext(), c.Params("id"))
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"mcpgateway/web"
 )
 
-// HealthSource tells what the latest exchanges with a server showed.
+// HealthSource returns the health of a server.
 type HealthSource interface {
 	Health(serverID string) inventory.Health
 }
@@ -33,7 +33,7 @@ func NewServers(store *projects.Store, health HealthSource) *Servers {
 	return &Servers{store: store, health: health}
 }
 
-// serverRecord never holds a secret, only whether there is one.
+// serverRecord reports whether there are secrets but never contains them.
 type serverRecord struct {
 	ID               string                  `json:"id"`
 	ProjectSlug      string                  `json:"projectSlug"`
@@ -55,7 +55,7 @@ type serverRecord struct {
 	Health           healthRecord            `json:"health"`
 	CreatedAt        time.Time               `json:"createdAt"`
 	UpdatedAt        time.Time               `json:"updatedAt"`
-	Warnings         []fault.Warning         `json:"warnings,omitzero"` // in the answer to a change
+	Warnings         []fault.Warning         `json:"warnings,omitzero"` // in the response to a change
 }
 
 type oauthRecord struct {
@@ -64,7 +64,7 @@ type oauthRecord struct {
 	Scopes          []string `json:"scopes"`
 }
 
-// syncRecord tells of the last attempt; syncedAt is the last that succeeded.
+// syncRecord describes the last attempt. syncedAt is the last success.
 type syncRecord struct {
 	AttemptedAt     time.Time        `json:"attemptedAt"`
 	SyncedAt        *time.Time       `json:"syncedAt"`
@@ -76,8 +76,8 @@ type syncRecord struct {
 	Transport       models.Transport `json:"transport,omitempty"`
 }
 
-// healthRecord tells what this replica's latest exchanges with the server
-// showed, those of calls included.
+// healthRecord is the health of the server as seen by this replica's last
+// requests, including calls.
 type healthRecord struct {
 	State               upstream.State `json:"state"`
 	Since               *time.Time     `json:"since"`
@@ -86,7 +86,7 @@ type healthRecord struct {
 	ConsecutiveFailures int            `json:"consecutiveFailures"`
 	LastSuccessAt       *time.Time     `json:"lastSuccessAt"`
 	LastFailureAt       *time.Time     `json:"lastFailureAt"`
-	NextProbeAt         *time.Time     `json:"nextProbeAt"` // null when the next call is one
+	NextProbeAt         *time.Time     `json:"nextProbeAt"` // null if the next call is a probe
 	ActiveCalls         int            `json:"activeCalls"`
 	WaitingCalls        int            `json:"waitingCalls"`
 }
@@ -103,7 +103,7 @@ func healthOf(h inventory.Health) healthRecord {
 	return r
 }
 
-// moment returns a time as records show it, nil for the zero time.
+// moment returns a time in the format of records, or nil for the zero time.
 func moment(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -165,9 +165,8 @@ func (s *Servers) Get(c *fiber.Ctx) error {
 	return c.JSON(record)
 }
 
-// Create serves POST /api/projects/:projectSlug/servers: the record of one
-// server, or a client's configuration. The tools of new servers are read at
-// once, in the background.
+// Create serves POST /api/projects/:projectSlug/servers with the record of a
+// server or a client's configuration. New servers are synced in the background.
 func (s *Servers) Create(c *fiber.Ctx) error {
 	body, err := web.JSONBody(c)
 	if err != nil {
@@ -191,8 +190,8 @@ func (s *Servers) Create(c *fiber.Ctx) error {
 	return s.answer(c, saved)
 }
 
-// Update serves PATCH /api/servers/:id. What the body does not name stays as
-// it is; "" clears a secret.
+// Update serves PATCH /api/servers/:id. Absent keys are unchanged; "" clears a
+// secret.
 func (s *Servers) Update(c *fiber.Ctx) error {
 	body, err := web.JSONBody(c)
 	if err != nil {
@@ -231,7 +230,7 @@ func (s *Servers) savedRecord(ctx context.Context, saved projects.SavedServer) (
 	return record, err
 }
 
-// record returns the record of one server with its last sync and its health.
+// record returns the record of a server with its last sync and its health.
 func (s *Servers) record(ctx context.Context, row models.Server) (serverRecord, error) {
 	project, err := s.store.ProjectByID(ctx, row.ProjectID)
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 	"mcpgateway/web"
 )
 
-// Directory finds the snapshot of a project.
+// Directory returns the snapshot of a project.
 type Directory interface {
 	Project(slug string) (*toolset.Snapshot, error)
 }
 
-// Tools serves the tools of a project, hidden ones included.
+// Tools serves the tools of a project, including hidden ones.
 type Tools struct {
 	directory Directory
 	store     *projects.Store
@@ -33,7 +33,7 @@ type toolRecord struct {
 	Server     string          `json:"server"`
 	Upstream   string          `json:"upstreamName"`
 	Enabled    bool            `json:"enabled"`
-	Reason     string          `json:"reason,omitempty"` // why it is not enabled
+	Reason     string          `json:"reason,omitempty"` // reason if not enabled
 	Hash       string          `json:"definitionHash"`
 	Definition json.RawMessage `json:"definition"`
 }

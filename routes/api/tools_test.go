@@ -16,7 +16,7 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// applyTo applies a declarative file and returns what came of it.
+// applyTo applies a declarative file and returns the result.
 func applyTo(t *testing.T, a *routestest.App, file string) (projects.Plan, error) {
 	t.Helper()
 	d, err := declaration.Parse([]byte(file))
@@ -38,14 +38,14 @@ func tool(name, more string) upstreamtest.Tool {
 	return t
 }
 
-func TestSwitchingAToolOffAndOn(t *testing.T) {
+func TestDisableAndEnableTool(t *testing.T) {
 	each(t, func(t *testing.T, a *app) {
 		a.project(t, "p", "none", "")
 		before := a.listedTools(t, "p", "")
 		for range 2 {
 			var record toolRecord
 			a.admin(t, "PATCH", "/api/projects/p/tools/up__echo", `{"enabled":false}`, 200, &record)
-			if record.Name != "up__echo" || record.Enabled || !strings.Contains(record.Reason, "switched off") || record.Server != "up" || record.UpstreamName != "echo" {
+			if record.Name != "up__echo" || record.Enabled || !strings.Contains(record.Reason, "disabled by an administrator") || record.Server != "up" || record.UpstreamName != "echo" {
 				t.Errorf("answered %+v", record)
 			}
 			answer := a.callEcho(t, "p", "", "up__echo")
@@ -73,7 +73,7 @@ func TestSwitchingAToolOffAndOn(t *testing.T) {
 	})
 }
 
-func TestToolNamesAreEscapedInThePath(t *testing.T) {
+func TestToolNamesInPath(t *testing.T) {
 	a := onSQLite(t)
 	a.up.SetTools(tool("dir/read file", ""), tool("ü%2F", ""))
 	a.project(t, "p", "none", "")
@@ -86,7 +86,7 @@ func TestToolNamesAreEscapedInThePath(t *testing.T) {
 	}
 }
 
-func TestListOfToolsHoldsTheHiddenOnes(t *testing.T) {
+func TestToolListContainsHiddenTools(t *testing.T) {
 	a := onSQLite(t)
 	a.up.SetTools(tool("a", ""), tool("del_b", `,"x":1.0`), tool("c", ""))
 	a.project(t, "p", "none", `,"denyTools":["del_*"]`)
@@ -102,7 +102,7 @@ func TestListOfToolsHoldsTheHiddenOnes(t *testing.T) {
 	for i, want := range []struct {
 		name, reason string
 		enabled      bool
-	}{{"up__a", "", true}, {"up__del_b", "filter", false}, {"up__c", "switched off", false}} {
+	}{{"up__a", "", true}, {"up__del_b", "filter", false}, {"up__c", "disabled by an administrator", false}} {
 		got := list.Items[i]
 		if got.Name != want.name || got.Enabled != want.enabled || !strings.Contains(got.Reason, want.reason) || (want.reason == "") != (got.Reason == "") || len(got.DefinitionHash) != 64 {
 			t.Errorf("tool %d is %+v", i, got)
@@ -157,7 +157,7 @@ func TestDefinitionPinning(t *testing.T) {
 	})
 }
 
-func TestSyncThroughTheAPI(t *testing.T) {
+func TestSyncAPI(t *testing.T) {
 	each(t, func(t *testing.T, a *app) {
 		a.up.SetTools(tool("a", ""), tool("b", ""), tool("c", ""))
 		a.project(t, "p", "none", "")

@@ -207,7 +207,7 @@ func TestARequestIsCancelledByItsID(t *testing.T) {
 			if c.first != nil {
 				return
 			}
-			const want = `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"the request was cancelled","data":{"code":"CANCELLED","restart":false,`
+			const want = `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"The request was cancelled.","data":{"code":"CANCELLED","restart":false,`
 			if got.status != 200 || !strings.HasPrefix(got.body, want) {
 				t.Errorf("a cancelled request was answered with %d: %s", got.status, got.body)
 			}
@@ -244,7 +244,7 @@ func TestACallOfAServerIsCancelledByItsID(t *testing.T) {
 			t.Errorf("cancelled was answered with %d: %s", status, body)
 		}
 		got := <-answers
-		if !strings.Contains(got[0], `"message":"the request was cancelled","data":{"code":"CANCELLED"`) {
+		if !strings.Contains(got[0], `"message":"The request was cancelled.","data":{"code":"CANCELLED"`) {
 			t.Errorf("%s: a cancelled call was answered: %s", accept, got[0])
 		}
 		if level, code := s.line(t, got[1]); level != "INFO" || code != "CANCELLED" {

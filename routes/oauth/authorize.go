@@ -22,13 +22,14 @@ const (
 	grantsPath    = "/oauth/grants"
 )
 
-// AuthorizationServer asks people; oauthserver.Server says how.
+// AuthorizationServer handles authorization requests. Implemented by
+// oauthserver.Server.
 type AuthorizationServer interface {
 	Authorize(ctx context.Context, query url.Values, person *oauthserver.Person) (*oauthserver.Authorization, error)
 	Decide(ctx context.Context, person oauthserver.Person, sealed, projectID string, allow bool) (string, error)
 }
 
-// Authorize serves the authorization endpoint: the consent page and its answer.
+// Authorize serves the authorization endpoint: the consent page and its form.
 type Authorize struct {
 	server    AuthorizationServer
 	projects  Projects
@@ -36,21 +37,20 @@ type Authorize struct {
 	loginPath string
 }
 
-// NewAuthorize returns the handlers. People sign in at loginPath, which takes
-// the path to come back to as ?next=.
+// NewAuthorize returns the handlers. Users sign in at loginPath, which accepts
+// the return path as ?next=.
 func NewAuthorize(server AuthorizationServer, projects Projects, assets layout.Assets, loginPath string) *Authorize {
 	return &Authorize{server: server, projects: projects, assets: assets, loginPath: loginPath}
 }
 
-// Show serves GET /oauth/authorize. Whatever the client did before, a person
-// is asked: nothing proves a client that registered itself or that has a
-// document, so no consent is ever given without a page. Mount it behind a
-// guard that knows who is signed in and lets everybody pass.
+// Show serves GET /oauth/authorize. It always shows the consent page, because
+// registered clients and clients with a document are unverified. Mount it
+// behind a guard that identifies the user and allows every request.
 func (a *Authorize) Show(c *fiber.Ctx) error {
 	raw := string(c.Request().URI().QueryString())
 	query, err := url.ParseQuery(raw)
 	if err != nil || len(raw) > oauthserver.MaxAuthorizeQuery {
-		return a.problem(c, fault.Invalid("the client's request cannot be read, or is longer than %d bytes", oauthserver.MaxAuthorizeQuery))
+		return a.problem(c, fault.Invalid("The client's request is invalid or longer than %d bytes.", oauthserver.MaxAuthorizeQuery))
 	}
 	asked, err := a.server.Authorize(c.UserContext(), query, personOf(c))
 	if fault.Is(err, fault.CodeUnauthorized) {
@@ -60,19 +60,19 @@ func (a *Authorize) Show(c *fiber.Ctx) error {
 	if err != nil {
 		return a.refused(c, err)
 	}
-	// After a form, browsers judge the redirect to the client by form-action too.
+	// Browsers also apply form-action to redirects after a form.
 	policy := strings.Replace(c.GetRespHeader(fiber.HeaderContentSecurityPolicy), "form-action 'self'", "form-action 'self' "+asked.FormSource, 1)
 	c.Set(fiber.HeaderContentSecurityPolicy, policy)
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	return web.Render(c, views.Consent(a.consent(c, asked)))
 }
 
-// Decide serves POST /oauth/authorize: the person's answer. Mount it behind a
-// guard that checks the session and its token.
+// Decide serves POST /oauth/authorize, the user's decision. Mount it behind a
+// guard that checks the session and its CSRF token.
 func (a *Authorize) Decide(c *fiber.Ctx) error {
 	person := personOf(c)
 	if person == nil {
-		return a.problem(c, fault.Forbidden("you are not signed in any more: begin again in the client"))
+		return a.problem(c, fault.Forbidden("You are no longer signed in. Start again in the client."))
 	}
 	form := c.Request().PostArgs()
 	to, err := a.server.Decide(c.UserContext(), *person, string(form.Peek("request")), string(form.Peek("project")), string(form.Peek("decision")) == "allow")
@@ -83,7 +83,7 @@ func (a *Authorize) Decide(c *fiber.Ctx) error {
 	return c.Redirect(to, fiber.StatusSeeOther)
 }
 
-// refused tells the client of a Denial, and the person of everything else.
+// refused returns a Denial to the client, and shows other errors to the user.
 func (a *Authorize) refused(c *fiber.Ctx, err error) error {
 	var denial *oauthserver.Denial
 	if !errors.As(err, &denial) {
@@ -94,7 +94,7 @@ func (a *Authorize) refused(c *fiber.Ctx, err error) error {
 	return c.Redirect(denial.URL, fiber.StatusSeeOther)
 }
 
-// problem shows the person what is wrong. The browser stays here.
+// problem responds with an error page without a redirect.
 func (a *Authorize) problem(c *fiber.Ctx, err error) error {
 	f := fault.From(err)
 	if c.Accepts(fiber.MIMEApplicationJSON, fiber.MIMETextHTML) != fiber.MIMETextHTML || f.Kind == fault.KindInternal {
@@ -108,7 +108,7 @@ func (a *Authorize) problem(c *fiber.Ctx, err error) error {
 	}))
 }
 
-// consent returns what the page shows.
+// consent returns the content of the consent page.
 func (a *Authorize) consent(c *fiber.Ctx, asked *oauthserver.Authorization) views.ConsentProps {
 	p := views.ConsentProps{
 		Frame: frame(c, a.assets, "Let a client in"), ClientName: asked.ClientName, ClientID: asked.ClientID, ClientHost: asked.ClientHost,
@@ -124,7 +124,7 @@ func (a *Authorize) consent(c *fiber.Ctx, asked *oauthserver.Authorization) view
 	return p
 }
 
-// personOf returns who is signed in, or nil.
+// personOf returns the signed-in user, or nil.
 func personOf(c *fiber.Ctx) *oauthserver.Person {
 	p := guard.PersonOf(c)
 	if p == nil {
@@ -133,7 +133,7 @@ func personOf(c *fiber.Ctx) *oauthserver.Person {
 	return &oauthserver.Person{ID: p.ID, SessionID: p.SessionID}
 }
 
-// frame returns the frame of a page for whoever is signed in.
+// frame returns the frame of a page for the current user.
 func frame(c *fiber.Ctx, assets layout.Assets, title string) layout.Frame {
 	f := layout.Frame{Assets: assets, Title: title, Section: layout.SectionAccount}
 	if p := guard.PersonOf(c); p != nil {

@@ -11,22 +11,22 @@ import (
 	"mcpgateway/web/guard"
 )
 
-// Finisher takes the answers of the authorization servers of upstreams.
+// Finisher handles the authorization responses of upstreams' authorization
+// servers.
 type Finisher interface {
 	Finish(ctx context.Context, cb oauthclient.Callback) (oauthclient.Finished, error)
 }
 
-// Outcome shows a person how the authorization of an upstream server ended.
+// Outcome displays the result of an upstream server's authorization.
 type Outcome interface {
 	Connected(c *fiber.Ctx, serverID string) error
-	// NotConnected is also for answers of which it is not known what server
-	// they are about; then serverID is empty.
+	// NotConnected displays an error. serverID is empty if the server is unknown.
 	NotConnected(c *fiber.Ctx, serverID string, err error) error
 }
 
-// Callback serves the addresses to which authorization servers of upstreams
-// send a browser back: /oauth/callback for our client document, and
-// /oauth/callback/:issuerId for every other registration.
+// Callback serves the redirect URIs of the gateway as an OAuth client:
+// /oauth/callback for the client document, and /oauth/callback/:issuerId for
+// all other registrations.
 type Callback struct {
 	connections Finisher
 	outcome     Outcome
@@ -37,24 +37,23 @@ func NewCallback(connections Finisher, outcome Outcome) *Callback {
 	return &Callback{connections: connections, outcome: outcome}
 }
 
-// Serve finishes an authorization. Mount it behind a guard that knows who is
-// signed in and lets everybody pass: who is not is told to begin again, and
-// the code never becomes part of another address. What the browser leaves
-// learns nothing of it.
+// Serve completes an authorization. Mount it behind a guard that identifies the
+// user and allows every request: a user who isn't signed in must start again.
+// The response doesn't expose the code in another URL or a referrer.
 func (b *Callback) Serve(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	c.Set(fiber.HeaderReferrerPolicy, "no-referrer")
 	person := guard.PersonOf(c)
 	if person == nil {
-		return b.outcome.NotConnected(c, "", fault.Forbidden("you are not signed in any more: sign in and connect the server again"))
+		return b.outcome.NotConnected(c, "", fault.Forbidden("You are no longer signed in. Sign in and connect the server again."))
 	}
 	query := c.Request().URI().QueryArgs()
 	for _, name := range []string{"state", "code", "iss", "error"} {
 		if len(query.PeekMulti(name)) > 1 {
-			return b.outcome.NotConnected(c, "", fault.Invalid("the authorization server answered with more than one %s", name))
+			return b.outcome.NotConnected(c, "", fault.Invalid("The authorization server's response has more than one %s.", name))
 		}
 	}
-	// The strings outlive the request: they go into the log of changes.
+	// The strings outlive the request: they are written to the audit log.
 	text := func(name string) string { return strings.Clone(string(query.Peek(name))) }
 	done, err := b.connections.Finish(c.UserContext(), oauthclient.Callback{
 		SessionID: person.SessionID, IssuerID: strings.Clone(c.Params("issuerId")), State: text("state"), Code: text("code"),

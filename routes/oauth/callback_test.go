@@ -19,7 +19,7 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// finisher answers as told and keeps what it was given.
+// finisher returns a configured result and records its input.
 type finisher struct {
 	done oauthclient.Finished
 	err  error
@@ -31,7 +31,7 @@ func (f *finisher) Finish(_ context.Context, cb oauthclient.Callback) (oauthclie
 	return f.done, f.err
 }
 
-// outcome answers with what became of a connection.
+// outcome responds with the result of a connection.
 type outcome struct{}
 
 func (outcome) Connected(c *fiber.Ctx, serverID string) error {
@@ -56,7 +56,7 @@ func callbackApp(f *finisher, person *guard.Person) *fiber.App {
 	return app
 }
 
-func TestACallbackIsHandedOnAsItCame(t *testing.T) {
+func TestCallbackIsForwarded(t *testing.T) {
 	ann := &guard.Person{ID: "ann", SessionID: "anns-session"}
 	for name, c := range map[string]struct {
 		path   string
@@ -87,21 +87,21 @@ func TestACallbackIsHandedOnAsItCame(t *testing.T) {
 			"/oauth/callback?state=s&code=c", ann, oauthclient.Finished{ServerID: "s", AuthorizeURL: "https://as.example.com/again"}, nil,
 			[]oauthclient.Callback{{SessionID: "anns-session", State: "s", Code: "c"}}, 303, "",
 		},
-		"by nobody":        {"/oauth/callback?state=s&code=c", nil, oauthclient.Finished{}, nil, nil, 400, "not signed in"},
+		"by nobody":        {"/oauth/callback?state=s&code=c", nil, oauthclient.Finished{}, nil, nil, 400, "no longer signed in"},
 		"with two states":  {"/oauth/callback?state=s&state=t&code=c", ann, oauthclient.Finished{}, nil, nil, 400, "more than one state"},
 		"with two issuers": {"/oauth/callback?state=s&iss=a&iss=b&code=c", ann, oauthclient.Finished{}, nil, nil, 400, "more than one iss"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &finisher{done: c.done, err: c.err}
-			answer := webtest.Send(t, callbackApp(f, c.person), webtest.Case{Method: "GET", Path: c.path})
-			if answer.Status != c.status || !strings.Contains(answer.Body, c.says) {
-				t.Errorf("got %d %s", answer.Status, answer.Body)
+			response := webtest.Send(t, callbackApp(f, c.person), webtest.Case{Method: "GET", Path: c.path})
+			if response.Status != c.status || !strings.Contains(response.Body, c.says) {
+				t.Errorf("got %d %s", response.Status, response.Body)
 			}
-			if c.status == 303 && answer.Header.Get("Location") != c.done.AuthorizeURL {
-				t.Errorf("it goes to %s", answer.Header.Get("Location"))
+			if c.status == 303 && response.Header.Get("Location") != c.done.AuthorizeURL {
+				t.Errorf("it goes to %s", response.Header.Get("Location"))
 			}
-			if answer.Header.Get("Cache-Control") != "no-store" || answer.Header.Get("Referrer-Policy") != "no-referrer" {
-				t.Errorf("the code may be kept: %v", answer.Header)
+			if response.Header.Get("Cache-Control") != "no-store" || response.Header.Get("Referrer-Policy") != "no-referrer" {
+				t.Errorf("the code may be kept: %v", response.Header)
 			}
 			if diff := cmp.Diff(c.want, f.got); diff != "" {
 				t.Error(diff)
@@ -110,7 +110,7 @@ func TestACallbackIsHandedOnAsItCame(t *testing.T) {
 	}
 }
 
-func TestTheClientDocumentIsServedWhereItIsOfUse(t *testing.T) {
+func TestClientDocumentRequiresPublicURL(t *testing.T) {
 	for public, served := range map[string]bool{
 		"https://gateway.example.com": true, "https://8.8.8.8": true, "https://gateway.example.com/base": true,
 		"http://gateway.example.com": false, "http://127.0.0.1:8080": false, "https://127.0.0.1": false, "https://localhost:8443": false, "https://10.1.2.3": false, "https://[::1]": false,
@@ -125,9 +125,9 @@ func TestTheClientDocumentIsServedWhereItIsOfUse(t *testing.T) {
 		d := oauthclient.NewClientDocument(u, lookup, time.Now)
 		app := fiber.New(fiber.Config{ErrorHandler: func(c *fiber.Ctx, err error) error { return c.Status(404).SendString(err.Error()) }})
 		app.All(oauthclient.DocumentPath, oauth.NewClientDocument(d).Serve)
-		answer := webtest.Send(t, app, webtest.Case{Method: "GET", Path: oauthclient.DocumentPath})
-		if (answer.Status == 200) != served {
-			t.Errorf("%s: %d %s", public, answer.Status, answer.Body)
+		response := webtest.Send(t, app, webtest.Case{Method: "GET", Path: oauthclient.DocumentPath})
+		if (response.Status == 200) != served {
+			t.Errorf("%s: %d %s", public, response.Status, response.Body)
 		}
 		if (d.WhyNot(t.Context()) == "") != served {
 			t.Errorf("%s is judged: %s", public, d.WhyNot(t.Context()))
@@ -136,7 +136,7 @@ func TestTheClientDocumentIsServedWhereItIsOfUse(t *testing.T) {
 			continue
 		}
 		var m map[string]any
-		if err := json.Unmarshal([]byte(answer.Body), &m); err != nil {
+		if err := json.Unmarshal([]byte(response.Body), &m); err != nil {
 			t.Fatal(err)
 		}
 		if m["client_id"] != public+"/oauth/client-metadata.json" || m["token_endpoint_auth_method"] != "none" {

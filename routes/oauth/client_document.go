@@ -7,8 +7,8 @@ import (
 	"mcpgateway/services/oauthclient"
 )
 
-// ClientDocument serves /oauth/client-metadata.json, by which authorization
-// servers of upstreams know the gateway (OAuth Client ID Metadata Document).
+// ClientDocument serves /oauth/client-metadata.json, the gateway's client id at
+// upstreams' authorization servers (OAuth Client ID Metadata Document).
 type ClientDocument struct{ document *oauthclient.ClientDocument }
 
 // NewClientDocument returns the handler.
@@ -16,10 +16,10 @@ func NewClientDocument(document *oauthclient.ClientDocument) *ClientDocument {
 	return &ClientDocument{document: document}
 }
 
-// Serve answers with the document, and 404 under an address where nobody could
-// use it. It is the same for everybody.
+// Serve responds with the document, or 404 if the public URL can't be reached
+// by authorization servers.
 func (d *ClientDocument) Serve(c *fiber.Ctx) error {
-	if done, err := shared(c, fiber.MethodGet); done {
+	if done, err := publicCORS(c, fiber.MethodGet); done {
 		return err
 	}
 	if !d.document.Served() {

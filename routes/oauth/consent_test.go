@@ -44,7 +44,7 @@ func TestConsentPage(t *testing.T) {
 	if a := bob.get(t, s.base+"/oauth/grants"); strings.Contains(a.header.Get("Content-Security-Policy"), "client.example") {
 		t.Error("another page lets forms lead to the client")
 	}
-	// The same request is asked again, however often it was allowed.
+	// The same request needs consent again each time.
 	for range 2 {
 		if _, err := bob.allow(t.Context(), s.authorizeURL(client)); err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func TestConsentPage(t *testing.T) {
 	}
 	form := formOf(a.body)
 	form.Set("decision", "allow")
-	if done := bob.post(t, s.base+"/oauth/authorize", form); done.status != http.StatusUnprocessableEntity || !strings.Contains(done.body, "choose the project") {
+	if done := bob.post(t, s.base+"/oauth/authorize", form); done.status != http.StatusUnprocessableEntity || !strings.Contains(done.body, "Choose a project") {
 		t.Errorf("without a choice: %d %s", done.status, done.body)
 	}
 	form.Set("decision", "refuse")
@@ -68,7 +68,7 @@ func TestConsentPage(t *testing.T) {
 	}
 }
 
-func TestNobodySignsInFirst(t *testing.T) {
+func TestSignInBeforeConsent(t *testing.T) {
 	s := onSQLite(t)
 	client := s.register(t, `["`+callback+`"]`)
 	b := s.open(t)
@@ -100,7 +100,7 @@ func TestNobodySignsInFirst(t *testing.T) {
 	}
 }
 
-func TestConsentIsForged(t *testing.T) {
+func TestForgedConsentIsRejected(t *testing.T) {
 	s := onSQLite(t)
 	client := s.register(t, `["`+callback+`"]`)
 	bob, again, ann := s.signIn(t, "bob@example.com"), s.signIn(t, "bob@example.com"), s.signIn(t, "ann@example.com")
@@ -176,7 +176,7 @@ func TestGrantsPage(t *testing.T) {
 	if a := s.rpc(t, "oa/request", tokens.AccessToken, list); a.status != 401 {
 		t.Errorf("the token is still good: %d", a.status)
 	}
-	if a := bob.get(t, s.base+"/oauth/grants?withdrawn"); !strings.Contains(a.body, "no access any more") || !strings.Contains(a.body, "No client has access") {
+	if a := bob.get(t, s.base+"/oauth/grants?withdrawn"); !strings.Contains(a.body, "no longer has access") || !strings.Contains(a.body, "No client has access") {
 		t.Errorf("%s", a.body)
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// preflightAge is how long a browser may reuse a permission, in seconds.
+// preflightAge is the Access-Control-Max-Age in seconds.
 const preflightAge = "600"
 
-// shared lets the scripts of every site use a route that reads no cookie, with
-// the one method (Fetch standard, "CORS protocol"). It answers what browsers
-// ask beforehand and refuses other methods; done says that it did either.
-func shared(c *fiber.Ctx, method string) (done bool, err error) {
+// publicCORS allows scripts of all sites to use a route without cookies with one
+// method (Fetch standard, "CORS protocol"). It responds to preflights and
+// rejects other methods; done reports whether it did.
+func publicCORS(c *fiber.Ctx, method string) (done bool, err error) {
 	c.Set(fiber.HeaderAccessControlAllowOrigin, "*")
 	c.Set(fiber.HeaderAccessControlExposeHeaders, "WWW-Authenticate, Retry-After, X-Request-Id")
 	switch {
@@ -27,6 +27,6 @@ func shared(c *fiber.Ctx, method string) (done bool, err error) {
 		return true, nil
 	default:
 		c.Set(fiber.HeaderAllow, method)
-		return true, fault.New(fault.KindMethodNotAllowed, fault.CodeMethodNotAllowed, "use %s here", method)
+		return true, fault.New(fault.KindMethodNotAllowed, fault.CodeMethodNotAllowed, "Use %s.", method)
 	}
 }

@@ -72,7 +72,7 @@ func TestChallenges(t *testing.T) {
 	}
 }
 
-func TestScriptsOfOtherSitesMayUseWhatReadsNoCookie(t *testing.T) {
+func TestCORSWithoutCookies(t *testing.T) {
 	s := onSQLite(t)
 	b := s.open(t)
 	for path, method := range map[string]string{

@@ -32,8 +32,8 @@ func (s *site) register(t *testing.T, redirects string) string {
 	return made.Client.ID
 }
 
-// authorizeURL returns the address of a good authorization request, with
-// changes; "" removes.
+// authorizeURL returns the URL of a valid authorization request with changes;
+// "" removes.
 func (s *site) authorizeURL(client string, changes ...string) string {
 	sum := sha256.Sum256([]byte(verifier))
 	q := url.Values{
@@ -59,7 +59,7 @@ type tokenAnswer struct {
 }
 
 // token posts to the token endpoint.
-func (s *site) token(t *testing.T, form url.Values) (tokenAnswer, answer) {
+func (s *site) token(t *testing.T, form url.Values) (tokenAnswer, response) {
 	t.Helper()
 	a := s.open(t).post(t, s.base+"/oauth/token", form, "Origin", "", "Sec-Fetch-Site", "")
 	var got tokenAnswer
@@ -69,7 +69,7 @@ func (s *site) token(t *testing.T, form url.Values) (tokenAnswer, answer) {
 	return got, a
 }
 
-// grant returns tokens that the person allowed the client.
+// grant returns tokens that the user granted the client.
 func (s *site) grant(t *testing.T, b *browser, client string, changes ...string) tokenAnswer {
 	t.Helper()
 	to, err := b.allow(t.Context(), s.authorizeURL(client, changes...))
@@ -88,7 +88,7 @@ func (s *site) grant(t *testing.T, b *browser, client string, changes ...string)
 }
 
 // rpc sends a JSON-RPC request to a project.
-func (s *site) rpc(t *testing.T, path, token, body string, headers ...string) answer {
+func (s *site) rpc(t *testing.T, path, token, body string, headers ...string) response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+"/v1/mcp/"+path, strings.NewReader(body))
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *site) rpc(t *testing.T, path, token, body string, headers ...string) an
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	return answer{status: resp.StatusCode, header: resp.Header, body: readAll(t, resp)}
+	return response{status: resp.StatusCode, header: resp.Header, body: readAll(t, resp)}
 }
 
 const (
@@ -190,7 +190,7 @@ func TestStepUp(t *testing.T) {
 	} {
 		a := s.rpc(t, tc.path, tc.token, tc.body)
 		switch {
-		case tc.status == 0: // broken JSON or a scope is missing; nothing is called
+		case tc.status == 0: // invalid JSON or a missing scope; nothing is called
 			if a.status != 400 && a.status != 403 {
 				t.Errorf("%s: %d %s", tc.name, a.status, a.body)
 			}
@@ -204,7 +204,7 @@ func TestStepUp(t *testing.T) {
 	}
 }
 
-func TestSessionsBelongToThePerson(t *testing.T) {
+func TestSessionsBelongToUser(t *testing.T) {
 	s := onSQLite(t)
 	client := s.register(t, `["`+callback+`"]`)
 	bob, ann := s.signIn(t, "bob@example.com"), s.signIn(t, "ann@example.com")
@@ -224,7 +224,7 @@ func TestSessionsBelongToThePerson(t *testing.T) {
 	}
 }
 
-func TestTokensEndWithTheirPersonsAccess(t *testing.T) {
+func TestTokensEndWithUserAccess(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		s := newSite(t, dsn, nil)
 		client := s.register(t, `["`+callback+`"]`)
@@ -256,10 +256,10 @@ func TestTokensEndWithTheirPersonsAccess(t *testing.T) {
 	})
 }
 
-func TestRegistrationAnswersInJSON(t *testing.T) {
+func TestRegistrationJSON(t *testing.T) {
 	s := onSQLite(t)
 	b := s.open(t)
-	post := func(path, body string, headers ...string) answer {
+	post := func(path, body string, headers ...string) response {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.base+path, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
@@ -274,7 +274,7 @@ func TestRegistrationAnswersInJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer resp.Body.Close()
-		return answer{status: resp.StatusCode, header: resp.Header, body: readAll(t, resp)}
+		return response{status: resp.StatusCode, header: resp.Header, body: readAll(t, resp)}
 	}
 	a := post("/register", `{"client_name":"c","application_type":"web","redirect_uris":["cursor://anysphere.cursor-mcp/oauth/callback","javascript:1"]}`)
 	var made struct {
@@ -304,7 +304,7 @@ func TestRegistrationAnswersInJSON(t *testing.T) {
 	}
 }
 
-func TestTokenEndpointAnswersInJSON(t *testing.T) {
+func TestTokenEndpointJSON(t *testing.T) {
 	s := onSQLite(t)
 	client := s.register(t, `["`+callback+`"]`)
 	for name, tc := range map[string]struct {

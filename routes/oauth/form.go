@@ -13,14 +13,13 @@ import (
 	"mcpgateway/web"
 )
 
-// refusalBody is how OAuth tells a client what is wrong (RFC 6749, section 5.2).
+// refusalBody is OAuth's error response (RFC 6749, section 5.2).
 type refusalBody struct {
 	Error       oauthserver.RefusalCode `json:"error"`
 	Description string                  `json:"error_description,omitempty"`
 }
 
-// answerError answers a client with what is wrong. Faults are answered as
-// everywhere.
+// answerError responds with an error. Faults have the common format.
 func answerError(c *fiber.Ctx, err error) error {
 	var refusal *oauthserver.Refusal
 	if !errors.As(err, &refusal) {
@@ -38,9 +37,9 @@ func answerError(c *fiber.Ctx, err error) error {
 	return c.JSON(refusalBody{Error: refusal.Code, Description: refusal.Description})
 }
 
-// clientForm returns the form that a client posts, and makes what follows be
-// recorded as the client's doing. It returns invalid_request for a body that
-// is no form or too large.
+// clientForm returns the form that a client sent and sets the client as the
+// actor of later changes. It returns invalid_request for a body that is not a
+// form or too large.
 func clientForm(c *fiber.Ctx) (url.Values, error) {
 	bad := func(why string) error {
 		return &oauthserver.Refusal{Code: oauthserver.InvalidRequest, Description: why}
@@ -52,17 +51,17 @@ func clientForm(c *fiber.Ctx) (url.Values, error) {
 	case c.Get(fiber.HeaderContentEncoding) != "":
 		return nil, bad("send the body without Content-Encoding")
 	case len(c.BodyRaw()) > oauthserver.MaxTokenRequest:
-		return nil, bad("the body is larger than 8 KiB")
+		return nil, bad("body larger than 8 KiB")
 	}
 	form, err := url.ParseQuery(string(c.BodyRaw()))
 	if err != nil {
-		return nil, bad("the form cannot be read")
+		return nil, bad("invalid form")
 	}
 	actAsClient(c, form.Get("client_id"))
 	return form, nil
 }
 
-// actAsClient makes what follows be recorded as the doing of an MCP client.
+// actAsClient sets an MCP client as the actor of later changes.
 func actAsClient(c *fiber.Ctx, id string) {
 	c.SetUserContext(activity.WithActor(c.UserContext(), activity.Actor{
 		Kind: activity.ActorClient, ID: id, IP: web.ClientIP(c), RequestID: web.EventOf(c).RequestID,

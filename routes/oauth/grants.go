@@ -13,26 +13,26 @@ import (
 	"mcpgateway/web"
 )
 
-// GrantServer keeps what people allowed; oauthserver.Server says how.
+// GrantServer manages a user's grants. Implemented by oauthserver.Server.
 type GrantServer interface {
 	Grants(ctx context.Context, userID string) ([]oauthserver.Grant, error)
 	Withdraw(ctx context.Context, userID, grantID string) error
 }
 
-// Grants serves a person's list of clients with access.
+// Grants serves a user's list of clients with access.
 type Grants struct {
 	server GrantServer
 	assets layout.Assets
 	now    func() time.Time
 }
 
-// NewGrants returns the handlers. Mount them behind a guard that admits people
-// who are signed in and checks their session's token.
+// NewGrants returns the handlers. Mount them behind a guard that requires a
+// signed-in user and checks the CSRF token.
 func NewGrants(server GrantServer, assets layout.Assets, now func() time.Time) *Grants {
 	return &Grants{server: server, assets: assets, now: now}
 }
 
-// withdrawn is the query that follows a withdrawal.
+// withdrawn is the query after a revocation.
 const withdrawn = "withdrawn"
 
 // List serves GET /oauth/grants.
@@ -47,7 +47,7 @@ func (g *Grants) List(c *fiber.Ctx) error {
 	}
 	props := views.GrantsProps{Frame: frame(c, g.assets, "Clients with access"), Now: g.now()}
 	if c.Context().QueryArgs().Has(withdrawn) {
-		props.Flash = &layout.Flash{Tone: "ok", Text: "The client has no access any more."}
+		props.Flash = &layout.Flash{Tone: "ok", Text: "The client no longer has access."}
 	}
 	for _, grant := range grants {
 		props.Grants = append(props.Grants, views.GrantRow{
@@ -62,7 +62,7 @@ func (g *Grants) List(c *fiber.Ctx) error {
 	return web.Render(c, views.Grants(props))
 }
 
-// Withdraw serves POST /oauth/grants/:id/revoke and leads back to the list.
+// Withdraw serves POST /oauth/grants/:id/revoke and redirects to the list.
 func (g *Grants) Withdraw(c *fiber.Ctx) error {
 	person := personOf(c)
 	if person == nil {

@@ -30,22 +30,23 @@ import (
 
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m,
-		// A server's cleaner wakes up every ten seconds to see that it ended, and the clock of all servers never ends.
+		// A server's cleaner wakes up every 10 s to check for the server's end.
+		// The clock of all servers never ends.
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
 		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"))
 }
 
 const password = "a pass phrase of these tests only"
 
-// site is a running gateway behind a listener, with the projects pub, key, oa
-// and ob and the people ann (administrator) and bob (member).
+// site is a running gateway with a listener, the projects pub, key, oa and ob,
+// and the users ann (administrator) and bob (member).
 type site struct {
 	*routestest.App
 	base string
 }
 
 // newSite starts a gateway. documents replaces the network of client metadata
-// documents; nil is the real one.
+// documents; nil means the real one.
 func newSite(t *testing.T, dsn string, documents http.RoundTripper) *site {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -84,25 +85,25 @@ func newSite(t *testing.T, dsn string, documents http.RoundTripper) *site {
 	return s
 }
 
-// noFeed tells nobody of changes.
+// noFeed publishes nothing.
 type noFeed struct{}
 
 func (noFeed) Published(context.Context, ...notify.Topic) error { return nil }
 
-// onSQLite is newSite on a fresh SQLite database.
+// onSQLite is newSite on a new SQLite database.
 func onSQLite(t *testing.T) *site {
 	t.Helper()
 	return newSite(t, modelstest.SQLite(t), nil)
 }
 
-// browser is a person's browser: it keeps cookies, follows redirects within the
-// gateway, and fills in forms.
+// browser is a user's browser: it stores cookies, follows redirects within the
+// gateway, and submits forms.
 type browser struct {
 	*http.Client
 	site *site
 }
 
-// signIn returns a browser in which the person has signed in.
+// signIn returns a browser in which the user has signed in.
 func (s *site) signIn(t *testing.T, email string) *browser {
 	t.Helper()
 	b := s.open(t)
@@ -118,7 +119,7 @@ func (s *site) signIn(t *testing.T, email string) *browser {
 	return b
 }
 
-// open returns a browser in which nobody has signed in.
+// open returns a browser without a session.
 func (s *site) open(t *testing.T) *browser {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -133,18 +134,18 @@ func (s *site) open(t *testing.T) *browser {
 	}}
 }
 
-// answer is an answer with its body read.
-type answer struct {
+// response is a response with its body.
+type response struct {
 	status   int
 	header   http.Header
 	body     string
 	location string
 }
 
-func (b *browser) do(ctx context.Context, method, address string, form url.Values, headers ...string) (answer, error) {
+func (b *browser) do(ctx context.Context, method, address string, form url.Values, headers ...string) (response, error) {
 	r, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(form.Encode()))
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	r.Header.Set("Accept", "text/html")
 	if form != nil {
@@ -160,14 +161,14 @@ func (b *browser) do(ctx context.Context, method, address string, form url.Value
 	}
 	resp, err := b.Do(r)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	return answer{resp.StatusCode, resp.Header, string(body), resp.Header.Get("Location")}, err
+	return response{resp.StatusCode, resp.Header, string(body), resp.Header.Get("Location")}, err
 }
 
-func (b *browser) get(t *testing.T, address string, headers ...string) answer {
+func (b *browser) get(t *testing.T, address string, headers ...string) response {
 	t.Helper()
 	a, err := b.do(t.Context(), http.MethodGet, address, nil, headers...)
 	if err != nil {
@@ -176,7 +177,7 @@ func (b *browser) get(t *testing.T, address string, headers ...string) answer {
 	return a
 }
 
-func (b *browser) post(t *testing.T, address string, form url.Values, headers ...string) answer {
+func (b *browser) post(t *testing.T, address string, form url.Values, headers ...string) response {
 	t.Helper()
 	a, err := b.do(t.Context(), http.MethodPost, address, form, headers...)
 	if err != nil {
@@ -196,8 +197,8 @@ func formOf(page string) url.Values {
 	return form
 }
 
-// allow opens an authorization request, allows it, and returns where the
-// browser is sent then. It can run in a goroutine of its own.
+// allow opens an authorization request, allows it, and returns the redirect
+// URL. It may run in a separate goroutine.
 func (b *browser) allow(ctx context.Context, address string) (string, error) {
 	page, err := b.do(ctx, http.MethodGet, address, nil)
 	if err != nil || page.status != http.StatusOK {
@@ -213,7 +214,7 @@ func (b *browser) allow(ctx context.Context, address string) (string, error) {
 }
 
 type unexpected struct {
-	answer
+	response
 	err error
 }
 

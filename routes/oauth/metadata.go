@@ -1,5 +1,5 @@
 // Package oauth serves the authorization server for MCP clients of projects
-// with authMode oauth, and what tells clients of it.
+// with authMode oauth, and its discovery documents.
 package oauth
 
 import (
@@ -14,7 +14,7 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// Projects finds the snapshot of a project.
+// Projects returns the snapshot of a project.
 type Projects interface {
 	Project(slug string) (*toolset.Snapshot, error)
 }
@@ -25,12 +25,12 @@ type Metadata struct {
 	projects Projects
 }
 
-// NewMetadata returns the handlers; publicURL is the origin of the gateway.
+// NewMetadata returns the handlers. publicURL is the gateway's origin.
 func NewMetadata(publicURL *url.URL, projects Projects) *Metadata {
 	return &Metadata{issuer: publicURL.String(), projects: projects}
 }
 
-// protectedResource is what RFC 9728, section 2, says of an endpoint.
+// protectedResource is the metadata of an endpoint (RFC 9728, section 2).
 type protectedResource struct {
 	Resource             string   `json:"resource"`
 	AuthorizationServers []string `json:"authorization_servers"`
@@ -42,9 +42,9 @@ type protectedResource struct {
 // ProtectedResource serves
 // /.well-known/oauth-protected-resource/v1/mcp/:projectSlug/:endpoint (RFC
 // 9728, section 3.1) for projects with authMode oauth, and 404 for all others.
-// There is none for the origin: clients would take the origin for the resource.
+// The origin has none, because clients would use the origin as the resource.
 func (m *Metadata) ProtectedResource(c *fiber.Ctx) error {
-	if done, err := shared(c, fiber.MethodGet); done {
+	if done, err := publicCORS(c, fiber.MethodGet); done {
 		return err
 	}
 	slug, endpoint := c.Params("projectSlug"), c.Params("endpoint")
@@ -65,8 +65,8 @@ func (m *Metadata) ProtectedResource(c *fiber.Ctx) error {
 	})
 }
 
-// authorizationServer is what RFC 8414, section 2, and its extensions say of
-// this server.
+// authorizationServer is the metadata of this server (RFC 8414, section 2, and
+// its extensions).
 type authorizationServer struct {
 	Issuer                string   `json:"issuer"`
 	AuthorizationEndpoint string   `json:"authorization_endpoint"`
@@ -87,7 +87,7 @@ type authorizationServer struct {
 // AuthorizationServer serves /.well-known/oauth-authorization-server (RFC 8414,
 // section 3; RFC 9207, section 3; client id metadata documents).
 func (m *Metadata) AuthorizationServer(c *fiber.Ctx) error {
-	if done, err := shared(c, fiber.MethodGet); done {
+	if done, err := publicCORS(c, fiber.MethodGet); done {
 		return err
 	}
 	methods := []string{string(models.AuthMethodNone), string(models.AuthMethodBasic), string(models.AuthMethodPost)}

@@ -9,7 +9,7 @@ import (
 	"mcpgateway/web"
 )
 
-// Registrar registers clients; oauthserver.Server says how.
+// Registrar registers clients. Implemented by oauthserver.Server.
 type Registrar interface {
 	Register(ctx context.Context, body []byte, ip string) (oauthserver.Registration, error)
 }
@@ -20,12 +20,12 @@ type Register struct{ server Registrar }
 // NewRegister returns the handler.
 func NewRegister(server Registrar) *Register { return &Register{server: server} }
 
-// registrationBody is the answer of RFC 7591, section 3.2.1.
+// registrationBody is the response of RFC 7591, section 3.2.1.
 type registrationBody struct {
 	ClientID      string   `json:"client_id"`
 	IssuedAt      int64    `json:"client_id_issued_at"` // Unix seconds
 	Secret        string   `json:"client_secret,omitempty"`
-	SecretEnds    *int64   `json:"client_secret_expires_at,omitempty"` // 0 is never; present with a secret
+	SecretEnds    *int64   `json:"client_secret_expires_at,omitempty"` // 0 means never; present with a secret
 	Name          string   `json:"client_name,omitempty"`
 	RedirectURIs  []string `json:"redirect_uris"`
 	AuthMethod    string   `json:"token_endpoint_auth_method"`
@@ -33,10 +33,11 @@ type registrationBody struct {
 	ResponseTypes []string `json:"response_types"`
 }
 
-// Create serves POST /oauth/register (RFC 7591): 201 with the client as it is
-// registered, 400 with what is wrong, 429 beyond 10 an hour of one address.
+// Create serves POST /oauth/register (RFC 7591): 201 with the registered
+// client, 400 for invalid metadata, 429 beyond 10 registrations per hour and
+// address.
 func (r *Register) Create(c *fiber.Ctx) error {
-	if done, err := shared(c, fiber.MethodPost); done {
+	if done, err := publicCORS(c, fiber.MethodPost); done {
 		return err
 	}
 	body, err := web.JSONBody(c)

@@ -6,10 +6,10 @@ import (
 	"mcpgateway/services/oauthserver"
 )
 
-// Revoke serves POST /oauth/revoke (RFC 7009): 200 without a body, whether
-// there was anything to revoke or not.
+// Revoke serves POST /oauth/revoke (RFC 7009): 200 without a body, also if
+// there was nothing to revoke.
 func (t *Token) Revoke(c *fiber.Ctx) error {
-	if done, err := shared(c, fiber.MethodPost); done {
+	if done, err := publicCORS(c, fiber.MethodPost); done {
 		return err
 	}
 	form, err := clientForm(c)

@@ -19,7 +19,7 @@ import (
 
 const clientDocument = "https://client.example/oauth/metadata.json"
 
-// documents is a network in which only the client's document can be reached.
+// documents is a network with only the client's document.
 type documents string
 
 func (d documents) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -30,8 +30,8 @@ func (d documents) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader([]byte(body))), Request: r}, nil
 }
 
-// connect lets the official client connect to project oa, with bob at the
-// browser, and call a tool.
+// connect connects the official client to project oa, with bob at the browser,
+// and calls a tool.
 func connect(t *testing.T, s *site, config *auth.AuthorizationCodeHandlerConfig) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

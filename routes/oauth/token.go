@@ -11,7 +11,7 @@ import (
 	"mcpgateway/web/ratelimit"
 )
 
-// TokenServer issues and revokes tokens; oauthserver.Server says how.
+// TokenServer issues and revokes tokens. Implemented by oauthserver.Server.
 type TokenServer interface {
 	Token(ctx context.Context, form url.Values, authorization string) (oauthserver.Tokens, error)
 	Revoke(ctx context.Context, form url.Values, authorization string) error
@@ -24,12 +24,12 @@ type Token struct {
 }
 
 // NewToken returns the handlers. failures counts wrong secrets, codes and
-// refresh tokens by the client that presents them.
+// refresh tokens per client.
 func NewToken(server TokenServer, failures *ratelimit.FailureLimit) *Token {
 	return &Token{server: server, failures: failures}
 }
 
-// tokenBody is the answer of RFC 6749, section 5.1.
+// tokenBody is the response of RFC 6749, section 5.1.
 type tokenBody struct {
 	AccessToken  string `json:"access_token"`
 	TokenType    string `json:"token_type"`
@@ -40,7 +40,7 @@ type tokenBody struct {
 
 // Issue serves POST /oauth/token (OAuth 2.1, section 3.2).
 func (t *Token) Issue(c *fiber.Ctx) error {
-	if done, err := shared(c, fiber.MethodPost); done {
+	if done, err := publicCORS(c, fiber.MethodPost); done {
 		return err
 	}
 	form, err := clientForm(c)
@@ -64,8 +64,7 @@ func (t *Token) Issue(c *fiber.Ctx) error {
 	})
 }
 
-// refuse answers a client whose request was judged, and counts what it
-// presented when that was wrong.
+// refuse responds to a rejected request and counts wrong credentials.
 func (t *Token) refuse(c *fiber.Ctx, client string, err error) error {
 	var refusal *oauthserver.Refusal
 	if errors.As(err, &refusal) && (refusal.Code == oauthserver.InvalidClient || refusal.Code == oauthserver.InvalidGrant) {

@@ -1,5 +1,4 @@
-// Package activity remembers what was done: who changed what, and which calls
-// were made.
+// Package activity stores the audit log and the call log.
 package activity
 
 import (
@@ -14,10 +13,10 @@ import (
 	"mcpgateway/models"
 )
 
-// Entry is a change or a security event that is to be recorded.
+// Entry is a change or security event to record.
 type Entry struct {
 	Action   string // "key.created", for instance
-	Object   string // what was acted on, as people know it
+	Object   string // display name of the changed object
 	ObjectID string
 	Project  string            // its slug, or empty
 	Detail   map[string]string // never a secret
@@ -26,43 +25,42 @@ type Entry struct {
 // Audit is the append-only log of changes and security events.
 type Audit struct {
 	db     *gorm.DB
-	signer Signer // nil without keys
+	signer Signer // nil without MACs
 	now    func() time.Time
 }
 
-// NewAudit returns the log of the database without keys.
+// NewAudit returns the audit log of the database, without MACs.
 func NewAudit(db *gorm.DB, now func() time.Time) *Audit { return &Audit{db: db, now: now} }
 
-// Bounds of what a row holds; longer values are cut.
+// Limits of a row. Longer values are truncated.
 const (
 	MaxField  = 500 // characters of a field, of a detail's name and of its value
-	MaxDetail = 30  // details
+	MaxDetail = 30  // entries of Detail
 )
 
-// insertedAtOnce is how many rows one statement adds.
+// insertedAtOnce is the number of rows per INSERT.
 const insertedAtOnce = 200
 
-// Record adds a row within the writer's transaction, so that there is no change
-// without its row and no row without its change. The actor is that of the
-// transaction's context. Writers wait for each other from here until they
-// commit: call it after the change and before its topics are touched. It
-// returns the database's error.
+// Record adds a row in the writer's transaction, so that a change and its row
+// are committed together. The actor is that of the transaction's context.
+// Writers block each other from here to their commit: call it after the change
+// and before touching its topics. It returns the database's error.
 func (a *Audit) Record(tx *gorm.DB, e Entry) error { return a.RecordAll(tx, []Entry{e}) }
 
-// RecordAll adds a row for each entry, in their order, as Record does. A
-// transaction that makes several changes calls it once, after the last: rows
-// that it locks later could be held by a writer that waits for the log.
+// RecordAll adds a row for each entry, in order, like Record. A transaction
+// with several changes must call it once, after the last one: rows that it
+// locks later could be held by a writer that waits for the log.
 func (a *Audit) RecordAll(tx *gorm.DB, entries []Entry) error {
 	if len(entries) == 0 {
 		return nil
 	}
 	actor := ActorOf(tx.Statement.Context)
-	tx = tx.Session(&gorm.Session{NewDB: true}) // the caller's conditions are not ours
+	tx = tx.Session(&gorm.Session{NewDB: true}) // drop the caller's conditions
 	var head models.AuditHead
 	if err := tx.Clauses(models.LockRow(tx)...).First(&head, "id = ?", headID).Error; err != nil {
 		return err
 	}
-	// Both databases keep milliseconds, and the hash is over what is kept.
+	// Both databases store milliseconds, and the hash covers the stored value.
 	at := a.now().UTC().Truncate(time.Millisecond)
 	rows := make([]models.AuditEntry, len(entries))
 	for i, e := range entries {
@@ -85,8 +83,8 @@ func (a *Audit) RecordAll(tx *gorm.DB, entries []Entry) error {
 }
 
 // clip returns s as both databases can store it, with at most MaxField
-// characters: valid UTF-8 without null characters, as the hash is over what
-// is read back.
+// characters: valid UTF-8 without NUL, because the hash covers the stored
+// value.
 func clip(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 	if utf8.RuneCountInString(s) <= MaxField {

@@ -19,30 +19,29 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// headID is the id of the one row that knows the end of the log.
+// headID is the id of the row with the end of the log.
 const headID = 1
 
-// verifiedAtOnce is how many rows Verify holds in memory.
+// verifiedAtOnce is the number of rows per page of Verify.
 const verifiedAtOnce = 1000
 
-// Verification is the result of Verify: the number of rows, of those with a code of
-// a key, and the hash of the last one in hexadecimal, which is empty before the
-// first. The first row with a code vouches for all rows before it. Two verifications
-// with the same count have the same head unless somebody rewrote the log, so
-// that a head that is kept elsewhere proves even that.
+// Verification is the result of Verify: the number of rows, the number of rows
+// with a MAC, and the hash of the last row in hexadecimal, which is empty for
+// an empty log. The first MAC covers all earlier rows. The same count always
+// has the same hash, unless the log was rewritten; comparing it with a copy
+// stored elsewhere detects that, too.
 type Verification struct {
 	Count int64
 	Keyed int64
 	Head  string
 }
 
-// ErrBroken is wrapped by the error of Verify when the log was changed.
-var ErrBroken = errors.New("the audit log was changed")
+// ErrBroken is wrapped by the error of Verify if the log was changed.
+var ErrBroken = errors.New("audit log was tampered with")
 
-// Verify reads the whole log as it is at one moment, in pages, and checks that
-// no row was edited, removed, added or moved. Its error wraps ErrBroken and
-// names the first row that is wrong, or is an INTERNAL fault when the log
-// cannot be read.
+// Verify reads a snapshot of the log in pages and checks that no row was
+// changed, deleted, inserted or moved. Its error wraps ErrBroken and contains
+// the first wrong row, or is an INTERNAL fault if the log can't be read.
 func (a *Audit) Verify(ctx context.Context) (Verification, error) {
 	var found Verification
 	err := a.db.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
@@ -55,7 +54,7 @@ func (a *Audit) Verify(ctx context.Context) (Verification, error) {
 	return found, err
 }
 
-// verify is Verify within a transaction.
+// verify is Verify in a transaction.
 func (a *Audit) verify(tx *gorm.DB) (found Verification, err error) {
 	var last models.AuditEntry
 	for {
@@ -64,7 +63,7 @@ func (a *Audit) verify(tx *gorm.DB) (found Verification, err error) {
 			return found, fault.Internal(err)
 		}
 		for i := range rows {
-			why := follows(&last, &rows[i])
+			why := checkLink(&last, &rows[i])
 			if why == "" {
 				if why, err = a.misses(&last, &rows[i]); err != nil {
 					return found, err
@@ -83,44 +82,45 @@ func (a *Audit) verify(tx *gorm.DB) (found Verification, err error) {
 		}
 	}
 	found.Count, found.Head = last.Seq, hex.EncodeToString(last.Hash)
-	return found, a.endsAt(tx, &last)
+	return found, a.checkHead(tx, &last)
 }
 
-// follows returns what is wrong with a row behind the row before it, or "".
-func follows(before, row *models.AuditEntry) string {
+// checkLink returns the problem of a row after its predecessor, or "".
+func checkLink(before, row *models.AuditEntry) string {
 	switch {
 	case row.Seq != before.Seq+1:
 		return fmt.Sprintf("is missing, and row %d comes next", row.Seq)
 	case !bytes.Equal(row.PrevHash, before.Hash):
-		return "does not follow the row before it"
+		return "does not follow the previous row"
 	case !bytes.Equal(row.Hash, chainHash(row)):
-		return "was edited"
+		return "was changed"
 	}
 	return ""
 }
 
-// endsAt compares the last row with the head, which knows of rows that were
-// removed from the end.
-func (a *Audit) endsAt(tx *gorm.DB, last *models.AuditEntry) error {
+// checkHead compares the last row with the head, which detects rows deleted from
+// the end.
+func (a *Audit) checkHead(tx *gorm.DB, last *models.AuditEntry) error {
 	var head models.AuditHead
 	err := tx.First(&head, "id = ?", headID).Error
 	switch {
 	case errors.Is(err, gorm.ErrRecordNotFound):
-		return fmt.Errorf("%w: the row that knows its end is missing", ErrBroken)
+		return fmt.Errorf("%w: the head row is missing", ErrBroken)
 	case err != nil:
 		return fault.Internal(err)
 	case head.Seq > last.Seq:
 		return fmt.Errorf("%w: row %d is missing, and the log had %d rows", ErrBroken, last.Seq+1, head.Seq)
 	case head.Seq < last.Seq:
-		return fmt.Errorf("%w: row %d was added behind its end", ErrBroken, head.Seq+1)
+		return fmt.Errorf("%w: row %d was added after its end", ErrBroken, head.Seq+1)
 	case !bytes.Equal(head.Hash, last.Hash):
-		return fmt.Errorf("%w: row %d is not the one that was written last", ErrBroken, last.Seq)
+		return fmt.Errorf("%w: row %d is not the last one written", ErrBroken, last.Seq)
 	}
 	return a.headMisses(last, &head)
 }
 
-// chainHash returns the hash of a row: over the hash before it and every field,
-// each with its length, so that no two rows have the same input.
+// chainHash returns the hash of a row: over the previous hash and every field.
+// Fields are prefixed with their length, so that different rows never have the
+// same input.
 func chainHash(row *models.AuditEntry) []byte {
 	h := sha256.New()
 	writeField(h, row.PrevHash)

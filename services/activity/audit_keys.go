@@ -13,27 +13,28 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Signer computes and checks authentication codes under named keys.
+// Signer computes and checks MACs with named keys.
 type Signer interface {
-	// ActiveKID returns the name of the key of new codes.
+	// ActiveKID returns the name of the key for new MACs.
 	ActiveKID() string
 	MAC(purpose string, data []byte) (kid string, mac []byte, err error)
 	CheckMAC(purpose, kid string, data, mac []byte) (bool, error)
 }
 
-// Purposes of codes.
+// Purposes of MACs.
 const (
 	rowPurpose  = "audit row"
 	headPurpose = "audit head"
 )
 
-// NewKeyedAudit returns the log of the database with rows that only a holder of
-// a key can write: each carries a code of its hash, and so of all rows before it.
+// NewKeyedAudit returns the audit log of the database with MACs. The MAC of a
+// row covers its hash, and so all earlier rows; only a holder of a key can
+// compute it.
 func NewKeyedAudit(db *gorm.DB, signer Signer, now func() time.Time) *Audit {
 	return &Audit{db: db, signer: signer, now: now}
 }
 
-// sign adds the codes of a row and of the head after it.
+// sign sets the MACs of a row and of the head after it.
 func (a *Audit) sign(row *models.AuditEntry, head *models.AuditHead) (err error) {
 	row.MAC, head.MAC = []byte{}, []byte{}
 	if a.signer == nil {
@@ -46,26 +47,26 @@ func (a *Audit) sign(row *models.AuditEntry, head *models.AuditHead) (err error)
 	return err
 }
 
-// headData returns what the code of a head covers.
+// headData returns the data of a head's MAC.
 func headData(head *models.AuditHead) []byte {
 	return append(binary.BigEndian.AppendUint64(nil, uint64(head.Seq)), head.Hash...)
 }
 
-// misses returns what is wrong with the code of a row that follows another,
-// or "". Rows of versions before codes have none; none follows a row with one.
+// misses returns the problem of a row's MAC, or "". Rows of older versions have
+// no MAC; no row without a MAC checkLink a row with one.
 func (a *Audit) misses(before, row *models.AuditEntry) (string, error) {
 	switch {
 	case a.signer == nil, row.KeyID == "" && before.KeyID == "":
 		return "", nil
 	case row.KeyID == "":
-		return "has no code, and the row before it has one", nil
+		return "has no MAC, but the previous row does", nil
 	}
 	ok, err := a.signer.CheckMAC(rowPurpose, row.KeyID, row.Hash, row.MAC)
 	if err != nil {
-		return "", fault.From(fmt.Errorf("row %d cannot be verified: %w", row.Seq, err))
+		return "", fault.From(fmt.Errorf("verify row %d: %w", row.Seq, err))
 	}
 	if !ok {
-		return "was not written by the gateway: its code is wrong", nil
+		return "was not written by the gateway: its MAC is wrong", nil
 	}
 	return "", nil
 }
@@ -80,14 +81,14 @@ func (a *Audit) headMisses(last *models.AuditEntry, head *models.AuditHead) erro
 		ok, err = a.signer.CheckMAC(headPurpose, head.KeyID, headData(head), head.MAC)
 	}
 	if err == nil && !ok {
-		err = fmt.Errorf("%w: the code of its end is wrong, so rows behind row %d may be missing", ErrBroken, last.Seq)
+		err = fmt.Errorf("%w: the MAC of its head is wrong, so rows after row %d may be missing", ErrBroken, last.Seq)
 	}
 	return err
 }
 
-// Rekey replaces the codes of other keys than the active one, so that those keys
-// can be removed. It returns the number of rows. The error of Verify is returned
-// for a log that was changed; then all codes stay.
+// Rekey replaces the MACs of inactive keys, so that those keys can be removed.
+// It returns the number of rows. If the log was changed, it returns the error
+// of Verify and replaces nothing.
 func (a *Audit) Rekey(ctx context.Context) (rows int, err error) {
 	if a.signer == nil {
 		return 0, nil

@@ -19,7 +19,7 @@ const (
 	newKey = "new:ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA="
 )
 
-// keyed returns the log of the database with keys.
+// keyed returns the audit log of the database with keys.
 func keyed(t *testing.T, db *gorm.DB, keys string) *log {
 	t.Helper()
 	ring, err := secrets.ParseKeyRing(keys)
@@ -31,7 +31,7 @@ func keyed(t *testing.T, db *gorm.DB, keys string) *log {
 	return l
 }
 
-// run executes statements in a transaction of the caller.
+// run executes statements in the caller's transaction.
 func run(t *testing.T, tx *gorm.DB, statements ...string) {
 	t.Helper()
 	for _, statement := range statements {
@@ -41,9 +41,9 @@ func run(t *testing.T, tx *gorm.DB, statements ...string) {
 	}
 }
 
-// TestAuditCodesNeedTheKey changes a log as one does who can write to the
-// database and compute its hashes, but has no key.
-func TestAuditCodesNeedTheKey(t *testing.T) {
+// TestAuditMACsNeedKey changes a log like an attacker who can write to the
+// database and compute hashes but has no key.
+func TestAuditMACsNeedKey(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		plain, l := newLog(db), keyed(t, db, oldKey)
 		plain.record(t.Context(), t, activity.Entry{Action: "a"}, activity.Entry{Action: "b"})
@@ -62,17 +62,17 @@ func TestAuditCodesNeedTheKey(t *testing.T) {
 		for _, tt := range []struct {
 			name, want string
 			statements []string
-			write      bool // a row with a right hash follows
+			write      bool // a row with a correct hash checkLink
 			after      []string
 		}{
-			{"row behind the last", "row 6 has no code", nil, true, nil},
+			{"row behind the last", "row 6 has no MAC", nil, true, nil},
 			{"row with a made-up code", "row 6 was not written by the gateway", nil, true, []string{"UPDATE audit_entries SET key_id = 'old', mac = hash WHERE seq = 6"}},
 			{"row with the code of another", "row 6 was not written by the gateway", nil, true, []string{"UPDATE audit_entries SET key_id = 'old', mac = (SELECT mac FROM audit_entries WHERE seq = 5) WHERE seq = 6"}},
-			{"rewritten from the middle", "row 4 has no code", cutTo("3"), true, nil},
-			{"cut at the end", "the code of its end is wrong, so rows behind row 4 may be missing", cutTo("4"), false, nil},
-			{"cut, without the code of the head", "the code of its end is wrong", cutTo("4"), false, []string{"UPDATE audit_heads SET key_id = '', mac = " + map[string]string{"sqlite": "x''", "postgres": "''"}[db.Name()]}},
-			{"code removed", "row 4 has no code", []string{"UPDATE audit_entries SET key_id = '' WHERE seq = 4"}, false, nil},
-			{"all codes removed", "row 6 was edited", []string{"UPDATE audit_entries SET key_id = ''"}, true, []string{"UPDATE audit_entries SET action = 'z' WHERE seq = 6"}},
+			{"rewritten from the middle", "row 4 has no MAC", cutTo("3"), true, nil},
+			{"cut at the end", "the MAC of its head is wrong, so rows after row 4 may be missing", cutTo("4"), false, nil},
+			{"cut, without the code of the head", "the MAC of its head is wrong", cutTo("4"), false, []string{"UPDATE audit_heads SET key_id = '', mac = " + map[string]string{"sqlite": "x''", "postgres": "''"}[db.Name()]}},
+			{"code removed", "row 4 has no MAC", []string{"UPDATE audit_entries SET key_id = '' WHERE seq = 4"}, false, nil},
+			{"all codes removed", "row 6 was changed", []string{"UPDATE audit_entries SET key_id = ''"}, true, []string{"UPDATE audit_entries SET action = 'z' WHERE seq = 6"}},
 		} {
 			t.Run(tt.name, func(t *testing.T) {
 				tx := db.Begin()
@@ -95,7 +95,7 @@ func TestAuditCodesNeedTheKey(t *testing.T) {
 	})
 }
 
-func TestAuditCodesOutliveRotation(t *testing.T) {
+func TestAuditMACsSurviveRotation(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		newLog(db).record(t.Context(), t, activity.Entry{Action: "before codes"})
 		keyed(t, db, oldKey).record(t.Context(), t, make([]activity.Entry, 1001)...) // more than a page
@@ -105,7 +105,7 @@ func TestAuditCodesOutliveRotation(t *testing.T) {
 		if err != nil || found.Keyed != 1002 {
 			t.Fatalf("with both keys: %+v, %v", found, err)
 		}
-		if _, err := after.Verify(t.Context()); errors.Is(err, activity.ErrBroken) || !fault.Is(err, fault.CodeInternal) || !strings.Contains(err.Error(), `the key "old" is not in GATEWAY_SECRETS_KEYS`) {
+		if _, err := after.Verify(t.Context()); errors.Is(err, activity.ErrBroken) || !fault.Is(err, fault.CodeInternal) || !strings.Contains(err.Error(), `Key "old" is not in GATEWAY_SECRETS_KEYS.`) {
 			t.Errorf("without the old key: %v", err)
 		}
 		tx := db.Begin()

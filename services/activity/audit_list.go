@@ -10,28 +10,27 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// MaxListed is the most rows that one call of List returns.
+// MaxListed is the maximum number of rows that List returns.
 const MaxListed = 1000
 
-// Filter chooses rows of the audit log; empty fields choose all. Times are
-// compared as stored, in milliseconds: Since is included, Until is not.
+// Filter selects rows of the audit log. Empty fields match all. Times are
+// compared in milliseconds: Since is inclusive, Until is exclusive.
 type Filter struct {
 	Actor   string // kind, id or name of the actor
 	Action  string // "key.created", or "key" for every action on keys
-	Object  string // name or id of what was acted on
+	Object  string // name or id of the object
 	Project string // slug
 	Since   time.Time
 	Until   time.Time
 }
 
-// List returns at most limit rows that match, the newest first, beginning
-// below the row number before; 0 begins with the newest of all. next is the
-// before of the following page, or 0 when no row follows. Rows that are added
-// meanwhile move nothing. It returns INVALID_PARAMETER for a field of the
-// filter that no row can have and for a limit out of 1 to MaxListed.
+// List returns at most limit matching rows, newest first, with numbers below
+// before; 0 starts with the newest. next is the before of the next page, or 0
+// on the last. New rows don't shift pages. It returns INVALID_PARAMETER for a
+// filter field that no row can have and for a limit outside 1 to MaxListed.
 func (a *Audit) List(ctx context.Context, f Filter, before int64, limit int) (rows []models.AuditEntry, next int64, err error) {
 	if limit < 1 || limit > MaxListed {
-		return nil, 0, fault.Invalid("limit must be a whole number from 1 to %d", MaxListed)
+		return nil, 0, fault.Invalid("limit must be an integer from 1 to %d.", MaxListed)
 	}
 	query := a.db.WithContext(ctx).Order("seq DESC").Limit(limit + 1)
 	for _, field := range []struct{ name, value, condition string }{
@@ -44,7 +43,7 @@ func (a *Audit) List(ctx context.Context, f Filter, before int64, limit int) (ro
 			continue
 		}
 		if utf8.RuneCountInString(field.value) > MaxField || !utf8.ValidString(field.value) || strings.ContainsRune(field.value, 0) {
-			return nil, 0, fault.Invalid("%s must be at most %d characters of text", field.name, MaxField)
+			return nil, 0, fault.Invalid("%s must be text of at most %d characters.", field.name, MaxField)
 		}
 		query = query.Where(field.condition, map[string]any{"value": field.value, "prefix": field.value + "."})
 	}

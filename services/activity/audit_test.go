@@ -20,7 +20,7 @@ import (
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 123_456_789, time.UTC)
 
-// log is an audit log whose clock a test sets.
+// log is an audit log with a test clock.
 type log struct {
 	*activity.Audit
 	db *gorm.DB
@@ -56,7 +56,7 @@ func (l *log) rows(t *testing.T) []models.AuditEntry {
 	return rows
 }
 
-func TestARowTellsWhoDidWhat(t *testing.T) {
+func TestRecordStoresActorAndChange(t *testing.T) {
 	each(t, func(t *testing.T, l *log) {
 		ctx := activity.WithActor(t.Context(), activity.Actor{Kind: activity.ActorUser, ID: "u1", Name: "Ada", IP: "192.0.2.1", RequestID: "r1"})
 		l.record(ctx, t, activity.Entry{Action: "key.created", Object: "ci", ObjectID: "k1", Project: "work", Detail: map[string]string{"b": "2", "a": "<1>"}})
@@ -78,7 +78,7 @@ func TestARowTellsWhoDidWhat(t *testing.T) {
 	})
 }
 
-func TestAChangeThatFailsLeavesNoRow(t *testing.T) {
+func TestFailedChangeLeavesNoRow(t *testing.T) {
 	each(t, func(t *testing.T, l *log) {
 		failed := errors.New("failed")
 		err := l.db.Transaction(func(tx *gorm.DB) error {
@@ -97,7 +97,7 @@ func TestAChangeThatFailsLeavesNoRow(t *testing.T) {
 	})
 }
 
-func TestRowsAreBounded(t *testing.T) {
+func TestRowsAreTruncated(t *testing.T) {
 	each(t, func(t *testing.T, l *log) {
 		for _, n := range []int{activity.MaxField - 1, activity.MaxField, activity.MaxField + 1} {
 			detail := map[string]string{}
@@ -141,11 +141,11 @@ func TestAuditChain(t *testing.T) {
 			name, broken string
 			do           []string
 		}{
-			{"action", "row 1 was edited", []string{"UPDATE audit_entries SET action = 'y' WHERE seq = 1"}},
-			{"actor", "row 1000 was edited", []string{"UPDATE audit_entries SET actor_name = 'somebody else' WHERE seq = 1000"}},
-			{"detail", "row 1001 was edited", []string{"UPDATE audit_entries SET detail = '{}' WHERE seq = 1001"}},
-			{"detail moved into the object", "row 7 was edited", []string{`UPDATE audit_entries SET detail = '{}', object = '7n6' WHERE seq = 7`}},
-			{"moment", "row 2005 was edited", []string{"UPDATE audit_entries SET at = '2026-03-01 12:00:00.124+00:00' WHERE seq = 2005"}},
+			{"action", "row 1 was changed", []string{"UPDATE audit_entries SET action = 'y' WHERE seq = 1"}},
+			{"actor", "row 1000 was changed", []string{"UPDATE audit_entries SET actor_name = 'somebody else' WHERE seq = 1000"}},
+			{"detail", "row 1001 was changed", []string{"UPDATE audit_entries SET detail = '{}' WHERE seq = 1001"}},
+			{"detail moved into the object", "row 7 was changed", []string{`UPDATE audit_entries SET detail = '{}', object = '7n6' WHERE seq = 7`}},
+			{"moment", "row 2005 was changed", []string{"UPDATE audit_entries SET at = '2026-03-01 12:00:00.124+00:00' WHERE seq = 2005"}},
 			{"removed at the start", "row 1 is missing", []string{"DELETE FROM audit_entries WHERE seq = 1"}},
 			{"removed in between", "row 1000 is missing", []string{"DELETE FROM audit_entries WHERE seq = 1000"}},
 			{"removed and numbered anew", "row 2004 does not follow", []string{"DELETE FROM audit_entries WHERE seq = 2004", "UPDATE audit_entries SET seq = 2004 WHERE seq = 2005"}},
@@ -153,9 +153,9 @@ func TestAuditChain(t *testing.T) {
 			{"removed at the end", "row 2005 is missing", []string{"DELETE FROM audit_entries WHERE seq = 2005"}},
 			{"all removed", "row 1 is missing", []string{"DELETE FROM audit_entries"}},
 			{"copied to the end", "row 2006 does not follow", []string{"INSERT INTO audit_entries SELECT 2006, at, actor_kind, actor_id, actor_name, ip, request_id, action, object, object_id, project, detail, prev_hash, hash, key_id, mac FROM audit_entries WHERE seq = 2005"}},
-			{"head set back", "row 2005 was added behind its end", []string{"UPDATE audit_heads SET seq = 2004"}},
-			{"head of another row", "row 2005 is not the one that was written last", []string{"UPDATE audit_heads SET hash = (SELECT hash FROM audit_entries WHERE seq = 2004)"}},
-			{"head removed", "the row that knows its end is missing", []string{"DELETE FROM audit_heads"}},
+			{"head set back", "row 2005 was added after its end", []string{"UPDATE audit_heads SET seq = 2004"}},
+			{"head of another row", "row 2005 is not the last one written", []string{"UPDATE audit_heads SET hash = (SELECT hash FROM audit_entries WHERE seq = 2004)"}},
+			{"head removed", "the head row is missing", []string{"DELETE FROM audit_heads"}},
 			{"before the first", "row 1 is missing", []string{"UPDATE audit_entries SET seq = 3000 WHERE seq = 1"}},
 		}
 		for _, c := range cases {
@@ -167,7 +167,7 @@ func TestAuditChain(t *testing.T) {
 						t.Errorf("%s: %v", statement, done.Error)
 					}
 				}
-				// Inside the transaction, which is rolled back: the log is whole for the next case.
+				// In the transaction, which is rolled back for the next case.
 				_, err := activity.NewAudit(tx, time.Now).Verify(t.Context())
 				tx.Rollback()
 				if !errors.Is(err, activity.ErrBroken) || !strings.Contains(err.Error(), c.broken) {
@@ -202,7 +202,7 @@ func TestAuditChainOfConcurrentWriters(t *testing.T) {
 				})
 			}
 			writing.Go(func() {
-				for range writes { // a reader sees the log as it is at one moment
+				for range writes { // a reader sees a snapshot of the log
 					if _, err := log.Verify(context.Background()); err != nil {
 						t.Error(err)
 					}
@@ -216,7 +216,7 @@ func TestAuditChainOfConcurrentWriters(t *testing.T) {
 	})
 }
 
-func TestAnUnreadableLogIsNotABrokenOne(t *testing.T) {
+func TestUnreadableLogIsNotTampered(t *testing.T) {
 	l := newLog(modelstest.Open(t, modelstest.SQLite(t)))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -225,7 +225,7 @@ func TestAnUnreadableLogIsNotABrokenOne(t *testing.T) {
 	}
 }
 
-func TestListFindsRows(t *testing.T) {
+func TestList(t *testing.T) {
 	each(t, func(t *testing.T, l *log) {
 		ada := activity.WithActor(t.Context(), activity.Actor{Kind: activity.ActorUser, ID: "u1", Name: "Ada"})
 		cli := activity.WithActor(t.Context(), activity.Actor{Kind: activity.ActorCLI, Name: "root"})
@@ -272,7 +272,7 @@ func TestListFindsRows(t *testing.T) {
 	})
 }
 
-func TestListsPagesStayWhereTheyAre(t *testing.T) {
+func TestListPagesAreStable(t *testing.T) {
 	each(t, func(t *testing.T, l *log) {
 		l.record(t.Context(), t, make([]activity.Entry, 5)...)
 		var got []int64
@@ -299,7 +299,7 @@ func TestListsPagesStayWhereTheyAre(t *testing.T) {
 	})
 }
 
-func TestListIsBounded(t *testing.T) {
+func TestListLimit(t *testing.T) {
 	l := newLog(modelstest.Open(t, modelstest.SQLite(t)))
 	for limit, ok := range map[int]bool{-1: false, 0: false, 1: true, activity.MaxListed - 1: true, activity.MaxListed: true, activity.MaxListed + 1: false} {
 		if _, _, err := l.List(t.Context(), activity.Filter{}, 0, limit); (err == nil) != ok {
@@ -318,5 +318,5 @@ func TestListIsBounded(t *testing.T) {
 	}
 }
 
-// Now is the clock of the log.
+// Now returns the time of the test clock.
 func (l *log) Now() time.Time { return l.at }

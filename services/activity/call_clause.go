@@ -8,12 +8,12 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// CallField is what a clause looks at.
+// CallField is the field of a clause.
 type CallField string
 
-// The fields of clauses. CallWords finds a part of the tool's name, the
-// server's alias, the failure's code or the request's id, in any case; the
-// others are compared as a whole, the alias in any case; CallServer also takes
+// The fields of clauses. CallWords finds substrings of the tool's name,
+// server's alias, error code and request id, case-insensitive. The others match
+// whole values, the alias case-insensitive. CallServer also accepts
 // ServerBuiltin and ServerNone.
 const (
 	CallWords     CallField = "words"
@@ -23,22 +23,21 @@ const (
 	CallPrincipal CallField = "principal"
 )
 
-// What stands for a server, in clauses and statistics, where calls name none.
-// No server has such an alias: the one is reserved, the other cannot be one.
+// Pseudo servers in clauses and statistics for calls without a server. No
+// server can have these aliases: one is reserved, the other is invalid.
 const (
-	// ServerBuiltin are the gateway's own tools.
+	// ServerBuiltin is the pseudo server of built-in tools.
 	ServerBuiltin = "gateway"
-	// ServerNone is of calls that reached no server, such as those of unknown
-	// tools.
+	// ServerNone is the pseudo server of calls that reached no server, such as
+	// calls of unknown tools.
 	ServerNone = "(none)"
 )
 
-// builtinPrefix begins the names of built-in tools.
+// builtinPrefix is the name prefix of built-in tools.
 const builtinPrefix = "gateway_"
 
-// ServerOf returns the alias of the server that a call was for, ServerBuiltin
-// or ServerNone. A tool that is not known is none of the built-in ones,
-// whatever its name.
+// ServerOf returns the alias of a call's server, ServerBuiltin or ServerNone.
+// Unknown tools don't count as built-in, whatever their name.
 func ServerOf(call models.Call) string {
 	switch {
 	case call.Server != "":
@@ -54,8 +53,8 @@ const serverColumn = "CASE WHEN server <> '' THEN lower(server)" +
 	" WHEN substr(tool, 1, length('" + builtinPrefix + "')) = '" + builtinPrefix + "' AND code <> '" + string(fault.CodeToolNotFound) + "' THEN '" + ServerBuiltin + "'" +
 	" ELSE '" + ServerNone + "' END"
 
-// CallClause holds for calls that have one of the values; with Not, for those
-// that have none of them.
+// CallClause matches calls with one of the values or, with Not, calls with none
+// of them.
 type CallClause struct {
 	Field  CallField
 	Values []string
@@ -67,12 +66,12 @@ type CallClause struct {
 func (c CallClause) sql() (condition string, values []any, err error) {
 	for _, value := range c.Values {
 		if utf8.RuneCountInString(value) > MaxField || !utf8.ValidString(value) || strings.ContainsRune(value, 0) {
-			return "", nil, fault.Invalid("%s must be at most %d characters of text", c.Field, MaxField)
+			return "", nil, fault.Invalid("%s must be text of at most %d characters.", c.Field, MaxField)
 		}
 	}
 	switch {
 	case len(c.Values) == 0:
-		condition = "1 = 0" // none of nothing
+		condition = "1 = 0" // no values match nothing
 	case c.Field == CallWords:
 		condition, values = containing(c.Values)
 	default:
@@ -88,7 +87,7 @@ func (c CallClause) sql() (condition string, values []any, err error) {
 	return condition, values, nil
 }
 
-// containing returns the condition that one of the texts is found.
+// containing returns the condition that one of the texts is a substring.
 func containing(texts []string) (condition string, values []any) {
 	var parts []string
 	for _, text := range lowered(texts) {

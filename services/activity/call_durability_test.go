@@ -13,9 +13,8 @@ import (
 	"mcpgateway/services/activity"
 )
 
-// TestOnlyCallsAreNotSynced watches the one connection of a database: the log of
-// calls is written without waiting for the disk, and changes that follow on the
-// same connection are not.
+// TestOnlyCallsAreNotSynced observes a database with one connection: the call
+// log doesn't wait for the disk, but later changes on the same connection do.
 func TestOnlyCallsAreNotSynced(t *testing.T) {
 	db := modelstest.Open(t, modelstest.SQLite(t))
 	pool, err := db.DB()

@@ -13,14 +13,15 @@ import (
 	"mcpgateway/models"
 )
 
-// MaxExported is how many calls one export holds, the newest ones.
+// MaxExported is the maximum number of calls in an export. The newest are
+// exported.
 const MaxExported = 100_000
 
-// CallRecord is a call as programs get it.
+// CallRecord is the exported form of a call.
 type CallRecord struct {
 	ID            string         `json:"id"`
 	At            time.Time      `json:"at"`
-	Project       string         `json:"projectSlug"` // empty when the project is gone
+	Project       string         `json:"projectSlug"` // empty if the project was deleted
 	Principal     string         `json:"principal"`
 	Tool          string         `json:"tool"`
 	Server        string         `json:"server"`
@@ -32,7 +33,7 @@ type CallRecord struct {
 	RequestID     string         `json:"requestId"`
 }
 
-// RecordOf returns the record of a call of the project with the slug.
+// RecordOf returns the record of a call. slug is its project's.
 func RecordOf(call models.Call, slug string) CallRecord {
 	return CallRecord{
 		ID: call.ID, At: call.At.UTC(), Project: slug, Principal: call.Principal, Tool: call.Tool, Server: call.Server,
@@ -41,7 +42,7 @@ func RecordOf(call models.Call, slug string) CallRecord {
 	}
 }
 
-// Export is a file of calls that is made while it is read.
+// Export is a file of calls that is created while it is read.
 type Export struct {
 	calls  *Calls
 	ctx    context.Context
@@ -55,20 +56,20 @@ type Export struct {
 	over   bool
 }
 
-// ExportCSV returns the calls that match as CSV (RFC 4180), the newest first,
-// at most MaxExported. slug names projects. Cells that a spreadsheet would
-// take for a formula begin with an apostrophe.
+// ExportCSV returns the matching calls as CSV (RFC 4180), newest first, at most
+// MaxExported. slug returns a project's slug. Cells that a spreadsheet would
+// interpret as a formula start with an apostrophe.
 func (c *Calls) ExportCSV(ctx context.Context, f CallFilter, slug func(projectID string) string) *Export {
 	return &Export{calls: c, ctx: ctx, filter: f, slug: slug, left: MaxExported, encode: encodeCSV}
 }
 
-// ExportJSON returns the same as one JSON array.
+// ExportJSON is like ExportCSV but returns a JSON array.
 func (c *Calls) ExportJSON(ctx context.Context, f CallFilter, slug func(projectID string) string) *Export {
 	return &Export{calls: c, ctx: ctx, filter: f, slug: slug, left: MaxExported, encode: encodeJSON}
 }
 
-// Next returns the next piece of the file, and io.EOF behind the last. It
-// returns the faults of List.
+// Next returns the next part of the file, and io.EOF after the last. It returns
+// the faults of List.
 func (e *Export) Next() ([]byte, error) {
 	if e.over {
 		return nil, io.EOF
@@ -89,27 +90,27 @@ func (e *Export) Next() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// csvColumns are the names of the columns, which are those of the records.
+// csvColumns are the columns, named like the record's fields.
 var csvColumns = []string{"at", "projectSlug", "principal", "tool", "server", "durationMs", "requestBytes", "responseBytes", "outcome", "code", "requestId", "id"}
 
 func encodeCSV(b *bytes.Buffer, records []CallRecord, first, _ bool) {
 	w := csv.NewWriter(b)
 	w.UseCRLF = true
-	write := func(cells ...string) { _ = w.Write(cells) } // a buffer takes everything
+	write := func(cells ...string) { _ = w.Write(cells) } // writing to a buffer never fails
 	if first {
 		write(csvColumns...)
 	}
 	for _, r := range records {
-		write(r.At.Format(time.RFC3339Nano), harmless(r.Project), harmless(r.Principal), harmless(r.Tool), harmless(r.Server),
+		write(r.At.Format(time.RFC3339Nano), escapeFormula(r.Project), escapeFormula(r.Principal), escapeFormula(r.Tool), escapeFormula(r.Server),
 			strconv.FormatFloat(r.DurationMS, 'f', 3, 64), strconv.FormatInt(r.RequestBytes, 10), strconv.FormatInt(r.ResponseBytes, 10),
-			harmless(string(r.Outcome)), harmless(r.Code), harmless(r.RequestID), harmless(r.ID))
+			escapeFormula(string(r.Outcome)), escapeFormula(r.Code), escapeFormula(r.RequestID), escapeFormula(r.ID))
 	}
 	w.Flush()
 }
 
-// harmless returns a cell that no spreadsheet takes for a formula (OWASP, "CSV
-// Injection").
-func harmless(cell string) string {
+// escapeFormula escapes a cell that a spreadsheet would interpret as a formula
+// (OWASP, "CSV Injection").
+func escapeFormula(cell string) string {
 	if cell != "" && strings.IndexByte("=+-@\t\r\n", cell[0]) >= 0 || strings.HasPrefix(cell, "＝") || strings.HasPrefix(cell, "＋") || strings.HasPrefix(cell, "－") || strings.HasPrefix(cell, "＠") {
 		return "'" + cell
 	}
@@ -127,7 +128,7 @@ func encodeJSON(b *bytes.Buffer, records []CallRecord, first, last bool) {
 		b.WriteByte('\n')
 		line, err := json.Marshal(r)
 		if err != nil {
-			continue // numbers and texts can always be written
+			continue // unreachable: numbers and texts can always be encoded
 		}
 		b.Write(line)
 	}

@@ -21,7 +21,7 @@ import (
 	"mcpgateway/services/fault"
 )
 
-func TestCallsAreFoundByClauses(t *testing.T) {
+func TestClauses(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		c := record(t, db, func(c *activity.Calls) {
 			a, b, builtin, odd := call(1, "up__Echo", 1, models.CallOK), call(2, "up__add", 1, models.CallFailed), call(3, "gateway_x", 1, models.CallToolError), call(4, "odd%_\\", 1, models.CallCancelled)
@@ -77,9 +77,9 @@ func TestCallsAreFoundByClauses(t *testing.T) {
 	})
 }
 
-// TestCallsThatReachedNoServerAreNotThoseOfBuiltinTools compares what clauses
-// find with what statistics count, for every way to have no server.
-func TestCallsThatReachedNoServerAreNotThoseOfBuiltinTools(t *testing.T) {
+// TestServerNoneIsNotBuiltin compares clauses with
+// statistics for all calls without a server.
+func TestServerNoneIsNotBuiltin(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		c := record(t, db, func(c *activity.Calls) {
 			for i, row := range []models.Call{
@@ -119,7 +119,7 @@ func TestCallsThatReachedNoServerAreNotThoseOfBuiltinTools(t *testing.T) {
 			{activity.CallClause{Field: activity.CallServer, Values: []string{activity.ServerNone, activity.ServerBuiltin}, Not: true}, "0"},
 		} {
 			calls, _, err := c.List(t.Context(), activity.CallFilter{ProjectID: "p", Clauses: []activity.CallClause{tc.clause}}, "", 20)
-			found := strings.Fields(ids(calls)) // in the order in which they were written, which is not fixed
+			found := strings.Fields(ids(calls)) // in the order of writing, which varies
 			slices.Sort(found)
 			if got := strings.Join(found, " "); err != nil || got != tc.want {
 				t.Errorf("%v: %q, want %q (%v)", tc.clause, got, tc.want, err)
@@ -128,7 +128,7 @@ func TestCallsThatReachedNoServerAreNotThoseOfBuiltinTools(t *testing.T) {
 	})
 }
 
-func TestACallIsFoundInItsProjectOnly(t *testing.T) {
+func TestGetRequiresProject(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		c := record(t, db, func(c *activity.Calls) { c.Record(call(1, "up__a", 5, models.CallOK)) })
 		all, _, err := c.List(t.Context(), activity.CallFilter{}, "", 1)
@@ -147,9 +147,9 @@ func TestACallIsFoundInItsProjectOnly(t *testing.T) {
 	})
 }
 
-// TestAMomentIsFoundByTheIDsToo proves that the short way through the ids
-// leaves no call out that its own time lets in.
-func TestAMomentIsFoundByTheIDsToo(t *testing.T) {
+// TestIDsSinceExcludesNoCall checks that filtering by id excludes no call
+// that matches by time.
+func TestIDsSinceExcludesNoCall(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		start := time.Now().UTC().Truncate(time.Millisecond)
 		at := func(age time.Duration) models.Call {
@@ -173,7 +173,7 @@ func TestAMomentIsFoundByTheIDsToo(t *testing.T) {
 	})
 }
 
-// whole reads an export to its end and also returns in how many pieces it came.
+// whole returns an export and the number of its parts.
 func whole(t *testing.T, e *activity.Export) (string, int) {
 	t.Helper()
 	var b bytes.Buffer
@@ -232,7 +232,7 @@ func TestCallsAreExported(t *testing.T) {
 	})
 }
 
-func TestCellsAreNoFormulas(t *testing.T) {
+func TestCSVFormulasAreEscaped(t *testing.T) {
 	db := modelstest.Open(t, modelstest.SQLite(t))
 	for cell, want := range map[string]string{
 		`=HYPERLINK("x")`: `'=HYPERLINK("x")`, "+1": "'+1", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": "'=1", "＝1": "'＝1",

@@ -8,14 +8,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// callIDs makes the ids of calls: UUIDs of version 7 (RFC 9562, section 5.7),
-// each greater than those before, with the moment as fine as 12 bits divide a
-// millisecond (section 6.2, method 3). It is for one goroutine.
+// callIDs generates ids of calls: version 7 UUIDs (RFC 9562, section 5.7) in
+// increasing order, with 12 bits of sub-millisecond time (section 6.2, method
+// 3). It must not be used concurrently.
 type callIDs struct {
-	last uint64 // milliseconds and their 4,096 parts, of the latest id
+	last uint64 // time of the last id in 1/4096 milliseconds
 }
 
-// next returns the texts of n ids, in their order.
+// next returns n ids in order.
 func (x *callIDs) next(now time.Time, n int) []string {
 	if n == 0 {
 		return nil
@@ -24,7 +24,7 @@ func (x *callIDs) next(now time.Time, n int) []string {
 	moment := max(ns/1e6<<12|ns%1e6<<12/1e6, x.last+1)
 	x.last = moment + uint64(n) - 1
 	random := make([]byte, 8*n)
-	_, _ = rand.Read(random) // which never fails
+	_, _ = rand.Read(random) // never fails
 	ids := make([]string, n)
 	for i := range ids {
 		var id uuid.UUID

@@ -14,23 +14,23 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// CallFilter chooses calls of the log; empty fields choose all.
+// CallFilter selects calls. Empty fields match all.
 type CallFilter struct {
 	ProjectID string
 	Principal string
 	Tool      string // exact
 	Server    string // alias
 	Outcome   models.Outcome
-	Since     time.Time // included
-	Until     time.Time // not included
-	// Clauses must all hold.
+	Since     time.Time // inclusive
+	Until     time.Time // exclusive
+	// Clauses must all match.
 	Clauses []CallClause
 }
 
 // Get returns a call of the project, or NOT_FOUND.
 func (c *Calls) Get(ctx context.Context, projectID, id string) (models.Call, error) {
 	if utf8.RuneCountInString(id) > MaxField || !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
-		return models.Call{}, fault.NotFound("call", "of this address")
+		return models.Call{}, fault.NotFound("call", "of this URL")
 	}
 	var call models.Call
 	err := c.db.WithContext(ctx).First(&call, "id = ? AND project_id = ?", id, projectID).Error
@@ -43,13 +43,13 @@ func (c *Calls) Get(ctx context.Context, projectID, id string) (models.Call, err
 	return call, nil
 }
 
-// List returns at most limit calls that match, the newest first, beginning
-// below the id before; "" begins with the newest of all. next is the before of
-// the following page, or "" when no call follows. It returns INVALID_PARAMETER
-// for a limit out of 1 to MaxListed and for a text that no call can have.
+// List returns at most limit matching calls, newest first, with ids below
+// before; "" starts with the newest. next is the before of the next page, or ""
+// on the last. It returns INVALID_PARAMETER for a limit outside 1 to MaxListed
+// and for a text that no call can have.
 func (c *Calls) List(ctx context.Context, f CallFilter, before string, limit int) (calls []models.Call, next string, err error) {
 	if limit < 1 || limit > MaxListed {
-		return nil, "", fault.Invalid("limit must be a whole number from 1 to %d", MaxListed)
+		return nil, "", fault.Invalid("limit must be an integer from 1 to %d.", MaxListed)
 	}
 	query, err := c.matching(ctx, f)
 	if err != nil {
@@ -68,9 +68,9 @@ func (c *Calls) List(ctx context.Context, f CallFilter, before string, limit int
 	return calls, next, nil
 }
 
-// After returns at most limit calls that match and came after the id, the
-// oldest first, for a page that follows the log. With "" it returns none but
-// the id of the newest call. It returns the faults of List.
+// After returns at most limit matching calls after the id, oldest first, for a
+// page that checkLink the log. With "" it returns only the id of the newest call.
+// It returns the faults of List.
 func (c *Calls) After(ctx context.Context, f CallFilter, after string, limit int) (calls []models.Call, last string, err error) {
 	query, err := c.matching(ctx, f)
 	if err != nil {
@@ -105,7 +105,7 @@ func (c *Calls) matching(ctx context.Context, f CallFilter) (*gorm.DB, error) {
 		case field.value == "":
 			continue
 		case utf8.RuneCountInString(field.value) > MaxField || !utf8.ValidString(field.value) || strings.ContainsRune(field.value, 0):
-			return nil, fault.Invalid("%s must be at most %d characters of text", field.name, MaxField)
+			return nil, fault.Invalid("%s must be text of at most %d characters.", field.name, MaxField)
 		}
 		query = query.Where(field.column+" = ?", field.value)
 	}
@@ -125,13 +125,13 @@ func (c *Calls) matching(ctx context.Context, f CallFilter) (*gorm.DB, error) {
 	return query, nil
 }
 
-// clockError is by how much a clock may have been set back after a call began
-// and before the call got its id.
+// clockError is the tolerated backward adjustment of the clock between the
+// start of a call and its write.
 const clockError = time.Hour
 
-// idsSince returns what is below the ids of all calls since a moment: the time
-// in an id (RFC 9562, section 5.7) is that at which the call was written. So
-// the index of ids also finds a moment.
+// idsSince returns a lower bound of the ids of all calls since a time, so that
+// the index of ids can be used. The time in an id (RFC 9562, section 5.7) is
+// that of the write.
 func idsSince(since time.Time) string {
 	ms := max(0, since.Add(-clockError).UnixMilli())
 	return fmt.Sprintf("%08x-%04x", ms>>16, ms&0xffff)

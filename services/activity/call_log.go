@@ -15,51 +15,52 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// How the log of calls is written and how much of it is kept.
+// Limits of the call log and of its writer.
 const (
-	// CallRetention is how long calls are kept.
+	// CallRetention is the maximum age of calls.
 	CallRetention = 7 * 24 * time.Hour
-	// MaxCalls is how many calls are kept at most.
+	// MaxCalls is the maximum number of stored calls.
 	MaxCalls = 2_000_000
 
-	writeInterval = time.Second
-	callsPerWrite = 2_500  // rows of one transaction: a little more than enough, and soon done for other writers and on slow machines
-	maxWaiting    = 50_000 // calls that wait to be written, beyond which new ones are lost
-	enoughWaiting = 2_000  // calls that are not left waiting for the interval to end
-	keptRoom      = 1_024  // calls of a shard for which room is kept between writes
-	callsPerSweep = 2_000  // rows of one deletion, for the same reason
-	lastWrite     = 5 * time.Second
+	writeInterval     = time.Second
+	callsPerWrite     = 2_500  // rows per transaction; small, so that other writers don't wait for long
+	maxWaiting        = 50_000 // queued calls; beyond it, new ones are dropped
+	flushThreshold    = 2_000  // queued calls that trigger a write before the interval ends
+	keptRoom          = 1_024  // retained capacity of a shard, in calls
+	callsPerSweep     = 2_000  // rows per deletion, for the same reason
+	finalWriteTimeout = 5 * time.Second
 )
 
-// Calls is the log of tool calls. A call costs its caller one short lock that
-// it shares with few others; the database is written in batches by Run.
+// Calls is the log of tool calls. Recording a call takes one short, sharded
+// lock; Run writes batches to the database.
 type Calls struct {
 	db   *gorm.DB
 	now  func() time.Time
 	log  *slog.Logger
 	wake chan struct{}
-	ids  callIDs // of who writes
+	ids  callIDs // used only by the writer
 
 	shards   []callShard
 	waiting  atomic.Int64
-	payloads atomic.Int64 // of those that wait
+	payloads atomic.Int64 // queued payloads
 	lost     atomic.Int64
 }
 
 type callShard struct {
 	mu    sync.Mutex
 	calls []models.Call
-	taken []models.Call // by who writes, and by nobody else
-	_     [64]byte      // two shards never share a cache line
+	taken []models.Call // used only by the writer
+	_     [64]byte      // keeps shards on separate cache lines
 }
 
-// NewCalls returns the log of the database. Nothing is written until Run.
+// NewCalls returns the call log of the database. Run must be called to write
+// it.
 func NewCalls(db *gorm.DB, now func() time.Time, log *slog.Logger) *Calls {
 	return &Calls{db: db, now: now, log: log, wake: make(chan struct{}, 1), shards: make([]callShard, max(2, 2*runtime.GOMAXPROCS(0)))}
 }
 
-// Record adds a call, whose ID it gives. It never waits for the database; when
-// that cannot keep up, calls are lost and counted.
+// Record queues a call and sets its ID. It never waits for the database. If the
+// queue is full, the call is dropped and counted.
 func (c *Calls) Record(call models.Call) {
 	waiting := c.waiting.Add(1)
 	if waiting > maxWaiting {
@@ -72,7 +73,7 @@ func (c *Calls) Record(call models.Call) {
 	shard.mu.Lock()
 	shard.calls = append(shard.calls, call)
 	shard.mu.Unlock()
-	if waiting == enoughWaiting {
+	if waiting == flushThreshold {
 		select {
 		case c.wake <- struct{}{}:
 		default:
@@ -80,18 +81,17 @@ func (c *Calls) Record(call models.Call) {
 	}
 }
 
-// Lost returns how many calls could not be recorded since the start.
+// Lost returns the number of calls dropped since the start.
 func (c *Calls) Lost() int64 { return c.lost.Load() }
 
-// Run writes what Record was given until the context ends; then it writes what
-// is left.
+// Run writes recorded calls until ctx ends, and then the rest of the queue.
 func (c *Calls) Run(ctx context.Context) {
 	write := time.NewTicker(writeInterval)
 	defer write.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrite)
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), finalWriteTimeout)
 			defer cancel()
 			c.write(last)
 			return
@@ -103,8 +103,9 @@ func (c *Calls) Run(ctx context.Context) {
 	}
 }
 
-// Sweep removes calls that are older than CallRetention and the oldest beyond
-// MaxCalls, and of what they were about what is older than PayloadRetention. It returns the database's failure as an INTERNAL fault.
+// Sweep deletes calls older than CallRetention, the oldest calls beyond
+// MaxCalls, and payloads older than PayloadRetention. It returns a database
+// error as an INTERNAL fault.
 func (c *Calls) Sweep(ctx context.Context) error {
 	if err := c.removeOldest(ctx, "at < ?", c.now().UTC().Add(-CallRetention)); err != nil {
 		return err
@@ -122,8 +123,8 @@ func (c *Calls) Sweep(ctx context.Context) error {
 	return c.sweepPayloads(ctx)
 }
 
-// removeOldest removes those that match among the first calls, until none of
-// them does. Ids grow with time, so what follows them matches neither.
+// removeOldest repeatedly deletes matching calls among the oldest, until none
+// matches. Ids sort by time, so later calls don't match.
 func (c *Calls) removeOldest(ctx context.Context, condition string, value any) error {
 	for {
 		first := c.db.Model(&models.Call{}).Select("id").Order("id").Limit(callsPerSweep)

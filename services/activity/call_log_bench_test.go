@@ -17,9 +17,9 @@ import (
 	"mcpgateway/services/activity"
 )
 
-// BenchmarkWriteCalls shows what a row of the log costs in processor time of
-// this process, when it is recorded and when it is written, in turns as large
-// as those of a busy gateway, and how long the writing takes.
+// BenchmarkWriteCalls measures the processor time per row of the log, for
+// recording and for writing, in batches of a busy gateway, and the duration of
+// the writing.
 func BenchmarkWriteCalls(b *testing.B) {
 	for dialect, dsn := range map[string]func(testing.TB) string{"sqlite": modelstest.SQLite, "postgres": modelstest.Postgres} {
 		for _, projects := range []int{1, 8} {
@@ -33,9 +33,9 @@ func BenchmarkWriteCalls(b *testing.B) {
 func benchmarkWriteCalls(b *testing.B, db *gorm.DB, projects int) {
 	c := activity.NewCalls(db, time.Now, slog.New(slog.DiscardHandler))
 	ended, cancel := context.WithCancel(b.Context())
-	cancel() // Run then writes what waits, and ends
+	cancel() // Run then writes the queue and returns
 	const (
-		turn = 1_999 // one more would also wake who writes
+		turn = 1_999 // one more would wake the writer
 		rate = 16_000
 	)
 	var (
@@ -69,7 +69,7 @@ func benchmarkWriteCalls(b *testing.B, db *gorm.DB, projects int) {
 	}
 }
 
-// processorTime returns what the process has used.
+// processorTime returns the processor time used by the process.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var used syscall.Rusage

@@ -21,14 +21,14 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// record runs a log until what is recorded by write is stored.
+// record runs a log until the calls recorded by write are stored.
 func record(t *testing.T, db *gorm.DB, write func(*activity.Calls)) *activity.Calls {
 	t.Helper()
 	c := activity.NewCalls(db, func() time.Time { return noon }, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(t.Context())
 	write(c)
-	cancel()       // its end writes what is left
-	for range 10 { // on a busy machine one end, which takes a few seconds at most, may not do
+	cancel()       // its end writes the rest
+	for range 10 { // on a busy machine one final write, which takes at most a few seconds, may not suffice
 		c.Run(ctx)
 	}
 	return c
@@ -41,7 +41,7 @@ func call(minute int, tool string, ms int64, outcome models.Outcome) models.Call
 	}
 }
 
-func TestCallsAreStoredInTheirOrder(t *testing.T) {
+func TestCallsAreStoredInOrder(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		var want []models.Call
 		for i := range 2_620 { // more than one transaction, and more than one statement
@@ -159,13 +159,13 @@ func ids(calls []models.Call) (s string) {
 	return s
 }
 
-func TestStatisticsOfCalls(t *testing.T) {
+func TestStats(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		c := record(t, db, func(c *activity.Calls) {
 			for i := range 100 {
 				c.Record(call(0, "up__a", int64(i+1), models.CallOK))
 			}
-			c.Record(call(59, "up__b", 5000, models.CallFailed)) // never answered
+			c.Record(call(59, "up__b", 5000, models.CallFailed)) // no result
 			c.Record(call(30, "up__b", 7, models.CallToolError))
 			c.Record(call(30, "up__b", 9, models.CallCancelled))
 			c.Record(call(60, "up__late", 1, models.CallOK))
@@ -214,7 +214,7 @@ func TestOldCallsAreRemoved(t *testing.T) {
 	})
 }
 
-func TestCallsOutlastAnOutageOfTheDatabase(t *testing.T) {
+func TestCallsSurviveDatabaseOutage(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		if err := db.Migrator().RenameTable("calls", "calls_away"); err != nil {
 			t.Fatal(err)
@@ -233,10 +233,9 @@ func TestCallsOutlastAnOutageOfTheDatabase(t *testing.T) {
 	})
 }
 
-// TestEveryNumberOfCallsIsStoredAsItIs writes about as many calls as one
-// statement and one transaction take, which agree in some fields with those
-// before them and differ in others.
-func TestEveryNumberOfCallsIsStoredAsItIs(t *testing.T) {
+// TestCallBatchSizes writes about as many calls as fit a
+// statement and a transaction. Some fields equal the previous call's.
+func TestCallBatchSizes(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		for _, n := range []int{1, 49, 50, 51, 99, 100, 101, 999, 1_000, 1_001} {
 			project := fmt.Sprint("p", n)
@@ -266,9 +265,9 @@ func TestEveryNumberOfCallsIsStoredAsItIs(t *testing.T) {
 	})
 }
 
-// TestNoTextKeepsOtherCallsFromBeingStored records what clients may call a
-// tool and PostgreSQL does not take.
-func TestNoTextKeepsOtherCallsFromBeingStored(t *testing.T) {
+// TestInvalidTextsDoNotBlockCalls records tool names that PostgreSQL
+// rejects.
+func TestInvalidTextsDoNotBlockCalls(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		c := record(t, db, func(c *activity.Calls) {
 			c.Record(call(1, "a\x00b", 1, models.CallOK))
@@ -287,9 +286,9 @@ func TestNoTextKeepsOtherCallsFromBeingStored(t *testing.T) {
 	})
 }
 
-// TestACallIsStoredOnce writes calls again, as happens when the database
-// stored them and its answer was lost.
-func TestACallIsStoredOnce(t *testing.T) {
+// TestCallsAreStoredOnce writes calls again, as after a lost response of the
+// database.
+func TestCallsAreStoredOnce(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		for range 2 {
 			record(t, db, func(c *activity.Calls) {
@@ -308,8 +307,8 @@ func TestACallIsStoredOnce(t *testing.T) {
 	})
 }
 
-func TestSweepGoesOnUntilAllOldCallsAreRemoved(t *testing.T) {
-	const old = 10_001 // more than one removal
+func TestSweepRemovesAllOldCalls(t *testing.T) {
+	const old = 10_001 // more than one deletion
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		err := db.Exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
 			INSERT INTO calls (id, at, project_id, principal, tool, server, duration_us, request_bytes, response_bytes, outcome, code, request_id)

@@ -12,21 +12,21 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// What is kept of the arguments and answers of calls, in projects that record
-// them.
+// Limits of recorded arguments and results.
 const (
-	// MaxPayload is how much is kept of each, in bytes.
+	// MaxPayload is the maximum size of each, in bytes.
 	MaxPayload = 16 << 10
-	// PayloadRetention is how long it is kept; the calls themselves stay longer.
+	// PayloadRetention is the maximum age of payloads, which is below that of
+	// calls.
 	PayloadRetention = 3 * 24 * time.Hour
 
-	// maxPayloadsWaiting bounds the memory of those that wait to be written, at
-	// 32 KiB each. Beyond it calls are recorded without.
+	// maxPayloadsWaiting limits the memory of queued payloads, of up to 32 KiB
+	// each. Beyond it, calls are recorded without payload.
 	maxPayloadsWaiting = 512
-	payloadsPerWrite   = 100 // rows of one statement
+	payloadsPerWrite   = 100 // rows per statement
 )
 
-// Payload returns what a call was about, or nil when that is not kept.
+// Payload returns the payload of a call, or nil if it is not stored.
 func (c *Calls) Payload(ctx context.Context, callID string) (*models.CallPayload, error) {
 	var payload models.CallPayload
 	err := c.db.WithContext(ctx).First(&payload, "call_id = ?", callID).Error
@@ -39,7 +39,7 @@ func (c *Calls) Payload(ctx context.Context, callID string) (*models.CallPayload
 	return &payload, nil
 }
 
-// admitPayload leaves the payload out of a call when too many wait.
+// admitPayload drops a call's payload if too many are queued.
 func (c *Calls) admitPayload(call *models.Call) {
 	if call.Payload == nil {
 		return
@@ -50,8 +50,7 @@ func (c *Calls) admitPayload(call *models.Call) {
 	}
 }
 
-// storePayloads writes what calls were about. What is there already stays as it
-// is.
+// storePayloads writes payloads. Existing ones are unchanged.
 func (c *Calls) storePayloads(ctx context.Context, calls []*models.Call) error {
 	var payloads []*models.CallPayload
 	for _, call := range calls {
@@ -67,7 +66,7 @@ func (c *Calls) storePayloads(ctx context.Context, calls []*models.Call) error {
 	return c.db.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).CreateInBatches(payloads, payloadsPerWrite).Error
 }
 
-// payloadsOf returns how many calls come with what they were about.
+// payloadsOf returns the number of calls with a payload.
 func payloadsOf(calls []*models.Call) (n int64) {
 	for _, call := range calls {
 		if call.Payload != nil {
@@ -77,8 +76,8 @@ func payloadsOf(calls []*models.Call) (n int64) {
 	return n
 }
 
-// sweepPayloads removes what is too old, and what belongs to projects or calls
-// that are gone.
+// sweepPayloads deletes payloads that are too old or whose project or call was
+// deleted.
 func (c *Calls) sweepPayloads(ctx context.Context) error {
 	if err := c.removePayloads(ctx, "at < ?", c.now().Add(-PayloadRetention)); err != nil {
 		return err
@@ -89,7 +88,7 @@ func (c *Calls) sweepPayloads(ctx context.Context) error {
 	return c.removePayloads(ctx, "NOT EXISTS (?)", c.db.Model(&models.Call{}).Select("1").Where("calls.id = call_payloads.call_id"))
 }
 
-// removePayloads removes those that meet a condition, so many at a time.
+// removePayloads deletes payloads that match a condition, in batches.
 func (c *Calls) removePayloads(ctx context.Context, condition string, value any) error {
 	for {
 		rows := c.db.Model(&models.CallPayload{}).Select("call_id").Where(condition, value).Limit(callsPerSweep)

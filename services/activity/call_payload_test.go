@@ -13,14 +13,14 @@ import (
 	"mcpgateway/services/activity"
 )
 
-// about returns a call of a project that records what calls are about.
+// about returns a call with payload.
 func about(minute int, arguments string) models.Call {
 	c := call(minute, "up__a", 1, models.CallOK)
 	c.Payload = &models.CallPayload{Arguments: arguments, Answer: `{"content":[]}`, AnswerCut: true}
 	return c
 }
 
-// project stores the project that the calls are of.
+// project stores the calls' project.
 func project(t *testing.T, db *gorm.DB) {
 	t.Helper()
 	if err := db.Create(&models.Project{ID: "p", Slug: "p", AuthMode: models.AuthNone, ToolExposure: models.ExposeFull}).Error; err != nil {
@@ -36,7 +36,7 @@ func kept(t *testing.T, db *gorm.DB) (arguments []string) {
 	return arguments
 }
 
-func TestPayloadsAreKeptBesideTheirCalls(t *testing.T) {
+func TestPayloadsAreStored(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		long := `"` + strings.Repeat("ü", activity.MaxPayload/2-1) + `"`
 		c := record(t, db, func(c *activity.Calls) {
@@ -62,7 +62,7 @@ func TestPayloadsAreKeptBesideTheirCalls(t *testing.T) {
 	})
 }
 
-func TestPayloadsGoSoonerThanTheirCalls(t *testing.T) {
+func TestPayloadsExpireBeforeCalls(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		project(t, db)
 		at := func(age time.Duration) models.Call {
@@ -94,7 +94,7 @@ func TestPayloadsGoSoonerThanTheirCalls(t *testing.T) {
 	})
 }
 
-func TestPayloadsThatWaitAreBounded(t *testing.T) {
+func TestQueuedPayloadsAreLimited(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		write := func(n int) {
 			c := record(t, db, func(c *activity.Calls) {
@@ -118,7 +118,7 @@ func TestPayloadsThatWaitAreBounded(t *testing.T) {
 	})
 }
 
-func TestPayloadsOutlastAnOutageOfTheDatabase(t *testing.T) {
+func TestPayloadsSurviveDatabaseOutage(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		if err := db.Migrator().RenameTable("call_payloads", "payloads_away"); err != nil {
 			t.Fatal(err)
@@ -137,7 +137,7 @@ func TestPayloadsOutlastAnOutageOfTheDatabase(t *testing.T) {
 	})
 }
 
-// again runs a log until what waits is stored.
+// again runs a log until its queue is stored.
 func again(t *testing.T, c *activity.Calls) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -11,30 +11,29 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// maxSampled is how many of the newest calls statistics are made from.
+// maxSampled is the number of newest calls used for statistics.
 const maxSampled = 50_000
 
-// CallStats are what the calls of a period show.
+// CallStats are the statistics of calls in a period.
 type CallStats struct {
 	Total   Latency
-	Steps   []Latency // of equal length over the period, the oldest first; Name is the start in RFC 3339
-	Tools   []Latency // the most called first
-	Servers []Latency // by ServerOf, the most called first
-	// Sampled says that there were more calls than were looked at.
+	Steps   []Latency // equal parts of the period, oldest first; Name is the start in RFC 3339
+	Tools   []Latency // most called first
+	Servers []Latency // by ServerOf, most called first
+	// Sampled reports whether the period has more calls than were used.
 	Sampled bool
 }
 
-// Latency is how long calls took and how many failed. Durations are those of
-// calls that were answered.
+// Latency contains the durations of calls and the number of failures. Durations
+// are those of calls with a result.
 type Latency struct {
 	Name          string
 	Calls, Failed int
 	P50, P95, P99 time.Duration
 }
 
-// Stats returns the statistics of the calls that match, over so many equal
-// steps of the period from f.Since to f.Until, which must both be set. It
-// returns the faults of List.
+// Stats returns the statistics of the matching calls, in equal steps from
+// f.Since to f.Until, which must both be set. It returns the faults of List.
 func (c *Calls) Stats(ctx context.Context, f CallFilter, steps int) (*CallStats, error) {
 	query, err := c.matching(ctx, f)
 	if err != nil {

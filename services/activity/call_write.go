@@ -12,13 +12,11 @@ import (
 	"mcpgateway/models"
 )
 
-// callColumns are the columns of the log in the order in which calls are
-// written.
+// callColumns are the columns of a call in the order of writing.
 const callColumns = "id, at, project_id, principal, tool, server, duration_us, request_bytes, response_bytes, outcome, code, request_id"
 
-// take returns the calls that wait, in the order of their times. They are good
-// until giveBack.
-func (c *Calls) take() []*models.Call {
+// dequeue returns the queued calls ordered by time. They are valid until recycle.
+func (c *Calls) dequeue() []*models.Call {
 	type timed struct {
 		ns   int64
 		call *models.Call
@@ -42,9 +40,8 @@ func (c *Calls) take() []*models.Call {
 	return calls
 }
 
-// giveBack lets the room of what was taken be used again: about as many calls
-// will come until the next turn.
-func (c *Calls) giveBack() {
+// recycle returns the buffers of dequeued calls to their shards.
+func (c *Calls) recycle() {
 	for i := range c.shards {
 		shard := &c.shards[i]
 		clear(shard.taken)
@@ -54,8 +51,8 @@ func (c *Calls) giveBack() {
 	}
 }
 
-// putBack lets calls wait again.
-func (c *Calls) putBack(calls []*models.Call) {
+// requeue queues calls again.
+func (c *Calls) requeue(calls []*models.Call) {
 	shard := &c.shards[0]
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
@@ -64,17 +61,17 @@ func (c *Calls) putBack(calls []*models.Call) {
 	}
 }
 
-// write stores what waits. What cannot be stored is put back, so that an
-// outage of the database loses no more than what does not fit.
+// write stores the queued calls. After a failure they are queued again, so that
+// a database outage loses only calls beyond the queue's limit.
 func (c *Calls) write(ctx context.Context) {
-	defer c.giveBack()
-	for calls := c.take(); len(calls) > 0; {
+	defer c.recycle()
+	for calls := c.dequeue(); len(calls) > 0; {
 		batch := calls[:min(len(calls), callsPerWrite)]
 		c.prepare(batch)
 		if err := c.store(ctx, batch); err != nil {
-			c.putBack(calls)
+			c.requeue(calls)
 			if ctx.Err() == nil {
-				c.log.Warn("calls were not written yet", "calls", len(calls), "error", err)
+				c.log.Warn("call log write failed", "calls", len(calls), "error", err)
 			}
 			return
 		}
@@ -82,13 +79,13 @@ func (c *Calls) write(ctx context.Context) {
 		calls = calls[len(batch):]
 	}
 	if lost := c.lost.Load(); lost > 0 && c.waiting.Load() == 0 {
-		c.log.Warn("calls are missing from the log: they came faster than the database takes them", "lost_since_start", lost)
+		c.log.Warn("call log overflow", "lost_since_start", lost)
 	}
 }
 
-// prepare gives calls their IDs and makes them what both databases take. Calls
-// are put in order by the full time, and stored as fine as both keep it. One
-// text that a database refuses would keep all others from being stored.
+// prepare sets ids and makes the calls storable in both databases. Calls are
+// ordered by their full time, which is then truncated to the stored precision.
+// A text that a database rejects would block all others.
 func (c *Calls) prepare(calls []*models.Call) {
 	without := 0
 	for _, call := range calls {
@@ -97,7 +94,7 @@ func (c *Calls) prepare(calls []*models.Call) {
 		}
 	}
 	ids := c.ids.next(time.Now(), without)
-	before := &models.Call{} // most texts are those of the call before, which need no second look
+	before := &models.Call{} // most texts equal the previous call's, which are already storable
 	for _, call := range calls {
 		call.At = call.At.UTC().Truncate(time.Millisecond)
 		if call.ID == "" {
@@ -113,14 +110,14 @@ func (c *Calls) prepare(calls []*models.Call) {
 	}
 }
 
-// makeStorable makes a text storable, as the one before it is already.
+// makeStorable removes unstorable characters from a text. before is storable.
 func makeStorable(text *string, before string) {
 	if *text != before {
 		*text = storable(*text)
 	}
 }
 
-// storable returns text without what no text column of PostgreSQL takes.
+// storable returns text without characters that PostgreSQL's text rejects.
 func storable(text string) string {
 	if strings.IndexByte(text, 0) < 0 && utf8.ValidString(text) {
 		return text
@@ -128,10 +125,10 @@ func storable(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
 }
 
-// store writes calls in one transaction, past the ORM: of all that the gateway
-// writes, only this is written at the rate of the calls. A call that is there
-// already, because the answer to an earlier try was lost, stays as it is. What
-// calls were about goes first, so that no call is there without.
+// store writes calls in one transaction without the ORM, because only this runs
+// at the rate of calls. A call that exists, because the response to an earlier
+// attempt was lost, is unchanged. Payloads are written first, so that no call
+// lacks its payload.
 func (c *Calls) store(ctx context.Context, calls []*models.Call) error {
 	pool, err := c.db.DB()
 	if err != nil {
@@ -151,8 +148,8 @@ func (c *Calls) store(ctx context.Context, calls []*models.Call) error {
 	return nil
 }
 
-// storeInPostgres writes calls with one short statement, which the connection
-// keeps prepared, whatever their number: each column travels as an array.
+// storeInPostgres writes calls with one short statement that stays prepared for
+// any number of calls: each column is sent as an array.
 func storeInPostgres(ctx context.Context, pool *sql.DB, calls []*models.Call) error {
 	n := len(calls)
 	var (

@@ -14,16 +14,14 @@ import (
 	"mcpgateway/models"
 )
 
-// rowsPerStatement is how many calls one statement stores while there are so
-// many. More make it no faster.
+// rowsPerStatement is the number of calls per statement. More are not faster.
 const rowsPerStatement = 50
 
-// storeInSQLite writes calls with statements that are prepared once and whose
-// parameters keep their values from row to row: most of a call's texts are
-// those of the call before.
+// storeInSQLite writes calls with prepared statements whose parameters keep
+// their values between rows: most texts equal the previous call's.
 //
-// They are the only writes that do not wait for the disk: the machine's last
-// calls before a power failure may be missing from the log.
+// These are the only writes that don't wait for the disk: the last calls before
+// a power failure can be lost.
 func storeInSQLite(ctx context.Context, pool *sql.DB, calls []*models.Call) error {
 	conn, err := pool.Conn(ctx)
 	if err != nil {
@@ -41,7 +39,7 @@ func insertInSQLite(ctx context.Context, conn *sql.Conn, calls []*models.Call) e
 	err = conn.Raw(func(raw any) error {
 		held, ok := raw.(driver.Conn)
 		if !ok {
-			return fmt.Errorf("%T is no connection of SQLite", raw)
+			return fmt.Errorf("%T is not a SQLite connection", raw)
 		}
 		db := held.Raw()
 		defer db.SetInterrupt(db.SetInterrupt(ctx))
@@ -61,9 +59,9 @@ func insertInSQLite(ctx context.Context, conn *sql.Conn, calls []*models.Call) e
 }
 
 // insertCalls stores calls, whose number is a multiple of rows, with a
-// statement for so many. A failure leaves the statement's earlier rows to the
-// end of the transaction, which takes everything back: to be able to take back
-// a statement alone, SQLite would copy every page before it writes to it.
+// statement of that many rows. After a failure, earlier rows of the statement
+// are rolled back only with the transaction: to roll back a single statement,
+// SQLite would copy every page before writing to it.
 func insertCalls(db *sqlite3.Conn, calls []*models.Call, rows int) error {
 	if len(calls) == 0 {
 		return nil
@@ -86,16 +84,16 @@ func insertCalls(db *sqlite3.Conn, calls []*models.Call, rows int) error {
 	return nil
 }
 
-// callInsert is a statement with room for some rows.
+// callInsert is a prepared INSERT of several rows.
 type callInsert struct {
 	stmt  *sqlite3.Stmt
-	bound []*models.Call // what the parameters of each row hold; nil at first
-	param int            // the last one that was bound
+	bound []*models.Call // bound call of each row; nil at first
+	param int            // last bound parameter
 	at    sqliteTime
-	err   error // the first
+	err   error // first error
 }
 
-// bind gives the parameters of a row the values of the call, in the order of
+// bind binds the values of a call to a row's parameters, in the order of
 // callColumns.
 func (x *callInsert) bind(row int, call *models.Call) {
 	before := x.bound[row]
@@ -119,7 +117,7 @@ func (x *callInsert) bind(row int, call *models.Call) {
 	x.text(call.RequestID, before.RequestID, first)
 }
 
-// text binds a value, unless it is the one that is bound.
+// text binds a value, unless it is already bound.
 func (x *callInsert) text(value, before string, first bool) {
 	x.param++
 	if !first && value == before {
@@ -147,14 +145,14 @@ func (x *callInsert) done(err error) {
 	}
 }
 
-// sqliteTime writes times as models.SQLiteTime says. Those of one second differ
-// in their last three digits only.
+// sqliteTime formats times as models.SQLiteTime. Times within a second differ
+// only in the last three digits.
 type sqliteTime struct {
 	second int64
 	text   []byte // nil at first
 }
 
-// of returns the text of a time in UTC, which is good until the next call.
+// of returns the text of a UTC time. It is valid until the next call.
 func (x *sqliteTime) of(value time.Time) []byte {
 	second, ms := value.Unix(), value.Nanosecond()/int(time.Millisecond)
 	if x.text == nil || second != x.second || second < 0 {

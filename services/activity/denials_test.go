@@ -13,7 +13,7 @@ import (
 	"mcpgateway/services/activity"
 )
 
-func TestDenialsAreRecordedOnceAMinute(t *testing.T) {
+func TestDenialsAreRecordedOncePerMinute(t *testing.T) {
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		now := noon
 		clock := func() time.Time { return now }

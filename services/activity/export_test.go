@@ -1,4 +1,4 @@
 package activity
 
-// MaxPayloadsWaiting is how many payloads may wait to be written.
+// MaxPayloadsWaiting is the maximum number of queued payloads.
 const MaxPayloadsWaiting = maxPayloadsWaiting

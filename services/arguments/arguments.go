@@ -1,5 +1,5 @@
-// Package arguments reads the arguments of the built-in tools and rejects those
-// that a tool doesn't have.
+// Package arguments parses the arguments of the built-in tools and rejects
+// unknown ones.
 package arguments
 
 import (
@@ -11,21 +11,21 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// maxShownName is the length at which an unknown name is cut in a message, in
+// maxShownName is the maximum length of an unknown name in a message, in
 // characters.
 const maxShownName = 64
 
 // Read returns the members of raw, the JSON object of a call's arguments,
-// without those that are null: a null argument is an absent one. Empty raw is
-// an empty object. Names are case-sensitive. Read returns INVALID_PARAMETER if
-// raw isn't an object, if a name repeats, and if a name isn't one of known.
+// without null members: a null argument is absent. Empty raw is an empty object.
+// Names are case-sensitive. It returns INVALID_PARAMETER if raw is not an
+// object, a name repeats or a name is not in known.
 func Read(raw []byte, known ...string) (*rawjson.Object, error) {
 	if len(raw) == 0 {
 		raw = []byte("{}")
 	}
 	o, err := rawjson.ParseObject(raw, rawjson.Strict)
 	if err != nil {
-		return nil, fault.Invalid("arguments must be a JSON object in which no name repeats").Because(err)
+		return nil, fault.Invalid("Arguments must be a JSON object without duplicate names.").Because(err)
 	}
 	for _, name := range o.Names() {
 		if !slices.Contains(known, name) {
@@ -38,16 +38,16 @@ func Read(raw []byte, known ...string) (*rawjson.Object, error) {
 	return o, nil
 }
 
-// unknown returns the fault for an argument that a tool doesn't have.
+// unknown returns the fault for an unknown argument.
 func unknown(name string, known []string) error {
 	shown := []rune(name)
 	if len(shown) > maxShownName {
 		shown = append(shown[:maxShownName], '…')
 	}
 	if near := nearest.Name(name, known); near != "" {
-		return fault.Invalid("unknown argument %q, did you mean %q?", string(shown), near)
+		return fault.Invalid("Unknown argument %q. Did you mean %q?", string(shown), near)
 	}
-	return fault.Invalid("unknown argument %q; the arguments are %s", string(shown), strings.Join(known, ", "))
+	return fault.Invalid("Unknown argument %q. The arguments are %s.", string(shown), strings.Join(known, ", "))
 }
 
 // Conflict returns CONFLICTING_PARAMETERS with the message.

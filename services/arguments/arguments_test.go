@@ -12,22 +12,22 @@ func TestReadUnknown(t *testing.T) {
 	known := []string{"name", "arguments", "code", "input", "timeout", "dryRun", "typecheck"}
 	long := strings.Repeat("é", 64)
 	for _, tt := range []struct{ raw, want string }{
-		{`{"args":{}}`, `unknown argument "args", did you mean "arguments"?`},
-		{`{"args":null}`, `unknown argument "args", did you mean "arguments"?`},
-		{`{"Arguments":{}}`, `unknown argument "Arguments", did you mean "arguments"?`},
-		{`{"dry_run":true}`, `unknown argument "dry_run", did you mean "dryRun"?`},
-		{`{"CODE":""}`, `unknown argument "CODE", did you mean "code"?`},
-		{`{"timeoutMs":1}`, `unknown argument "timeoutMs", did you mean "timeout"?`},
-		{`{"toolName":"x"}`, `unknown argument "toolName", did you mean "name"?`},
-		{`{"params":{}}`, `unknown argument "params"; the arguments are name, arguments, code, input, timeout, dryRun, typecheck`},
-		{`{"":1}`, `unknown argument ""; the arguments are name, arguments, code, input, timeout, dryRun, typecheck`},
-		{`{"` + long[2:] + `":1}`, `unknown argument "` + long[2:] + `"; the`},
-		{`{"` + long + `":1}`, `unknown argument "` + long + `"; the`},
-		{`{"` + long + `é":1}`, `unknown argument "` + long + `…"; the`},
-		{`{"a\nb":1}`, `unknown argument "a\nb"; the`},
-		{`{"code":"","code":""}`, `arguments must be a JSON object in which no name repeats`},
-		{`[]`, `arguments must be a JSON object in which no name repeats`},
-		{`null`, `arguments must be a JSON object in which no name repeats`},
+		{`{"args":{}}`, `Unknown argument "args". Did you mean "arguments"?`},
+		{`{"args":null}`, `Unknown argument "args". Did you mean "arguments"?`},
+		{`{"Arguments":{}}`, `Unknown argument "Arguments". Did you mean "arguments"?`},
+		{`{"dry_run":true}`, `Unknown argument "dry_run". Did you mean "dryRun"?`},
+		{`{"CODE":""}`, `Unknown argument "CODE". Did you mean "code"?`},
+		{`{"timeoutMs":1}`, `Unknown argument "timeoutMs". Did you mean "timeout"?`},
+		{`{"toolName":"x"}`, `Unknown argument "toolName". Did you mean "name"?`},
+		{`{"params":{}}`, `Unknown argument "params". The arguments are name, arguments, code, input, timeout, dryRun, typecheck`},
+		{`{"":1}`, `Unknown argument "". The arguments are name, arguments, code, input, timeout, dryRun, typecheck`},
+		{`{"` + long[2:] + `":1}`, `Unknown argument "` + long[2:] + `". The`},
+		{`{"` + long + `":1}`, `Unknown argument "` + long + `". The`},
+		{`{"` + long + `é":1}`, `Unknown argument "` + long + `…". The`},
+		{`{"a\nb":1}`, `Unknown argument "a\nb". The`},
+		{`{"code":"","code":""}`, `Arguments must be a JSON object without duplicate names.`},
+		{`[]`, `Arguments must be a JSON object without duplicate names.`},
+		{`null`, `Arguments must be a JSON object without duplicate names.`},
 	} {
 		_, err := arguments.Read([]byte(tt.raw), known...)
 		if f := fault.From(err); err == nil || f.Code != fault.CodeInvalidParameter || !strings.HasPrefix(f.Message, tt.want) {

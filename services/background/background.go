@@ -1,5 +1,5 @@
 // Package background starts goroutines whose panics end neither the process nor
-// the callers that wait for them. A panic is logged and counted.
+// the callers that wait for them. Panics are logged and counted.
 package background
 
 import (

@@ -19,7 +19,7 @@ var (
 	bridgeOptions  = []string{"--auth-timeout", "--callback-path", "--host", "--resource"}
 )
 
-// bridge reads a command that only connects to a remote server, as in
+// bridge translates a command that only connects to a remote server, such as
 // `npx mcp-remote URL --header "Name: value"`, and reports whether it is one.
 func (t *translation) bridge(o *rawjson.Object) bool {
 	items, err := rawjson.Elements(o.Get("args"), rawjson.Strict)
@@ -53,9 +53,8 @@ func (t *translation) bridge(o *rawjson.Object) bool {
 	return true
 }
 
-// bridgeFlags reads what follows the address, and returns the texts in which
-// the entry's own environment counts. A flag that is not understood is a
-// problem.
+// bridgeFlags parses the arguments after the URL and returns the texts that can
+// refer to the entry's environment. An unknown flag is a problem.
 func (t *translation) bridgeFlags(args []string) (expanded string) {
 	headers, _ := rawjson.ParseObject([]byte("{}"), rawjson.Strict)
 	var ignored []string
@@ -81,12 +80,12 @@ func (t *translation) bridgeFlags(args []string) (expanded string) {
 		case flag == "--transport" && bridgeTransports[value] != "":
 			t.set("transport", "args", rawjson.Quote(bridgeTransports[value]))
 		case flag == "--static-oauth-client-info" && strings.HasPrefix(value, "@"):
-			t.problem("args", "args", "files are not read: write the client's id and secret into oauth")
+			t.problem("args", "args", "files are not supported: set the client id and secret in oauth")
 		case flag == "--static-oauth-client-info":
 			expanded += value
 			t.oauth("args", []byte(t.expand(value)))
 		default:
-			t.problem("args", "args", "mcp-remote's "+strconv.Quote(flag)+" is not understood here")
+			t.problem("args", "args", "mcp-remote's flag "+strconv.Quote(flag)+" is not supported")
 		}
 	}
 	if headers.Len() > 0 {
@@ -100,7 +99,7 @@ func (t *translation) bridgeFlags(args []string) (expanded string) {
 
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// expand replaces references to the environment that the entry itself gives.
+// expand replaces references to the entry's own environment.
 func (t *translation) expand(text string) string {
 	return variable.ReplaceAllStringFunc(text, func(ref string) string {
 		if value, given := t.env[ref[2:len(ref)-1]]; given {

@@ -8,8 +8,8 @@ import (
 	"mcpgateway/services/clientfile"
 )
 
-// told returns an entry as one line: fields, problems, ignored keys.
-func told(e clientfile.Entry) string {
+// line returns an entry as one line: fields, problems and ignored keys.
+func line(e clientfile.Entry) string {
 	var parts []string
 	for _, f := range e.Fields {
 		parts = append(parts, f.Key+"="+string(f.Value))
@@ -59,7 +59,7 @@ func TestTranslate(t *testing.T) {
 		`{"url":"u","autoApprove":[],"timeout":3601}`:                                   `timeout=3601 url="u" -autoApprove`,
 		`{"url":"u","timeout":300}`:                                                     `timeout=300 url="u"`,
 	} {
-		if got := told(clientfile.Translate([]byte(entry))); got != want {
+		if got := line(clientfile.Translate([]byte(entry))); got != want {
 			t.Errorf("Translate(%s)\n got %s\nwant %s", entry, got, want)
 		}
 	}
@@ -72,8 +72,8 @@ func TestParseFindsServers(t *testing.T) {
 		`{"mcp":{"a":{"url":"u"}}}`:                         `mcp [a]`,
 		`{"context_servers":{"a":{"url":"u"}}}`:             `context_servers [a]`,
 		`{"name":"gh","url":"https://b.example"}`:           ` [gh]`,
-		`{"mcpservers":{"a":{"url":"u"}}}`:                  ` [] map[mcpservers:this key is unknown: did you mean mcpServers?]`,
-		`{"project":{"work":{"mcpServers":{}}}}`:            ` [] map[project:this key is unknown: did you mean projects?]`,
+		`{"mcpservers":{"a":{"url":"u"}}}`:                  ` [] map[mcpservers:unknown key: did you mean mcpServers?]`,
+		`{"project":{"work":{"mcpServers":{}}}}`:            ` [] map[project:unknown key: did you mean projects?]`,
 	} {
 		f, err := clientfile.Parse(text)
 		if err != nil {

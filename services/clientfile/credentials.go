@@ -6,8 +6,8 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// references turns the references in the address and in the secrets into the
-// gateway's own form.
+// references converts references in the URL and in secrets to the gateway's
+// form.
 func (t *translation) references() {
 	if field, there := t.fields["url"]; there {
 		if text, ok := rawjson.String(field.Value); ok && holdsReference(text) {
@@ -23,8 +23,7 @@ func (t *translation) references() {
 	}
 }
 
-// secret returns a secret as JSON text; it is empty when there is a problem
-// with it.
+// secret returns a secret as JSON text, or nil after adding a problem.
 func (t *translation) secret(path, field, text string) []byte {
 	secret, why := reference(text, t.shell)
 	if why != "" {
@@ -33,8 +32,8 @@ func (t *translation) secret(path, field, text string) []byte {
 	return rawjson.Quote(secret)
 }
 
-// credentials turns a bearer header into authBearer, the references in the
-// other headers into the gateway's form, and decides the authType.
+// credentials converts a bearer header to authBearer and the references in
+// other headers to the gateway's form, and selects the authType.
 func (t *translation) credentials() {
 	field, there := t.fields["headers"]
 	headers, err := rawjson.ParseObject(field.Value, rawjson.Strict)
@@ -78,7 +77,7 @@ func bearerToken(header, value string) (token string, ok bool) {
 func (t *translation) bearer(path, token string) {
 	authType, typed := t.fields["authType"]
 	if typed && !rawjson.Says(authType.Value, "bearer") {
-		t.problem(path, "authType", "this contradicts authType: leave one of them out")
+		t.problem(path, "authType", "conflicts with authType: remove one of them")
 		return
 	}
 	t.set("authBearer", path, t.secret(path, "authBearer", token))

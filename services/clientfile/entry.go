@@ -10,27 +10,26 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// Entry is one server of a client's configuration in the gateway's own keys.
-// Keys that are unknown to this package stay among the fields as they are.
+// Entry is a server of a client's configuration in the gateway's keys. Unknown
+// keys are copied to the fields.
 type Entry struct {
 	Fields   []Field
 	Problems []Problem
-	NotTaken []string // keys without a meaning here
+	NotTaken []string // ignored keys
 	Bridged  bool     // the command only connects to the remote server
 }
 
-// Field is one of the gateway's own keys. From is the path in the entry that
-// it was read from.
+// Field is a key of the gateway. From is its path in the entry.
 type Field struct {
 	Key, From string
 	Value     []byte
 }
 
-// Problem is something in an entry that cannot be accepted. Field is the
-// gateway's own key that it leaves without a value.
+// Problem is an unsupported part of an entry. Field is the gateway's key that
+// gets no value.
 type Problem struct{ Path, Field, Why string }
 
-// Translate returns what an entry means: an object, or the text of a URL.
+// Translate returns the translation of an entry, which is an object or a URL.
 func Translate(raw []byte) Entry {
 	t := &translation{fields: map[string]Field{}}
 	if rawjson.Kind(raw) == '"' {
@@ -46,13 +45,13 @@ func Translate(raw []byte) Entry {
 	return t.entry()
 }
 
-// translation collects the fields of one entry. With shell, $NAME
-// refers to the environment, as in Gemini CLI.
+// translation collects the fields of an entry. If shell is set, $NAME refers to
+// the environment, as in Gemini CLI.
 type translation struct {
 	Entry
 	fields map[string]Field
 	shell  bool
-	signIn string            // the key that requests OAuth; empty without one
+	signIn string            // the key that requests OAuth, or empty
 	env    map[string]string // of a bridge
 }
 
@@ -60,10 +59,10 @@ func (t *translation) problem(path, field, why string) {
 	t.Problems = append(t.Problems, Problem{Path: path, Field: field, Why: why})
 }
 
-// set records a field once.
+// set adds a field. A duplicate is a problem.
 func (t *translation) set(key, from string, value []byte) {
 	if other, twice := t.fields[key]; twice {
-		t.problem(from, key, key+" is given twice, also as "+other.From)
+		t.problem(from, key, key+" is set twice, also as "+other.From)
 		return
 	}
 	t.fields[key] = Field{Key: key, From: from, Value: value}
@@ -93,14 +92,14 @@ func (t *translation) object(o *rawjson.Object) {
 	t.credentials()
 }
 
-// key translates one key; those that depend on others follow afterwards.
+// key translates a key. Keys that depend on others are translated later.
 func (t *translation) key(o *rawjson.Object, name string, value []byte) {
 	ours, same := sameMeaning[name]
 	switch {
 	case slices.Contains(transportKeys, name), name == "enabled", name == "disabled":
 	case slices.Contains(local, name):
 		if !t.Bridged {
-			t.problem(name, name, "only commands have this key: leave it out, and put secrets into headers or authBearer")
+			t.problem(name, name, "only commands have this key: remove it, and put secrets into headers or authBearer")
 		}
 	case slices.Contains(clientOnly, name):
 		t.NotTaken = append(t.NotTaken, name)
@@ -108,7 +107,7 @@ func (t *translation) key(o *rawjson.Object, name string, value []byte) {
 		t.problem(name, name, refused[name])
 	case same:
 		if items, err := rawjson.Elements(value, rawjson.Strict); ours == "allowedTools" && err == nil && len(items) == 0 {
-			t.problem(name, ours, `an empty list allows no tool there, and every tool here: use "denyTools": ["*"], or leave it out`)
+			t.problem(name, ours, `an empty list allows no tools in the client but all tools here: use "denyTools": ["*"], or remove it`)
 			return
 		}
 		t.set(ours, name, value)
@@ -121,20 +120,20 @@ func (t *translation) key(o *rawjson.Object, name string, value []byte) {
 	}
 }
 
-// maxSeconds is the longest timeout of the clients that count in seconds.
+// maxSeconds is the maximum timeout of clients that use seconds.
 const maxSeconds = 3600
 
-// timeout refuses a number that may be seconds, as in Cline and Roo Code.
+// timeout rejects a number that may be in seconds, as in Cline and Roo Code.
 func (t *translation) timeout(value []byte) {
 	n, err := strconv.Atoi(string(bytes.TrimSpace(value)))
 	if err == nil && n > 0 && n <= maxSeconds {
-		t.problem("timeout", "timeout", "some clients count seconds here, the gateway milliseconds: write "+strconv.Itoa(n)+"000 if these are seconds")
+		t.problem("timeout", "timeout", "some clients use seconds here, the gateway uses milliseconds: write "+strconv.Itoa(n)+"000 if these are seconds")
 		return
 	}
 	t.set("timeout", "timeout", value)
 }
 
-// transport reads the keys that name a transport; they have to agree.
+// transport translates the keys that name a transport. They must agree.
 func (t *translation) transport(o *rawjson.Object) {
 	for _, name := range transportKeys {
 		value := o.Get(name)
@@ -160,7 +159,7 @@ func (t *translation) transport(o *rawjson.Object) {
 	}
 }
 
-// enabled reads enabled and its opposite; they have to agree.
+// enabled translates enabled and its opposite. They must agree.
 func (t *translation) enabled(o *rawjson.Object) {
 	on, off := o.Get("enabled"), o.Get("disabled")
 	if on != nil {
@@ -173,7 +172,7 @@ func (t *translation) enabled(o *rawjson.Object) {
 	case on == nil:
 		t.set("enabled", "disabled", strconv.AppendBool(nil, !isTrue(off)))
 	case isBool(on) && isTrue(on) == isTrue(off):
-		t.problem("disabled", "enabled", "this contradicts enabled: leave one of them out")
+		t.problem("disabled", "enabled", "conflicts with enabled: remove one of them")
 	}
 }
 
@@ -197,9 +196,9 @@ func (t *translation) oauth(name string, value []byte) {
 				t.problem(path, "oauth", "use true or false")
 			}
 		case !known:
-			ours.Set(key, value) // unknown here as well
+			ours.Set(key, value) // unknown here, too
 		case ours.Get(to) != nil:
-			t.problem(path, "oauth", to+" is given twice")
+			t.problem(path, "oauth", to+" is set twice")
 		default:
 			ours.Set(to, t.oauthValue(path, to, value))
 		}
@@ -220,7 +219,7 @@ func (t *translation) oauthValue(path, key string, value []byte) []byte {
 	}
 	secret, why := reference(text, t.shell)
 	if key == "clientId" && why == "" && secret != text {
-		why = "a client id is not a secret: write it out"
+		why = "a client id is not a secret: enter its value"
 	}
 	if why != "" {
 		t.problem(path, "oauth."+key, why)

@@ -1,5 +1,5 @@
-// Package clientfile reads the server configurations of MCP clients: which
-// servers are in a text, and what each entry means in the gateway's own keys.
+// Package clientfile parses the server configurations of MCP clients. It finds
+// the servers in a text and translates each entry to the gateway's keys.
 package clientfile
 
 import (
@@ -18,34 +18,34 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// maxDepth is the number of nested arrays and objects that are accepted.
+// maxDepth is the maximum nesting of arrays and objects.
 const maxDepth = 64
 
-// File is a client's configuration, taken apart into its entries.
+// File is a parsed client configuration.
 type File struct {
 	Path     string            // of the object with the servers: "mcpServers", "mcp.servers", or empty
 	Servers  []Server          // in the order of the text
-	Problems map[string]string // keys next to the servers that are not understood, by path
-	NotTaken []string          // keys next to the servers without a meaning here, by path
+	Problems map[string]string // unsupported keys next to the servers, by path
+	NotTaken []string          // ignored keys next to the servers, by path
 }
 
-// Server is one entry as it was written: an object, or the text of a URL. Name
-// is empty for an entry without one.
+// Server is an entry as written: an object, or a URL. Name is empty for an
+// unnamed entry.
 type Server struct {
 	Name string
 	Raw  []byte
 }
 
-// wrappers are the keys around servers: of most clients, VS Code, Zed, and the
-// settings of VS Code and opencode.
+// wrappers are the keys around servers: of most clients, of VS Code, of Zed,
+// and of the settings of VS Code and opencode.
 var wrappers = []string{"mcpServers", "servers", "context_servers", "mcp"}
 
-// harmless are keys next to the servers that do not change what they expose.
-// ${input:…} is refused where it is used.
+// harmless are keys next to the servers that don't change the exposed tools.
+// ${input:…} is rejected where it is used.
 var harmless = []string{"$schema", "globalShortcut", "inputs", "preferences", "theme"}
 
-// IsFile reports whether an object is a client's configuration with named
-// servers, and not one server.
+// IsFile reports whether an object is a client configuration with named servers
+// rather than a single server.
 func IsFile(o *rawjson.Object) bool {
 	if slices.ContainsFunc(wrappers, func(name string) bool { return o.Get(name) != nil }) {
 		return true
@@ -58,10 +58,10 @@ func IsFile(o *rawjson.Object) bool {
 	return o.Len() > 0
 }
 
-// Parse returns the entries of a client's configuration: the object under one
-// of the clients' keys, a map of servers, one server, or just a URL. Comments,
-// trailing commas, a byte-order mark and missing outer braces are accepted. It
-// returns an error that names what the text is instead.
+// Parse returns the entries of a client configuration: the object under a
+// client's key, a map of servers, one server, or just a URL. It accepts
+// comments, trailing commas, a byte-order mark and missing outer braces. Its
+// errors name the detected format.
 func Parse(text string) (*File, error) {
 	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
 	if u, ok := remoteURL(text); ok {
@@ -75,7 +75,7 @@ func Parse(text string) (*File, error) {
 		return nil, err
 	}
 	if o.Get("projects") != nil {
-		return nil, errors.New("this is a gateway's own file with projects: use Import, or gateway apply")
+		return nil, errors.New("this is a gateway file with projects: use Import, or gateway apply")
 	}
 	f := &File{Problems: map[string]string{}}
 	if o = f.unwrap(o); len(f.Problems) > 0 {
@@ -84,19 +84,19 @@ func Parse(text string) (*File, error) {
 	return f, f.entries(o)
 }
 
-// notJSON returns what a text is that cannot be a JSON object, or "".
+// notJSON returns a message about text that can't be a JSON object, or "".
 func notJSON(text string) string {
 	switch {
 	case tomlTable.MatchString(text):
-		return "this is TOML, as Codex uses it: write the entries as JSON, or add their URLs"
+		return "this is TOML, as used by Codex: convert the entries to JSON, or add their URLs"
 	case yamlServers.MatchString(text):
-		return "this is YAML, as Continue and Goose use it: write the entries as JSON, or add their URLs"
+		return "this is YAML, as used by Continue and Goose: convert the entries to JSON, or add their URLs"
 	case strings.ContainsAny(text[:min(len(text), 1)], `{"/`):
 		return ""
 	case strings.ContainsAny(text, " \t\r\n{[") || !strings.ContainsAny(text, ".:"):
-		return "this is neither"
+		return "this is neither JSON nor a URL"
 	}
-	return "an address starts with http:// or https://"
+	return "a URL must start with http:// or https://"
 }
 
 var (
@@ -104,10 +104,10 @@ var (
 	yamlServers = regexp.MustCompile(`(?m)^(mcpServers|extensions):\s*$`)
 )
 
-// parseObject reads JSON that may lack its outer braces, as entries copied out
-// of a file do.
+// parseObject parses JSON that can lack its outer braces, as entries copied
+// from a file do.
 func parseObject(text string) (*rawjson.Object, error) {
-	raw := jsonc.ToJSONInPlace([]byte(strings.TrimSuffix(text, ","))) // what it blanks keeps its place
+	raw := jsonc.ToJSONInPlace([]byte(strings.TrimSuffix(text, ","))) // blanks comments, so offsets are unchanged
 	added := 0
 	if strings.HasPrefix(text, `"`) {
 		raw, added = append(append([]byte("{"), raw...), '}'), 1
@@ -124,11 +124,11 @@ func parseObject(text string) (*rawjson.Object, error) {
 
 var atByte = regexp.MustCompile(`at byte (\d+)`)
 
-// located replaces the byte offset in a syntax error by its line and column.
-// added is the number of bytes that were put in front of the text.
+// located replaces the byte offset in a syntax error by line and column. added
+// is the number of bytes prepended to the text.
 func located(why, text string, added int) string {
-	if strings.Contains(why, "it ends where") && !strings.Contains(why, "at byte") {
-		return "the JSON is cut off: a closing } is missing"
+	if strings.Contains(why, "unexpected end of JSON") && !strings.Contains(why, "at byte") {
+		return "the JSON is truncated: a closing } is missing"
 	}
 	return atByte.ReplaceAllStringFunc(why, func(place string) string {
 		at, err := strconv.Atoi(strings.TrimPrefix(place, "at byte "))
@@ -140,7 +140,7 @@ func located(why, text string, added int) string {
 	})
 }
 
-// unwrap returns the object that holds the servers, and records the keys
+// unwrap returns the object that contains the servers, and records the keys
 // next to it on each level.
 func (f *File) unwrap(o *rawjson.Object) *rawjson.Object {
 	for _, name := range wrappers {
@@ -179,12 +179,12 @@ func (f *File) siblings(o *rawjson.Object, servers string) {
 		case slices.Contains(harmless, name), strings.Contains(name, "."): // VS Code's settings have dots
 			f.NotTaken = append(f.NotTaken, path)
 		default:
-			f.Problems[path] = fmt.Sprintf("this key is unknown next to %s: it may change which tools are offered, so paste only %s", servers, servers)
+			f.Problems[path] = fmt.Sprintf("unknown key next to %s: it might change the exposed tools, so paste only %s", servers, servers)
 		}
 	}
 }
 
-// misspelled records a key that was probably meant to be one of the wrappers.
+// misspelled records a key that is probably a misspelled wrapper.
 func (f *File) misspelled(o *rawjson.Object) string {
 	for name := range o.All() {
 		inner := o.Object(name)
@@ -196,7 +196,7 @@ func (f *File) misspelled(o *rawjson.Object) string {
 				continue
 			}
 			if meant := nearest.Name(name, []string{"mcpServers", "context_servers", "projects"}); meant != "" {
-				f.Problems[name] = "this key is unknown: did you mean " + meant + "?"
+				f.Problems[name] = "unknown key: did you mean " + meant + "?"
 				return name
 			}
 		}
@@ -204,7 +204,7 @@ func (f *File) misspelled(o *rawjson.Object) string {
 	return ""
 }
 
-// entries takes the object with the servers apart.
+// entries adds the servers of an object.
 func (f *File) entries(o *rawjson.Object) error {
 	if isEntry(o) {
 		name, named := o.String("name")
@@ -219,12 +219,12 @@ func (f *File) entries(o *rawjson.Object) error {
 		f.Servers = append(f.Servers, Server{Name: name, Raw: raw})
 	}
 	if len(f.Servers) == 0 {
-		return errors.New("no server is in it")
+		return errors.New("it contains no servers")
 	}
 	return nil
 }
 
-// isEntry reports whether an object is one server and not a map of them.
+// isEntry reports whether an object is one server rather than a map of servers.
 func isEntry(o *rawjson.Object) bool {
 	_, command := o.String("command")
 	return command || pastedURL(o) != ""
@@ -249,8 +249,8 @@ func remoteURL(text string) (*url.URL, bool) {
 
 var notAlias = regexp.MustCompile(`[^a-z0-9]+`)
 
-// aliasOf returns a readable name for a server at an address: the most specific
-// part of its host name.
+// aliasOf returns a readable alias for a server URL: the most specific part of
+// its host name.
 func aliasOf(u *url.URL) string {
 	labels := slices.DeleteFunc(strings.Split(strings.ToLower(u.Hostname()), "."), func(label string) bool {
 		return label == "" || label == "www" || label == "mcp" || label == "api"

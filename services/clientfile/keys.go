@@ -5,22 +5,21 @@ import (
 	"slices"
 )
 
-// NotRunHere is the problem of an entry that is a command.
-const NotRunHere = "commands are not started here: run the server over HTTP and add its URL"
+// NotRunHere is the problem of a command entry.
+const NotRunHere = "commands are not supported: run the server over HTTP and add its URL"
 
-// sameMeaning are clients' names of the gateway's own keys, with the same
-// values.
+// sameMeaning maps clients' keys to the gateway's keys with the same values.
 var sameMeaning = map[string]string{
 	"serverUrl": "url", "httpUrl": "url", // Windsurf; Gemini CLI
 	"disabledTools": "denyTools", "excludeTools": "denyTools", // Windsurf, Roo Code; Gemini CLI
 	"includeTools": "allowedTools", "tools": "allowedTools", // Gemini CLI; GitHub Copilot
 }
 
-// transportKeys hold a transport in one of several spellings.
+// transportKeys contain a transport in one of several spellings.
 var transportKeys = []string{"type", "transport", "transportType"}
 
-// transports are the clients' names of transports. opencode's "remote" leaves
-// the choice open.
+// transports are the clients' names of transports. opencode's "remote" allows
+// any.
 var transports = map[string]string{
 	"http": "streamable-http", "streamable-http": "streamable-http", "streamableHttp": "streamable-http", "streamable_http": "streamable-http",
 	"sse": "sse", "auto": "auto", "remote": "auto",
@@ -29,27 +28,26 @@ var transports = map[string]string{
 // local are the keys of commands.
 var local = []string{"command", "args", "env", "envFile", "cwd"}
 
-// clientOnly are keys that only concern the client: how it shows the server,
-// and which tools it calls without a question. They do not change what the
-// server offers.
+// clientOnly are keys that only affect the client, such as display and tool
+// confirmation. They don't change the exposed tools.
 var clientOnly = []string{
 	"$comment", "_comment", "alwaysAllow", "alwaysLoad", "autoApprove", "comment", "description", "dev", "gallery", "icon", "iconUrl", "logoUrl",
 	"name", "note", "notes", "provider", "source", "tags", "title", "trust", "version",
 }
 
-// refused are known keys that cannot be accepted, with the advice.
+// refused are known but unsupported keys, with advice.
 var refused = map[string]string{
-	"authProviderType":     "the gateway has no sign-in of this kind: leave it out and use authType",
-	"baseUrl":              "this key is unknown: did you mean url?",
-	"headersHelper":        "the gateway runs no command for headers: put them into headers",
-	"isActive":             "this key is unknown: use enabled",
-	"requestOptions":       "this key is unknown: put its headers into headers, and the timeout in milliseconds into timeout",
-	"targetAudience":       "the gateway has no sign-in of this kind: leave it out and use authType",
-	"targetServiceAccount": "the gateway has no sign-in of this kind: leave it out and use authType",
+	"authProviderType":     "this authentication is not supported: remove it and use authType",
+	"baseUrl":              "unknown key: did you mean url?",
+	"headersHelper":        "commands for headers are not supported: put them into headers",
+	"isActive":             "unknown key: use enabled",
+	"requestOptions":       "unknown key: put its headers into headers, and its timeout in milliseconds into timeout",
+	"targetAudience":       "this authentication is not supported: remove it and use authType",
+	"targetServiceAccount": "this authentication is not supported: remove it and use authType",
 }
 
-// oauthKeys are clients' names of the gateway's keys in oauth; those that
-// concern only the client's own callback have no meaning here.
+// oauthKeys maps clients' keys in oauth to the gateway's. Keys that only affect
+// the client's callback are ignored.
 var (
 	oauthKeys = map[string]string{
 		"clientId": "clientId", "client_id": "clientId", "CLIENT_ID": "clientId",
@@ -59,7 +57,7 @@ var (
 	oauthClientOnly = []string{"callbackPort", "redirectUri"}
 )
 
-// Keys returns the clients' own names of keys that Translate understands.
+// Keys returns the clients' keys that Translate supports.
 func Keys() []string {
 	return slices.Concat(slices.Sorted(maps.Keys(sameMeaning)), transportKeys, clientOnly, []string{"disabled"})
 }

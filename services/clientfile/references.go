@@ -6,10 +6,10 @@ import (
 )
 
 const (
-	whyPrompted = "the client asks for this value: give the value, or a reference such as ${NAME}"
-	whyPart     = "a reference to the environment must be the whole value: enter the value, or put the whole into a variable"
-	whyFile     = "files are not read: give the value, or a reference such as ${NAME}"
-	whyURL      = "an address holds no references: write it out"
+	whyPrompted = "the client prompts for this value: enter the value, or a reference such as ${NAME}"
+	whyPart     = "a reference must be the whole value: enter the value, or put the whole value into a variable"
+	whyFile     = "files are not supported: enter the value, or a reference such as ${NAME}"
+	whyURL      = "URLs can't contain references: enter the whole URL"
 )
 
 var (
@@ -19,20 +19,19 @@ var (
 	shellNamed = regexp.MustCompile(`^\$([A-Z_][A-Z0-9_]+)$`)
 )
 
-// reference returns a secret in the gateway's own form, or why it has none.
-// Clients refer to the environment as ${NAME}, ${env:NAME} and {env:NAME};
-// With shell, $NAME is
-// a reference, too.
+// reference returns a secret in the gateway's form, or the reason for which it
+// has none. Clients refer to the environment as ${NAME}, ${env:NAME} and
+// {env:NAME}, and with shell also as $NAME.
 func reference(value string, shell bool) (secret, why string) {
 	if m := shellNamed.FindStringSubmatch(value); m != nil {
 		if shell {
 			return "${" + m[1] + "}", ""
 		}
-		return "", "write ${" + m[1] + "} to refer to the environment"
+		return "", "use ${" + m[1] + "} to refer to the environment"
 	}
 	switch m := named.FindStringSubmatch(value); {
 	case m != nil && len(m[2]) > len(":-"):
-		return "", "a default is not accepted: use ${" + m[1] + "}, or the value"
+		return "", "defaults are not supported: use ${" + m[1] + "}, or the value"
 	case m != nil:
 		return "${" + m[1] + "}", ""
 	case prompted.MatchString(value):
@@ -45,7 +44,7 @@ func reference(value string, shell bool) (secret, why string) {
 	return value, ""
 }
 
-// holdsReference reports whether a client would replace a part of the text.
+// holdsReference reports whether a client would replace part of the text.
 func holdsReference(text string) bool {
 	return strings.Contains(text, "${") || strings.Contains(text, "{env:") || strings.Contains(text, "{file:")
 }

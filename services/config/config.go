@@ -1,5 +1,5 @@
-// Package config reads the gateway's settings from the environment and
-// reports every mistake at once.
+// Package config loads the gateway's settings from the environment and reports
+// all problems together.
 package config
 
 import (
@@ -23,9 +23,8 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// variables are the settings as they stand in the environment (contract,
-// "Program"). Every one may also be given as NAME_FILE, which names a file
-// that holds the value.
+// variables are the settings in the environment (contract, "Program"). Each can
+// also be set as NAME_FILE, the name of a file that contains the value.
 type variables struct {
 	Addr           string        `env:"GATEWAY_ADDR" envDefault:"127.0.0.1:8080"`
 	PublicURL      string        `env:"GATEWAY_PUBLIC_URL"`
@@ -57,7 +56,7 @@ type variables struct {
 	LogLevel       slog.Level    `env:"GATEWAY_LOG_LEVEL" envDefault:"info"`
 }
 
-// Config is the checked configuration.
+// Config is the validated configuration.
 type Config struct {
 	Addr             string
 	LoopbackListener bool
@@ -69,33 +68,33 @@ type Config struct {
 	Environment      *secrets.Environment
 	AllowedHosts     []string
 	AllowedOrigins   []string
-	MaxStreams       int // open at once, of all clients
+	MaxStreams       int // concurrent, all clients
 	Capacity
 	MaxStaleness   time.Duration
-	DrainDelay     time.Duration // between being told to end and closing the listener
-	BuiltinCatalog bool          // whether the catalog that comes along is loaded
-	TSC            string        // path of the native TypeScript compiler, or empty
+	DrainDelay     time.Duration // between SIGTERM and closing the listener
+	BuiltinCatalog bool          // whether the built-in catalog is loaded
+	TSC            string        // native TypeScript compiler, or empty
 	TrustedProxies []netip.Prefix
 	SingleSignOn   SingleSignOn
 	Tracing        Tracing
 	Metrics        Metrics
-	LogJSON        *bool // nil decides by the terminal
+	LogJSON        *bool // nil selects by terminal
 	LogLevel       slog.Level
-	Unknown        []string // variables that look like settings and are none
+	Unknown        []string // unknown variables that look like settings
 }
 
-// maxDrainDelay is the longest GATEWAY_DRAIN_DELAY: supervisors kill what takes
-// much longer to end.
+// maxDrainDelay is the maximum GATEWAY_DRAIN_DELAY. Supervisors kill processes
+// that take much longer to stop.
 const maxDrainDelay = 5 * time.Minute
 
-// minAdminToken is the least length of an administration token, in bytes.
+// minAdminToken is the minimum length of an administration token, in bytes.
 const minAdminToken = 16
 
-// Load reads the configuration from environ, in os.Environ's form. addr, when
-// not empty, wins over GATEWAY_ADDR. The error joins every mistake, one per
-// line. It creates the key file of a SQLite database that has none.
+// Load returns the configuration of environ, in the form of os.Environ. A
+// non-empty addr overrides GATEWAY_ADDR. The error joins all problems, one per
+// line. Load creates the key file of a SQLite database if it is missing.
 func Load(environ []string, addr string) (*Config, error) {
-	r := &reader{}
+	r := &loader{}
 	vars, lookup := r.variables(environ)
 	if addr != "" {
 		vars.Addr = addr
@@ -118,41 +117,41 @@ func Load(environ []string, addr string) (*Config, error) {
 	}
 	for _, o := range c.AllowedOrigins {
 		if u, err := url.Parse(o); err != nil || u.Scheme == "" || u.Host == "" || u.Path != "" {
-			r.mistake("GATEWAY_ALLOWED_ORIGINS: %q is not an origin such as https://app.example.com", o)
+			r.addProblem("GATEWAY_ALLOWED_ORIGINS: %q is not an origin such as https://app.example.com", o)
 		}
 	}
 	c.TSC, c.BuiltinCatalog, c.DrainDelay = vars.TSC, vars.BuiltinCatalog, vars.DrainDelay
 	if c.TSC != "" {
 		if info, err := os.Stat(c.TSC); err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
-			r.mistake("GATEWAY_TSC: %q is not a program that can be started", c.TSC)
+			r.addProblem("GATEWAY_TSC: %q is not an executable file", c.TSC)
 		}
 	}
 	if n := len(vars.AdminToken); n > 0 && n < minAdminToken {
-		r.mistake("GATEWAY_ADMIN_TOKEN: use at least %d characters", minAdminToken)
+		r.addProblem("GATEWAY_ADMIN_TOKEN: use at least %d characters", minAdminToken)
 	}
-	if vars.MaxStreams < 1 && !r.told("GATEWAY_MAX_STREAMS") {
-		r.mistake("GATEWAY_MAX_STREAMS: use at least 1")
+	if vars.MaxStreams < 1 && !r.isReported("GATEWAY_MAX_STREAMS") {
+		r.addProblem("GATEWAY_MAX_STREAMS: use at least 1")
 	}
-	if vars.MaxStaleness < time.Second && !r.told("GATEWAY_MAX_STALENESS") {
-		r.mistake("GATEWAY_MAX_STALENESS: use at least 1s")
+	if vars.MaxStaleness < time.Second && !r.isReported("GATEWAY_MAX_STALENESS") {
+		r.addProblem("GATEWAY_MAX_STALENESS: use at least 1s")
 	}
 	if vars.DrainDelay < 0 || vars.DrainDelay > maxDrainDelay {
-		r.mistake("GATEWAY_DRAIN_DELAY: use a duration from 0s to %v", maxDrainDelay)
+		r.addProblem("GATEWAY_DRAIN_DELAY: use a duration from 0s to %v", maxDrainDelay)
 	}
 	c.Capacity = r.capacity(vars)
 	c.LogJSON = r.logFormat(vars.LogFormat)
 	c.Keys = r.keys(vars)
-	if len(r.mistakes) > 0 {
-		return nil, errors.Join(r.mistakes...)
+	if len(r.problems) > 0 {
+		return nil, errors.Join(r.problems...)
 	}
 	return c, nil
 }
 
-// DatabaseFile returns the path of the SQLite database that the environment
-// names; "" for any other, and for an environment that Load refuses. It creates
-// nothing, which Load does.
+// DatabaseFile returns the path of the SQLite database in the environment. It
+// returns "" for PostgreSQL and for an invalid environment. Unlike Load, it
+// creates nothing.
 func DatabaseFile(environ []string) string {
-	vars, _ := (&reader{}).variables(environ)
+	vars, _ := (&loader{}).variables(environ)
 	path, _ := strings.CutPrefix(vars.DatabaseURL, "sqlite:")
 	if path == vars.DatabaseURL {
 		return ""
@@ -160,20 +159,20 @@ func DatabaseFile(environ []string) string {
 	return path
 }
 
-type reader struct{ mistakes []error }
+type loader struct{ problems []error }
 
-func (r *reader) mistake(format string, args ...any) {
-	r.mistakes = append(r.mistakes, fmt.Errorf(format, args...))
+func (r *loader) addProblem(format string, args ...any) {
+	r.problems = append(r.problems, fmt.Errorf(format, args...))
 }
 
-// told reports whether a mistake in the variable is known already.
-func (r *reader) told(name string) bool {
-	return slices.ContainsFunc(r.mistakes, func(err error) bool { return strings.HasPrefix(err.Error(), name+":") })
+// isReported reports whether a problem with the variable has been added.
+func (r *loader) isReported(name string) bool {
+	return slices.ContainsFunc(r.problems, func(err error) bool { return strings.HasPrefix(err.Error(), name+":") })
 }
 
-// variables reads the environment with every NAME_FILE resolved. lookup
-// finds any variable, for references in credentials.
-func (r *reader) variables(environ []string) (vars variables, lookup func(string) (string, bool)) {
+// variables returns the settings with every NAME_FILE resolved. lookup returns
+// any variable, for references in credentials.
+func (r *loader) variables(environ []string) (vars variables, lookup func(string) (string, bool)) {
 	all := env.ToMap(environ)
 	own := map[string]string{}
 	for name, value := range all {
@@ -188,12 +187,12 @@ func (r *reader) variables(environ []string) (vars variables, lookup func(string
 			continue
 		}
 		if own[target] != "" {
-			r.mistake("%s and %s are both set: keep one", target, name)
+			r.addProblem("%s and %s are both set; remove one", target, name)
 			continue
 		}
 		b, err := os.ReadFile(path)
 		if err != nil {
-			r.mistake("%s: %v", name, err)
+			r.addProblem("%s: %v", name, err)
 			continue
 		}
 		own[target] = strings.TrimRight(string(b), "\r\n")
@@ -204,26 +203,26 @@ func (r *reader) variables(environ []string) (vars variables, lookup func(string
 			many.Errors = []error{err}
 		}
 		for _, e := range many.Errors {
-			r.mistake("%s", describe(e))
+			r.addProblem("%s", describe(e))
 		}
 	}
 	return vars, func(name string) (string, bool) { v, ok := all[name]; return v, ok }
 }
 
-// describe names the variable of a value that cannot be parsed, where the
-// library names the field.
+// describe returns the message for a variable that can't be parsed. The
+// library's message names the struct field instead.
 func describe(err error) string {
 	var parse env.ParseError
 	if errors.As(err, &parse) {
 		if field, ok := reflect.TypeFor[variables]().FieldByName(parse.Name); ok {
-			return field.Tag.Get("env") + ": " + wanted(field.Type, parse.Err)
+			return field.Tag.Get("env") + ": " + expectedFormat(field.Type, parse.Err)
 		}
 	}
 	return err.Error()
 }
 
-// wanted says what a variable of the type takes.
-func wanted(typ reflect.Type, err error) string {
+// expectedFormat describes the valid values of a variable of the type.
+func expectedFormat(typ reflect.Type, err error) string {
 	switch typ {
 	case reflect.TypeFor[bool]():
 		return "use true or false"
@@ -232,47 +231,47 @@ func wanted(typ reflect.Type, err error) string {
 	case reflect.TypeFor[slog.Level]():
 		return "use debug, info, warn or error"
 	case reflect.TypeFor[int]():
-		return "use a whole number"
+		return "use an integer"
 	default:
 		return err.Error()
 	}
 }
 
-func (r *reader) publicURL(vars variables, loopback bool) *url.URL {
+func (r *loader) publicURL(vars variables, loopback bool) *url.URL {
 	text := vars.PublicURL
 	if text == "" {
-		if r.told("GATEWAY_ADDR") {
-			return &url.URL{} // one mistake is told once
+		if r.isReported("GATEWAY_ADDR") {
+			return &url.URL{} // reported already
 		}
 		text = "http://" + vars.Addr
 	}
 	u, err := url.Parse(text)
 	if err == nil && vars.PublicURL == "" && u.Hostname() == "" {
-		r.mistake("GATEWAY_PUBLIC_URL: set it to the address under which clients reach this listener, because GATEWAY_ADDR names no host")
+		r.addProblem("GATEWAY_PUBLIC_URL: set it to the URL that clients use, because GATEWAY_ADDR has no host")
 		return &url.URL{}
 	}
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" || u.User != nil || strings.Trim(u.Path, "/") != "" {
-		r.mistake("GATEWAY_PUBLIC_URL: %q is not an origin such as https://gateway.example.com", text)
+		r.addProblem("GATEWAY_PUBLIC_URL: %q is not an origin such as https://gateway.example.com", text)
 		return &url.URL{}
 	}
 	if u.Scheme == "http" && !loopback && !vars.AllowHTTP {
 		if vars.PublicURL == "" {
-			r.mistake("GATEWAY_PUBLIC_URL: set it to the https address under which clients reach this listener, or set GATEWAY_ALLOW_HTTP=true")
+			r.addProblem("GATEWAY_PUBLIC_URL: set it to the https URL that clients use, or set GATEWAY_ALLOW_HTTP=true")
 		} else {
-			r.mistake("GATEWAY_PUBLIC_URL: http is refused on a listener that others can reach; use https, or set GATEWAY_ALLOW_HTTP=true")
+			r.addProblem("GATEWAY_PUBLIC_URL: http requires a loopback listener; use https, or set GATEWAY_ALLOW_HTTP=true")
 		}
 	}
 	return &url.URL{Scheme: u.Scheme, Host: u.Host}
 }
 
-func (r *reader) prefixes(name, list string) []netip.Prefix {
+func (r *loader) prefixes(name, list string) []netip.Prefix {
 	var out []netip.Prefix
 	for _, text := range split(list) {
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
 			addr, addrErr := netip.ParseAddr(text)
 			if addrErr != nil {
-				r.mistake("%s: %q is not a network such as 10.0.0.0/8", name, text)
+				r.addProblem("%s: %q is not a network such as 10.0.0.0/8", name, text)
 				continue
 			}
 			p = netip.PrefixFrom(addr, addr.BitLen())
@@ -282,7 +281,7 @@ func (r *reader) prefixes(name, list string) []netip.Prefix {
 	return out
 }
 
-func (r *reader) logFormat(format string) *bool {
+func (r *loader) logFormat(format string) *bool {
 	json := format == "json"
 	switch format {
 	case "":
@@ -290,23 +289,23 @@ func (r *reader) logFormat(format string) *bool {
 	case "text", "json":
 		return &json
 	default:
-		r.mistake("GATEWAY_LOG_FORMAT: use text or json")
+		r.addProblem("GATEWAY_LOG_FORMAT: use text or json")
 		return nil
 	}
 }
 
-// keys returns the key ring: the given one, or for SQLite the file beside the
-// database, created when there is none. PostgreSQL is shared by replicas, so
-// a generated key would be wrong on all but one of them.
-func (r *reader) keys(vars variables) *secrets.KeyRing {
+// keys returns the key ring: the configured one or, for SQLite, the file next
+// to the database, which is created if missing. PostgreSQL is shared by
+// replicas, which would generate different keys.
+func (r *loader) keys(vars variables) *secrets.KeyRing {
 	dialect, err := models.Dialect(vars.DatabaseURL)
 	if err != nil {
-		r.mistake("GATEWAY_DATABASE_URL: %v", err)
+		r.addProblem("GATEWAY_DATABASE_URL: %v", err)
 	}
 	if vars.SecretsKeys != "" {
 		ring, err := secrets.ParseKeyRing(vars.SecretsKeys)
 		if err != nil {
-			r.mistake("GATEWAY_SECRETS_KEYS: %v", err)
+			r.addProblem("GATEWAY_SECRETS_KEYS: %v", err)
 		}
 		return ring
 	}
@@ -314,20 +313,20 @@ func (r *reader) keys(vars variables) *secrets.KeyRing {
 		return nil
 	}
 	if dialect != "sqlite" {
-		r.mistake("GATEWAY_SECRETS_KEYS: set it with PostgreSQL, for example to k1:$(openssl rand -base64 32), the same on every replica")
+		r.addProblem("GATEWAY_SECRETS_KEYS: required with PostgreSQL. Use the same value on every replica, for example k1:$(openssl rand -base64 32)")
 		return nil
 	}
-	if len(r.mistakes) > 0 {
-		return nil // nothing is written for a configuration that is refused
+	if len(r.problems) > 0 {
+		return nil // an invalid configuration writes nothing
 	}
 	dir := filepath.Dir(strings.TrimPrefix(vars.DatabaseURL, "sqlite:"))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		r.mistake("GATEWAY_DATABASE_URL: %v", err)
+		r.addProblem("GATEWAY_DATABASE_URL: %v", err)
 		return nil
 	}
 	ring, err := secrets.LoadOrCreateKeyFile(filepath.Join(dir, "secrets.key"))
 	if err != nil {
-		r.mistake("GATEWAY_SECRETS_KEYS: %v", err)
+		r.addProblem("GATEWAY_SECRETS_KEYS: %v", err)
 	}
 	return ring
 }

@@ -32,8 +32,8 @@ func mustLoad(t *testing.T, environ ...string) *config.Config {
 	return c
 }
 
-// wantMistakes fails the test unless loading reports exactly the mistakes,
-// one per line, each beginning as given.
+// wantMistakes fails the test unless Load reports exactly the problems with
+// these prefixes, one per line.
 func wantMistakes(t *testing.T, environ []string, want ...string) {
 	t.Helper()
 	c, err := config.Load(environ, "")
@@ -117,7 +117,7 @@ func TestEmptyVariablesAreUnset(t *testing.T) {
 	}
 }
 
-func TestFlagWinsOverTheEnvironment(t *testing.T) {
+func TestFlagOverridesEnvironment(t *testing.T) {
 	c, err := config.Load([]string{withKeys, "GATEWAY_ADDR=nonsense"}, "127.0.0.1:1234")
 	if err != nil || c.Addr != "127.0.0.1:1234" || c.PublicURL.String() != "http://127.0.0.1:1234" {
 		t.Errorf("loaded %+v, %v", c, err)
@@ -149,7 +149,7 @@ func TestSettingsFromFiles(t *testing.T) {
 		"GATEWAY_ADMIN_TOKEN and GATEWAY_ADMIN_TOKEN_FILE are both set", "GATEWAY_DATABASE_URL_FILE: open "+missing, "GATEWAY_LOG_LEVEL_FILE: read "+dir)
 }
 
-func TestMistakesAreReportedTogether(t *testing.T) {
+func TestProblemsAreReportedTogether(t *testing.T) {
 	wantMistakes(t, []string{
 		"GATEWAY_ADDR=nonsense", "GATEWAY_PUBLIC_URL=ftp://x", "GATEWAY_DATABASE_URL=mysql://x", "GATEWAY_SECRETS_KEYS=short", "GATEWAY_ADMIN_TOKEN=0123456789abcde",
 		"GATEWAY_EGRESS_ALLOW=10.0.0.0/33,intranet", "GATEWAY_ALLOWED_ORIGINS=app.example,null,https://a.example/path", "GATEWAY_ALLOW_HTTP=perhaps",
@@ -158,10 +158,10 @@ func TestMistakesAreReportedTogether(t *testing.T) {
 		`GATEWAY_ADDR: "nonsense"`, `GATEWAY_PUBLIC_URL: "ftp://x"`, "GATEWAY_DATABASE_URL: ", "GATEWAY_ADMIN_TOKEN: use at least 16",
 		`GATEWAY_EGRESS_ALLOW: "10.0.0.0/33"`, `GATEWAY_EGRESS_ALLOW: "intranet"`,
 		`GATEWAY_ALLOWED_ORIGINS: "app.example"`, `GATEWAY_ALLOWED_ORIGINS: "https://a.example/path"`, `GATEWAY_ALLOWED_ORIGINS: "null"`,
-		"GATEWAY_ALLOW_HTTP: ", "GATEWAY_MAX_STALENESS: ", `GATEWAY_TRUSTED_PROXIES: "x"`, "GATEWAY_LOG_FORMAT: use text or json", "GATEWAY_LOG_LEVEL: ", "GATEWAY_SECRETS_KEYS: key 1")
+		"GATEWAY_ALLOW_HTTP: ", "GATEWAY_MAX_STALENESS: ", `GATEWAY_TRUSTED_PROXIES: "x"`, "GATEWAY_LOG_FORMAT: use text or json", "GATEWAY_LOG_LEVEL: ", "GATEWAY_SECRETS_KEYS: Key 1")
 }
 
-func TestMistakesQuoteNoSecret(t *testing.T) {
+func TestProblemsContainNoSecrets(t *testing.T) {
 	const canary = "c4nary"
 	for _, environ := range [][]string{
 		{"GATEWAY_SECRETS_KEYS=k1:" + canary}, {"GATEWAY_SECRETS_KEYS=" + canary}, {"GATEWAY_ADMIN_TOKEN=" + canary, withKeys},
@@ -249,12 +249,12 @@ func TestConfig(t *testing.T) {
 		{"http on loopback", []string{withKeys, loopback, http}, ""},
 		{"https on loopback", []string{withKeys, loopback, https}, ""},
 		{"https for others", []string{withKeys, reachable, https}, ""},
-		{"http for others", []string{withKeys, reachable, http}, "GATEWAY_PUBLIC_URL: http is refused"},
+		{"http for others", []string{withKeys, reachable, http}, "GATEWAY_PUBLIC_URL: http requires"},
 		{"http for others, allowed", []string{withKeys, reachable, http, allow}, ""},
 		{"no public address for others", []string{withKeys, reachable}, "GATEWAY_PUBLIC_URL: set it"},
 		{"no public address for others, http allowed", []string{withKeys, reachable, allow}, ""},
 		{"no host at all", []string{withKeys, "GATEWAY_ADDR=:80", allow}, "GATEWAY_PUBLIC_URL: set it"},
-		{"PostgreSQL without keys", []string{postgres}, "GATEWAY_SECRETS_KEYS: set it with PostgreSQL"},
+		{"PostgreSQL without keys", []string{postgres}, "GATEWAY_SECRETS_KEYS: required with PostgreSQL"},
 		{"PostgreSQL with keys", []string{postgres, withKeys}, ""},
 		{"31 bytes", []string{postgres, key(random[:31])}, "GATEWAY_SECRETS_KEYS: "},
 		{"32 bytes", []string{postgres, key(random[:32])}, ""},
@@ -285,7 +285,7 @@ func TestConfig(t *testing.T) {
 		{"one connection of an address", []string{withKeys, "GATEWAY_MAX_CONNECTIONS_PER_ADDRESS=1"}, ""},
 		{"too little request memory", []string{withKeys, "GATEWAY_REQUEST_MEMORY_MIB=7"}, "GATEWAY_REQUEST_MEMORY_MIB: use a number of MiB from 8"},
 		{"the least request memory", []string{withKeys, "GATEWAY_REQUEST_MEMORY_MIB=8"}, ""},
-		{"request memory with a unit", []string{withKeys, "GATEWAY_REQUEST_MEMORY_MIB=256MiB"}, "GATEWAY_REQUEST_MEMORY_MIB: use a whole number"},
+		{"request memory with a unit", []string{withKeys, "GATEWAY_REQUEST_MEMORY_MIB=256MiB"}, "GATEWAY_REQUEST_MEMORY_MIB: use an integer"},
 		{"too little result memory", []string{withKeys, "GATEWAY_RESULT_MEMORY_MIB=63"}, "GATEWAY_RESULT_MEMORY_MIB: use a number of MiB from 64"},
 		{"the least result memory", []string{withKeys, "GATEWAY_RESULT_MEMORY_MIB=64"}, ""},
 		{"the most result memory", []string{withKeys, "GATEWAY_RESULT_MEMORY_MIB=1048576"}, ""},
@@ -338,7 +338,7 @@ func TestKeyFileIsCreatedOnce(t *testing.T) {
 	wantMistakes(t, environ, "GATEWAY_SECRETS_KEYS: ")
 }
 
-func TestRefusedConfigurationWritesNothing(t *testing.T) {
+func TestInvalidConfigWritesNothing(t *testing.T) {
 	for name, more := range map[string]string{"a mistake": "GATEWAY_LOG_FORMAT=xml", "keys are given": withKeys} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "data")
@@ -353,7 +353,7 @@ func TestRefusedConfigurationWritesNothing(t *testing.T) {
 	}
 }
 
-func TestKeyFileThatCannotBeWritten(t *testing.T) {
+func TestUnwritableKeyFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -361,7 +361,7 @@ func TestKeyFileThatCannotBeWritten(t *testing.T) {
 	wantMistakes(t, []string{"GATEWAY_DATABASE_URL=sqlite:" + filepath.Join(file, "gateway.db")}, "GATEWAY_DATABASE_URL: ")
 }
 
-func TestVariablesThatAreNoSettingsAreNamed(t *testing.T) {
+func TestUnknownSettingsAreReported(t *testing.T) {
 	key := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(key, []byte("0123456789abcdef"), 0o600); err != nil {
 		t.Fatal(err)

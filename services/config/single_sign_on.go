@@ -8,19 +8,20 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// SingleSignOn says with which identity provider people may sign in (OpenID
-// Connect Discovery 1.0).
+// SingleSignOn is the identity provider for sign-in (OpenID Connect Discovery
+// 1.0).
 type SingleSignOn struct {
 	Issuer         string // empty without single sign-on; compared exactly
 	ClientID       string
 	ClientSecret   secrets.Value // empty for a public client
-	AllowedDomains []string      // of verified e-mail addresses whose people are let in without an invitation, in lower case
+	AllowedDomains []string      // domains of verified email addresses that need no invitation, in lower case
 }
 
-// Configured reports whether there is single sign-on at all.
+// Configured reports whether single sign-on is configured.
 func (s SingleSignOn) Configured() bool { return s.Issuer != "" }
 
-// isDomain reports whether a text in lower case is a domain of two or more labels.
+// isDomain reports whether a lower-case text is a domain of at least two
+// labels.
 func isDomain(text string) bool {
 	labels := strings.Split(text, ".")
 	for _, label := range labels {
@@ -31,11 +32,11 @@ func isDomain(text string) bool {
 	return len(labels) > 1
 }
 
-func (r *reader) singleSignOn(vars variables) SingleSignOn {
+func (r *loader) singleSignOn(vars variables) SingleSignOn {
 	s := SingleSignOn{Issuer: vars.OIDCIssuer, ClientID: vars.OIDCClientID, ClientSecret: secrets.NewValue(vars.OIDCSecret)}
 	for _, d := range split(strings.ToLower(vars.OIDCDomains)) {
 		if !isDomain(d) {
-			r.mistake("GATEWAY_OIDC_ALLOWED_DOMAINS: %q is not a domain such as example.com", d)
+			r.addProblem("GATEWAY_OIDC_ALLOWED_DOMAINS: %q is not a domain such as example.com", d)
 			continue
 		}
 		s.AllowedDomains = append(s.AllowedDomains, d)
@@ -45,30 +46,30 @@ func (r *reader) singleSignOn(vars variables) SingleSignOn {
 			"GATEWAY_OIDC_CLIENT_ID": vars.OIDCClientID, "GATEWAY_OIDC_CLIENT_SECRET": vars.OIDCSecret, "GATEWAY_OIDC_ALLOWED_DOMAINS": vars.OIDCDomains,
 		} {
 			if value != "" {
-				r.mistake("%s: set GATEWAY_OIDC_ISSUER too, it says which identity provider this is for", name)
+				r.addProblem("%s: requires GATEWAY_OIDC_ISSUER", name)
 			}
 		}
 		return s
 	}
 	if problem := issuerProblem(s.Issuer); problem != "" {
-		r.mistake("GATEWAY_OIDC_ISSUER: %s", problem)
+		r.addProblem("GATEWAY_OIDC_ISSUER: %s", problem)
 	}
 	if s.ClientID == "" {
-		r.mistake("GATEWAY_OIDC_CLIENT_ID: set it to the client id under which the identity provider knows this gateway")
+		r.addProblem("GATEWAY_OIDC_CLIENT_ID: set it to this gateway's client id at the identity provider")
 	}
 	return s
 }
 
-// issuerProblem returns what is wrong with an issuer's address, or nothing.
+// issuerProblem returns the problem of an issuer URL, or "".
 func issuerProblem(issuer string) string {
 	u, err := url.Parse(issuer)
 	if err != nil || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil || strings.ContainsAny(issuer, "?# ") {
-		return "use the issuer's address as its discovery document has it, such as https://login.example.com"
+		return "use the issuer of the discovery document, such as https://login.example.com"
 	}
 	addr, addrErr := netip.ParseAddr(u.Hostname())
 	loopback := u.Hostname() == "localhost" || addrErr == nil && addr.IsLoopback()
 	if u.Scheme != "https" && (u.Scheme != "http" || !loopback) {
-		return "use https; http is for a provider on this machine only"
+		return "use https; http requires a provider on this machine"
 	}
 	return ""
 }

@@ -15,7 +15,7 @@ const (
 	clientID = "GATEWAY_OIDC_CLIENT_ID=gateway"
 )
 
-func TestThereIsNoSingleSignOnByDefault(t *testing.T) {
+func TestSingleSignOnIsOffByDefault(t *testing.T) {
 	if c := mustLoad(t); c.SingleSignOn.Configured() {
 		t.Errorf("loaded %+v", c.SingleSignOn)
 	}
@@ -41,7 +41,7 @@ func TestSingleSignOnSettings(t *testing.T) {
 
 func TestSingleSignOnMistakes(t *testing.T) {
 	wantMistakes(t, []string{withKeys, clientID, "GATEWAY_OIDC_CLIENT_SECRET=x", "GATEWAY_OIDC_ALLOWED_DOMAINS=example.com"},
-		"GATEWAY_OIDC_CLIENT_ID: set GATEWAY_OIDC_ISSUER", "GATEWAY_OIDC_CLIENT_SECRET: set GATEWAY_OIDC_ISSUER", "GATEWAY_OIDC_ALLOWED_DOMAINS: set GATEWAY_OIDC_ISSUER")
+		"GATEWAY_OIDC_CLIENT_ID: requires GATEWAY_OIDC_ISSUER", "GATEWAY_OIDC_CLIENT_SECRET: requires GATEWAY_OIDC_ISSUER", "GATEWAY_OIDC_ALLOWED_DOMAINS: requires GATEWAY_OIDC_ISSUER")
 	wantMistakes(t, []string{withKeys, issuer}, "GATEWAY_OIDC_CLIENT_ID: set it")
 	for _, domain := range []string{"example", "*.example.com", "@example.com", "exa mple.com", "example.com.", "-a.example"} {
 		wantMistakes(t, []string{withKeys, issuer, clientID, "GATEWAY_OIDC_ALLOWED_DOMAINS=" + domain}, "GATEWAY_OIDC_ALLOWED_DOMAINS: ")

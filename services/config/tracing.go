@@ -7,21 +7,21 @@ import (
 	"mcpgateway/services/tracing"
 )
 
-// Tracing says where traces go, by the variables that OpenTelemetry gives
-// every program (OpenTelemetry specification, "Environment Variable
-// Specification" and "OTLP Exporter").
+// Tracing configures trace export by OpenTelemetry's standard variables
+// (OpenTelemetry specification, "Environment Variable Specification" and "OTLP
+// Exporter").
 type Tracing struct {
-	Endpoint string // empty sends none
+	Endpoint string // empty disables export
 	Service  string
 	Sampler  tracing.Sampler
 }
 
-// defaultService is what collectors know the gateway as.
+// defaultService is the default service name.
 const defaultService = "gateway"
 
-// tracing reads the variables. The headers of the exporter are read by its
-// library, from OTEL_EXPORTER_OTLP_HEADERS, because they are credentials.
-func (r *reader) tracing(lookup func(string) (string, bool)) Tracing {
+// tracing loads the variables. The exporter's library reads its headers from
+// OTEL_EXPORTER_OTLP_HEADERS, because they are credentials.
+func (r *loader) tracing(lookup func(string) (string, bool)) Tracing {
 	get := func(name string) string {
 		value, _ := lookup(name)
 		return strings.TrimSpace(value)
@@ -43,19 +43,19 @@ func (r *reader) tracing(lookup func(string) (string, bool)) Tracing {
 		t.Endpoint = strings.TrimSuffix(t.Endpoint, "/") + "/v1/traces"
 	}
 	if u, err := url.Parse(t.Endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
-		r.mistake("%s: use an http or https URL of an OTLP/HTTP collector, such as http://127.0.0.1:4318", name)
+		r.addProblem("%s: use an http or https URL of an OTLP/HTTP collector, such as http://127.0.0.1:4318", name)
 	}
 	for _, variable := range []string{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
 		if protocol := get(variable); protocol != "" {
 			if protocol != "http/protobuf" {
-				r.mistake("%s: only http/protobuf is spoken", variable)
+				r.addProblem("%s: only http/protobuf is supported", variable)
 			}
 			break
 		}
 	}
 	sampler, err := tracing.NewSampler(get("OTEL_TRACES_SAMPLER"), get("OTEL_TRACES_SAMPLER_ARG"))
 	if err != nil {
-		r.mistake("%v", err)
+		r.addProblem("%v", err)
 	}
 	t.Sampler = sampler
 	return t

@@ -7,7 +7,7 @@ import (
 	"mcpgateway/services/config"
 )
 
-func TestTracingIsSetByTheStandardVariables(t *testing.T) {
+func TestTracingStandardVariables(t *testing.T) {
 	base := []string{"GATEWAY_DATABASE_URL=sqlite:x", "GATEWAY_SECRETS_KEYS=test:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}
 	for _, tc := range []struct{ set, endpoint, service, mistake string }{
 		{set: "", service: "gateway"},

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// unknownSettings returns the names in the environment that look like settings
-// and are none, in order: most are misspelt. Kubernetes names variables after a
-// service that is called gateway; those are left out.
+// unknownSettings returns the sorted names in the environment that look like
+// settings but are unknown, mostly because of typos. Variables that Kubernetes
+// derives from a service called gateway are ignored.
 func unknownSettings(environ []string) []string {
 	known := map[string]bool{}
 	settings := reflect.TypeFor[variables]()

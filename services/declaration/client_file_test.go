@@ -55,7 +55,7 @@ func TestBareFileUnderstandsClientSpellings(t *testing.T) {
 }
 
 func TestLocalServersAreRefused(t *testing.T) {
-	const says = "commands are not started here"
+	const says = "commands are not supported"
 	for _, tc := range []struct{ file, path string }{
 		{`{"mcpServers":{"fs":{"command":"npx","args":["-y","x"],"env":{}}}}`, "mcpServers.fs.command"},
 		{`{"mcpServers":{"fs":{"command":null}}}`, "mcpServers.fs.command"},

@@ -43,7 +43,7 @@ func shown(t *testing.T, s declaration.PastedServer) string {
 }
 
 func TestWhatPeoplePaste(t *testing.T) {
-	const notRun = `commands are not started here: run the server over HTTP and add its URL`
+	const notRun = `commands are not supported: run the server over HTTP and add its URL`
 	for name, tc := range map[string]struct {
 		pasted string
 		want   []string
@@ -62,8 +62,8 @@ func TestWhatPeoplePaste(t *testing.T) {
 		"a server called mcp":   {`{"mcp":{"url":"https://x.example"}}`, []string{`x {"url":"https://x.example"}`}},
 		"bearer header":         {`{"a":{"url":"https://a.example","headers":{"authorization":"bearer  tok"}}}`, []string{`a {"bearer":"tok","type":"bearer","url":"https://a.example"}`}},
 		"references":            {`{"a":{"url":"https://a.example","headers":{"Authorization":"Bearer ${env:A_TOKEN}","X-B":"${B:-}"}}}`, []string{`a {"bearer":"${A_TOKEN}","headers":{"X-B":"${B}"},"type":"bearer","url":"https://a.example"}`}},
-		"a prompt":              {`{"a":{"url":"https://a.example","headers":{"Authorization":"Bearer ${input:token}"}}}`, []string{`a {"bearer":"","type":"bearer","url":"https://a.example"} [headers.Authorization authBearer: the client asks for this value: give the value, or a reference such as ${NAME}]`}},
-		"part of a value":       {`{"a":{"url":"https://a.example","headers":{"X":"key ${A}"}}}`, []string{`a {"headers":{"X":""},"url":"https://a.example"} [headers.X headers.X: a reference to the environment must be the whole value: enter the value, or put the whole into a variable]`}},
+		"a prompt":              {`{"a":{"url":"https://a.example","headers":{"Authorization":"Bearer ${input:token}"}}}`, []string{`a {"bearer":"","type":"bearer","url":"https://a.example"} [headers.Authorization authBearer: the client prompts for this value: enter the value, or a reference such as ${NAME}]`}},
+		"part of a value":       {`{"a":{"url":"https://a.example","headers":{"X":"key ${A}"}}}`, []string{`a {"headers":{"X":""},"url":"https://a.example"} [headers.X headers.X: a reference must be the whole value: enter the value, or put the whole value into a variable]`}},
 		"off":                   {`{"a":{"url":"https://a.example","disabled":true,"autoApprove":["x"],"icon":"a.png"}}`, []string{`a {"enabled":false,"url":"https://a.example"}; not taken: autoApprove, icon`}},
 		"a command":             {`{"mcpServers":{"fs":{"command":"npx","args":["-y","server-filesystem","/"]},"ok":{"url":"https://ok.example"}}}`, []string{`fs {} [command command: ` + notRun + `]`, `ok {"url":"https://ok.example"}`}},
 		"one command":           {`{"command":"npx"}`, []string{`server {} [command command: ` + notRun + `]`}},
@@ -116,16 +116,16 @@ func TestWhatCannotBePastedIsToldWhereAndWhy(t *testing.T) {
 	for text, says := range map[string]string{
 		"hello world":         "this is neither",
 		"hello":               "this is neither",
-		"ftp://127.0.0.1/mcp": "starts with http:// or https://",
-		"mcp.example.com/mcp": "starts with http:// or https://",
-		"localhost:3001":      "starts with http:// or https://",
+		"ftp://127.0.0.1/mcp": "must start with http:// or https://",
+		"mcp.example.com/mcp": "must start with http:// or https://",
+		"localhost:3001":      "must start with http:// or https://",
 		`{"gh":{"url":"https://gh.example"}} /* and`: "unexpected data",
 		`[1]`:                   "this is neither",
 		`["https://a.example"]`: "this is neither",
 		"{\n  \"mcpServers\": {\n    \"ä\": x\n  }\n}": "in line 3, column 10",
 		`"gh": {"url": x},`:                            "in line 1, column 15",
-		`{"gh": {"url":"https://gh.example"}`:          "cut off: a closing } is missing",
-		`{,}`:                                          "no server is in it",
+		`{"gh": {"url":"https://gh.example"}`:          "truncated: a closing } is missing",
+		`{,}`:                                          "it contains no servers",
 	} {
 		_, err := declaration.ParsePasted(text)
 		f := fault.From(err)

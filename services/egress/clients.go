@@ -12,25 +12,25 @@ import (
 	"mcpgateway/services/background"
 )
 
-// Limits of every outbound connection. None bounds a whole call: the context
-// of the request does.
+// Limits of outbound connections. The duration of a whole call is limited only
+// by the request's context.
 const (
 	dialTimeout       = 10 * time.Second
 	keepAlive         = 30 * time.Second
 	tlsTimeout        = 10 * time.Second
 	continueTimeout   = time.Second
-	headerTimeout     = 15 * time.Minute // a tool may compute for long before it answers
-	headerLimit       = 64 << 10         // bytes of an answer's header
+	headerTimeout     = 15 * time.Minute // a tool can compute for a long time before it responds
+	headerLimit       = 64 << 10         // bytes of a response's header
 	idleTimeout       = 90 * time.Second
 	idleConnsTotal    = 8192             // to all hosts
-	idleConnsPerHost  = 4096             // as many calls as one server may have at once
+	idleConnsPerHost  = 4096             // the maximum concurrency of a server
 	resumableSessions = 512              // of TLS, over all hosts
 	silenceBeforePing = 30 * time.Second // HTTP/2
 	pingTimeout       = 15 * time.Second // HTTP/2
 	redirectLimit     = 3
 )
 
-// settings are what options vary.
+// settings are set by options.
 type settings struct {
 	resolver   *net.Resolver
 	roots      *x509.CertPool
@@ -39,15 +39,15 @@ type settings struct {
 	tasks      *background.Tasks
 }
 
-// Option varies how outbound connections are made.
+// Option configures outbound connections.
 type Option func(*settings)
 
 // WithRootCAs makes the clients trust roots instead of the system's
 // certificate authorities.
 func WithRootCAs(roots *x509.CertPool) Option { return func(s *settings) { s.roots = roots } }
 
-// WithFetchTo lets the client of Fetch reach further addresses and ports than
-// public ones on 80 and 443. What is never allowed stays so.
+// WithFetchTo allows the client of Fetch to reach additional addresses and
+// ports besides public ones on 80 and 443. The denylist still applies.
 func WithFetchTo(allow []netip.Prefix, ports ...uint16) Option {
 	return func(s *settings) {
 		s.fetchAllow = append(s.fetchAllow, allow...)
@@ -55,12 +55,12 @@ func WithFetchTo(allow []netip.Prefix, ports ...uint16) Option {
 	}
 }
 
-// WithTasks makes tasks start the goroutines of the clients.
+// WithTasks starts the clients' goroutines with tasks.
 func WithTasks(tasks *background.Tasks) Option { return func(s *settings) { s.tasks = tasks } }
 
-// Clients makes the outbound HTTP clients. All but that of Fetch share one pool
-// of connections and the guard's rules. They ignore proxy settings of the
-// environment, because a proxy would connect where the guard cannot see.
+// Clients contains the outbound HTTP clients. All except Fetch's share a
+// connection pool and the guard's rules. Proxy settings of the environment are
+// ignored, because the guard can't check a proxy's connections.
 type Clients struct {
 	transport *transport
 	mcp       *http.Client
@@ -70,7 +70,7 @@ type Clients struct {
 	telemetry *http.Client
 }
 
-// NewClients returns the clients that connect where guard allows.
+// NewClients returns clients restricted by guard.
 func NewClients(guard *Guard, options ...Option) *Clients {
 	var chosen settings
 	for _, option := range options {
@@ -96,16 +96,15 @@ func NewClients(guard *Guard, options ...Option) *Clients {
 	}
 }
 
-// control decides about a connection that is about to be made (net.Dialer).
+// control accepts or rejects a connection before it is made (net.Dialer).
 type control = func(network, address string, c syscall.RawConn) error
 
-// newDialer returns a dialer of the connections that control allows.
+// newDialer returns a dialer restricted by control.
 func newDialer(control control, chosen *settings) *net.Dialer {
 	return &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive, Control: control, Resolver: chosen.resolver}
 }
 
-// newTransport returns a transport of net/http for the connections that control
-// allows.
+// newTransport returns a net/http transport restricted by control.
 func newTransport(control control, chosen *settings) *http.Transport {
 	return &http.Transport{
 		DialContext:            newDialer(control, chosen).DialContext,
@@ -117,27 +116,27 @@ func newTransport(control control, chosen *settings) *http.Transport {
 		MaxIdleConns:           idleConnsTotal,
 		MaxIdleConnsPerHost:    idleConnsPerHost,
 		IdleConnTimeout:        idleTimeout,
-		DisableCompression:     true, // limits count the bytes that arrive
+		DisableCompression:     true, // limits count received bytes
 		ForceAttemptHTTP2:      true,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: silenceBeforePing, PingTimeout: pingTimeout},
 	}
 }
 
-// MCP returns the client for calls to upstream servers. It follows at most
-// three redirects, only 307 and 308, which keep method and body, and only to
-// the origin that was asked; any other redirect is returned as the response it
-// is. A refused address is an error that errors.As finds as *Blocked. It has
-// no time-out but the request's context.
+// MCP returns the client for calls to upstream servers. It follows at most 3
+// redirects, only 307 and 308, which preserve method and body, and only to the
+// same origin. Other redirects are returned as responses. A rejected address is
+// an error that errors.As finds as *Blocked. The only timeout is the request's
+// context.
 func (c *Clients) MCP() *http.Client { return c.mcp }
 
-// Catalog returns the client for reading public documents without
-// credentials. It follows at most three redirects, also to other origins and
-// never from https to http; any other redirect is returned as the response it
-// is. Addresses are refused as they are for MCP.
+// Catalog returns the client for reading public documents without credentials.
+// It follows at most 3 redirects, also to other origins but deniedPrefixes from https to
+// http. Other redirects are returned as responses. Addresses are restricted as
+// for MCP.
 func (c *Clients) Catalog() *http.Client { return c.catalog }
 
-// Close closes the idle connections. Those in use close when their response
-// bodies do and are then kept no longer than the idle time-out.
+// Close closes the idle connections. Connections in use become idle when their
+// response bodies are closed, and are closed after the idle timeout.
 func (c *Clients) Close() {
 	c.transport.CloseIdleConnections()
 	c.fetching.CloseIdleConnections()

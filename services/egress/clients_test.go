@@ -31,7 +31,7 @@ func clients(t *testing.T, allow []netip.Prefix, options ...egress.Option) *egre
 	return c
 }
 
-// serve starts a server that answers with handle and is closed with the test.
+// serve starts a server with handle that is closed with the test.
 func serve(t *testing.T, handle http.HandlerFunc) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(handle)
@@ -58,7 +58,7 @@ func post(t *testing.T, client *http.Client, url string) (*http.Response, string
 	return resp, string(body), nil
 }
 
-func TestAnAllowedServerIsReachedAndARefusedOneIsNot(t *testing.T) {
+func TestOnlyAllowedServersAreReached(t *testing.T) {
 	var hits atomic.Int64
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		hits.Add(1)
@@ -86,7 +86,7 @@ func TestAnAllowedServerIsReachedAndARefusedOneIsNot(t *testing.T) {
 	}
 }
 
-func TestTheMetadataServiceIsRefusedThoughEverythingIsAllowed(t *testing.T) {
+func TestMetadataServicesAreAlwaysRejected(t *testing.T) {
 	c := clients(t, prefixes("0.0.0.0/0", "::/0")).MCP()
 	for _, url := range []string{"http://169.254.169.254/latest", "http://[fd00:ec2::254]/", "http://100.100.100.200/"} {
 		_, _, err := post(t, c, url)
@@ -142,7 +142,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-func TestRedirectsToAnotherOriginAreNotFollowed(t *testing.T) {
+func TestCrossOriginRedirectsAreNotFollowed(t *testing.T) {
 	var strayed atomic.Int64
 	other := serve(t, func(http.ResponseWriter, *http.Request) { strayed.Add(1) })
 	_, otherPort, err := net.SplitHostPort(other.Listener.Addr().String())
@@ -193,7 +193,7 @@ func TestRedirectsToAnotherOriginAreNotFollowed(t *testing.T) {
 	}
 }
 
-func TestASecondRedirectIsComparedWithTheOriginThatWasAsked(t *testing.T) {
+func TestRedirectsStayOnFirstOrigin(t *testing.T) {
 	other := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request reached another origin") })
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		to := "/second"
@@ -209,7 +209,7 @@ func TestASecondRedirectIsComparedWithTheOriginThatWasAsked(t *testing.T) {
 	}
 }
 
-func TestAProxyOfTheEnvironmentIsIgnored(t *testing.T) {
+func TestProxyEnvironmentIsIgnored(t *testing.T) {
 	proxy := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("the request went through the proxy") })
 	t.Setenv("HTTP_PROXY", proxy.URL)
 	t.Setenv("http_proxy", proxy.URL)
@@ -220,7 +220,7 @@ func TestAProxyOfTheEnvironmentIsIgnored(t *testing.T) {
 	}
 }
 
-func TestAnswersAreNeitherAskedForNorReadCompressed(t *testing.T) {
+func TestResponsesAreNotDecompressed(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if got := r.Header.Get("Accept-Encoding"); got != "" {
 			t.Errorf("Accept-Encoding %q", got)
@@ -241,7 +241,7 @@ func TestAnswersAreNeitherAskedForNorReadCompressed(t *testing.T) {
 	}
 }
 
-func TestAnswerHeadersAreLimited(t *testing.T) {
+func TestResponseHeadersAreLimited(t *testing.T) {
 	cases := []struct {
 		size int
 		ok   bool
@@ -257,7 +257,7 @@ func TestAnswerHeadersAreLimited(t *testing.T) {
 	}
 }
 
-func TestTheContextEndsACall(t *testing.T) {
+func TestContextEndsCall(t *testing.T) {
 	arrived := make(chan struct{})
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		close(arrived)
@@ -278,7 +278,7 @@ func TestTheContextEndsACall(t *testing.T) {
 	}
 }
 
-func TestConnectionsAreKept(t *testing.T) {
+func TestIdleConnectionsAreReused(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {}))
 	var opened atomic.Int64
 	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -301,7 +301,7 @@ func TestConnectionsAreKept(t *testing.T) {
 
 func TestCertificatesAreVerified(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) }))
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it reports the refused handshake
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it logs the rejected handshake
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	roots := x509.NewCertPool()
@@ -330,7 +330,7 @@ func TestRebind(t *testing.T) {
 		t.Cleanup(s.Close)
 		return s, &hits
 	}
-	// 127.0.0.2 stands for the public address, 127.0.0.1 for the inner one.
+	// 127.0.0.2 represents the public address, 127.0.0.1 the internal one.
 	public, publicHits := reach("127.0.0.2:0")
 	_, port, err := net.SplitHostPort(public.Listener.Addr().String())
 	if err != nil {
@@ -358,7 +358,7 @@ func TestRebind(t *testing.T) {
 	if err := ask(); err != nil || publicHits.Load() != 1 {
 		t.Fatalf("the first answer of the resolver: %v", err)
 	}
-	c.Close() // the kept connection leads to the first address
+	c.Close() // the idle connection is to the first address
 	for _, addrs := range [][]netip.Addr{
 		{netip.MustParseAddr("127.0.0.1")},
 		{netip.MustParseAddr("169.254.169.254")},

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// conn is a connection that carries one request at a time.
+// conn is a connection that serves one request at a time.
 type conn struct {
 	pool   *idleConns
 	origin origin
@@ -23,41 +23,40 @@ type conn struct {
 	idleSince time.Time
 	reused    bool
 
-	room   int64 // bytes that may still be read, which limits heads
+	room   int64 // bytes left to read; limits response headers
 	failed bool  // a read failed
 
 	interrupt func()      // makes reads and writes fail at once
-	stop      func() bool // ends the wait for the context of the request
+	stop      func() bool // stops watching the request's context
 }
 
 const (
-	// maxInformational is the number of responses before which the final one
-	// must come, itself included (RFC 9110, section 15.2).
+	// maxInformational is the maximum number of responses including the final
+	// one (RFC 9110, section 15.2).
 	maxInformational = 5
-	// earlyResponseTime bounds the wait for the response to a request that the
-	// server has stopped reading.
+	// earlyResponseTime limits the wait for the response after the server has
+	// stopped reading the request.
 	earlyResponseTime = time.Second
-	// maxRestBytes and maxRestTime bound reading the rest of a body that is
-	// not needed.
+	// maxRestBytes and maxRestTime limit reading the unused rest of a body.
 	maxRestBytes = 64 << 10
 	maxRestTime  = time.Second
 )
 
-var errHeadTooLarge = errors.New("the header of the response is too large")
+var errHeadTooLarge = errors.New("response header too large")
 
-// unsentError is the error of a request of which no byte was written.
+// unsentError is the error of a request before its first byte was written.
 type unsentError struct{ error }
 
-// Unwrap implements the interface of package errors.
+// Unwrap returns the wrapped error.
 func (e unsentError) Unwrap() error { return e.error }
 
-// IsUnsent reports whether a request failed before any byte of it was written.
+// IsUnsent reports whether a request failed before its first byte was written.
 func IsUnsent(err error) bool {
 	var unsent unsentError
 	return errors.As(err, &unsent)
 }
 
-// past is a deadline that has expired.
+// past is an expired deadline.
 var past = time.Unix(1, 0)
 
 func newConn(pool *idleConns, to origin, raw, secure net.Conn) *conn {
@@ -67,7 +66,7 @@ func newConn(pool *idleConns, to origin, raw, secure net.Conn) *conn {
 	return c
 }
 
-// Read implements io.Reader for the buffer of the connection.
+// Read implements io.Reader for the connection's buffer.
 func (c *conn) Read(p []byte) (int, error) {
 	if c.room <= 0 {
 		return 0, errHeadTooLarge
@@ -78,9 +77,9 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// roundTrip sends a request and returns the response when its head is read.
-// The error is the context's if that has ended. The connection is closed after
-// an error.
+// roundTrip sends a request and returns the response after reading its header.
+// If the context has ended, the error is the context's. The connection is
+// closed after an error.
 func (c *conn) roundTrip(req *http.Request, message []byte) (*http.Response, error) {
 	ctx := req.Context()
 	c.stop = context.AfterFunc(ctx, c.interrupt)
@@ -100,9 +99,9 @@ func (c *conn) roundTrip(req *http.Request, message []byte) (*http.Response, err
 	return resp, nil
 }
 
-// send writes a request and reads the head of the response. A server may refuse
-// a request before it has read all of it, so a response may come although
-// writing failed.
+// send writes a request and reads the response's header. A server can reject a
+// request before reading all of it, so a response is possible although writing
+// failed.
 func (c *conn) send(ctx context.Context, req *http.Request, message []byte) (*http.Response, error) {
 	n, failed := c.secure.Write(message)
 	limit := time.Duration(0)
@@ -134,7 +133,7 @@ func (c *conn) send(ctx context.Context, req *http.Request, message []byte) (*ht
 	return nil, err
 }
 
-// readHead reads the head of the final response.
+// readHead reads the header of the final response.
 func (c *conn) readHead(req *http.Request) (*http.Response, error) {
 	c.room = headerLimit
 	for range maxInformational {
@@ -143,7 +142,7 @@ func (c *conn) readHead(req *http.Request) (*http.Response, error) {
 		case err != nil:
 			return nil, err
 		case resp.StatusCode == http.StatusSwitchingProtocols:
-			return nil, errors.New("the response switches to another protocol without a request to")
+			return nil, errors.New("unexpected protocol switch")
 		case resp.StatusCode >= 200:
 			c.room = math.MaxInt64
 			return resp, nil
@@ -152,8 +151,8 @@ func (c *conn) readHead(req *http.Request) (*http.Response, error) {
 	return nil, errors.New("too many informational responses")
 }
 
-// release ends a request. The connection becomes idle if it is reusable and
-// was not interrupted, and is closed otherwise.
+// release ends a request. The connection becomes idle if it is reusable and was
+// not interrupted; otherwise it is closed.
 func (c *conn) release(reusable bool) {
 	uninterrupted := c.stop()
 	if !reusable || !uninterrupted || c.failed || c.in.Buffered() > 0 || !c.pool.put(c) {
@@ -190,8 +189,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer. It closes the connection if the body was not
-// read to its end.
+// Close implements io.Closer. It closes the connection if the body was not read
+// completely.
 func (b *body) Close() error {
 	b.closed.Store(true)
 	b.release(false)
@@ -204,8 +203,8 @@ func (b *body) release(complete bool) {
 	}
 }
 
-// detach replaces the context of the request by a limit of time. It reports
-// false if nothing is left to read, or the context has ended.
+// detach replaces the request's context by a time limit. It returns false if
+// nothing is left to read or the context has ended.
 func (b *body) detach() bool {
 	if b.released.Load() || !b.reusable || !b.conn.stop() {
 		return false

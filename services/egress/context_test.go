@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// TestBodiesOfAllSizes sends bodies that the system accepts at once, and larger
-// ones.
+// TestBodiesOfAllSizes sends bodies that fit the socket buffer and larger ones.
 func TestBodiesOfAllSizes(t *testing.T) {
 	s := newServer(t, secure("http/1.1"), func(_ int64, c net.Conn, in *bufio.Reader) {
 		for {
@@ -40,10 +39,10 @@ func TestBodiesOfAllSizes(t *testing.T) {
 	}
 }
 
-// TestDeadlinesOfEarlierRequestsDoNotCount sends requests over one kept
-// connection, whose deadlines pass while later requests wait for their answers,
-// and while it is idle. Each has the time that is its own.
-func TestDeadlinesOfEarlierRequestsDoNotCount(t *testing.T) {
+// TestEarlierDeadlinesAreIgnored sends requests over one connection.
+// Deadlines of earlier requests pass while later ones wait for responses and
+// while the connection is idle. Each request has its own deadline.
+func TestEarlierDeadlinesAreIgnored(t *testing.T) {
 	answers := make(chan string)
 	s := newServer(t, secure("http/1.1"), func(_ int64, c net.Conn, in *bufio.Reader) {
 		for {
@@ -89,14 +88,14 @@ func TestDeadlinesOfEarlierRequestsDoNotCount(t *testing.T) {
 	if _, _, err := send(late, c, "POST", s.url, "{}"); !errors.Is(err, context.DeadlineExceeded) || late.Err() == nil {
 		t.Errorf("without an answer: %v, and the context says %v", err, late.Err())
 	}
-	answers <- plainAnswer // for a connection that is closed
+	answers <- plainAnswer // for a closed connection
 	if n := s.conns.Load(); n != 1 {
 		t.Errorf("%d connections", n)
 	}
 }
 
 // TestContextsEndRequests ends requests before the response and in its body, by
-// a cancellation and by a deadline. The server notices each within 50 ms.
+// cancellation and by deadline. The server notices within 50 ms.
 func TestContextsEndRequests(t *testing.T) {
 	for scheme, config := range schemes() {
 		for _, sent := range []string{"", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{}"} {
@@ -105,7 +104,7 @@ func TestContextsEndRequests(t *testing.T) {
 					received, ended := make(chan struct{}), make(chan time.Time, 1)
 					s := newServer(t, config, func(_ int64, c net.Conn, in *bufio.Reader) {
 						if r, _ := read(in); r == nil {
-							return // it was a check for HTTP/2
+							return // it was the HTTP/2 check
 						}
 						_, _ = io.WriteString(c, sent)
 						close(received)
@@ -139,14 +138,14 @@ func TestContextsEndRequests(t *testing.T) {
 	}
 }
 
-// contextOf returns a context of the test that can be cancelled.
+// contextOf returns the test's context with a cancel function.
 func contextOf(t *testing.T) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	return ctx, cancel
 }
 
-// waitFor returns when something has happened in the background.
+// waitFor returns when an asynchronous event has happened.
 func waitFor(t *testing.T, happened func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)

@@ -8,21 +8,21 @@ import (
 	"sync"
 )
 
-// Protocols in TLS's negotiation (RFC 7301).
+// Protocols of ALPN (RFC 7301).
 const (
 	protocolHTTP1 = "http/1.1"
 	protocolHTTP2 = "h2"
 )
 
-// alertNoApplicationProtocol is the alert of a server that speaks none of the
+// alertNoApplicationProtocol is the alert of a server that supports none of the
 // offered protocols (RFC 7301, section 3.2).
 const alertNoApplicationProtocol = tls.AlertError(120)
 
-// errHTTP2Only means that requests to an origin must be sent over HTTP/2.
-var errHTTP2Only = errors.New("the server speaks only HTTP/2")
+// errHTTP2Only is returned for origins that require HTTP/2.
+var errHTTP2Only = errors.New("server supports only HTTP/2")
 
-// dial returns a new connection. The error is errHTTP2Only if the server does
-// not speak HTTP/1.1.
+// dial returns a new connection. It returns errHTTP2Only if the server doesn't
+// support HTTP/1.1.
 func (t *transport) dial(ctx context.Context, to origin) (*conn, error) {
 	if to.scheme == "http" {
 		raw, err := t.dialer.DialContext(ctx, "tcp", to.address)
@@ -45,7 +45,7 @@ func (t *transport) dial(ctx context.Context, to origin) (*conn, error) {
 	return newConn(&t.idle, to, raw, secure), nil
 }
 
-// dialTLS returns a TCP connection and TLS over it, with one protocol offered.
+// dialTLS returns a TCP connection and TLS over it, offering one protocol.
 func (t *transport) dialTLS(ctx context.Context, to origin, protocol string) (raw net.Conn, secure *tls.Conn, err error) {
 	host, _, err := net.SplitHostPort(to.address)
 	if err != nil {
@@ -66,9 +66,10 @@ func (t *transport) dialTLS(ctx context.Context, to origin, protocol string) (ra
 	return raw, secure, nil
 }
 
-// prefersHTTP2 reports whether a server that did not agree to HTTP/1.1 agrees
-// to HTTP/2. Some servers of HTTP/2 alone accept the connection all the same and
-// close it at the first request. They are found before a request is written.
+// prefersHTTP2 reports whether a server that didn't negotiate HTTP/1.1
+// negotiates HTTP/2. Some HTTP/2-only servers accept the connection anyway and
+// close it at the first request. This check detects them before a request is
+// written.
 func (t *transport) prefersHTTP2(ctx context.Context, to origin) bool {
 	if t.protocols.isKnown(to) {
 		return false
@@ -83,18 +84,19 @@ func (t *transport) prefersHTTP2(ctx context.Context, to origin) bool {
 	return agrees
 }
 
-// refusesProtocol reports whether a handshake failed because the server speaks
-// none of the offered protocols. The type of the alert is not exported.
+// refusesProtocol reports whether a handshake failed because the server
+// supports none of the offered protocols. The alert's type is not exported.
 func refusesProtocol(err error) bool {
 	var remote *net.OpError
 	return errors.As(err, &remote) && remote.Op == "remote error" && remote.Err.Error() == alertNoApplicationProtocol.Error()
 }
 
-// maxProtocols is the number of origins whose protocol is remembered.
+// maxProtocols is the maximum number of cached origins.
 const maxProtocols = 1024
 
-// protocols remembers origins that did not agree to HTTP/1.1, and whether they
-// speak HTTP/2. The zero value is ready to use. It is safe for concurrent use.
+// protocols caches origins that didn't negotiate HTTP/1.1 and whether they
+// support HTTP/2. The zero value is ready to use. It is safe for concurrent
+// use.
 type protocols struct {
 	mu    sync.RWMutex
 	http2 map[origin]bool

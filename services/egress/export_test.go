@@ -18,7 +18,7 @@ func Idle(c *Clients) int {
 	return c.transport.idle.count
 }
 
-// PutIdle returns how many of the connections to some hosts stay idle.
+// PutIdle returns the number of connections to several hosts that stay idle.
 func PutIdle(hosts, each int) (kept int) {
 	var idle idleConns
 	defer idle.close()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Limits of requests that submitted code sends.
+// Limits of requests by submitted code.
 const (
 	fetchRedirectLimit = 5
 	fetchIdleConns     = 32
@@ -19,18 +19,18 @@ const (
 	fetchIdleTimeout   = 10 * time.Second
 )
 
-// Fetch returns the client for requests of submitted code. It reaches public
-// addresses on the ports 80 and 443 only, whatever upstream servers may
-// reach; keeps no cookies; and follows at most five redirects, each judged as
-// the first address was. Credentials in headers go to the first origin only.
-// A refused address or port is an error that errors.As finds as *Blocked. It
-// has no time-out but the request's context.
+// Fetch returns the client for requests by submitted code. It reaches only
+// public addresses on ports 80 and 443, independently of the upstream rules. It
+// stores no cookies and follows at most 5 redirects, each checked like the
+// first address. Credentials in headers are sent only to the first origin. A
+// rejected address or port is an error that errors.As finds as *Blocked. The
+// only timeout is the request's context.
 func (c *Clients) Fetch() *http.Client { return c.fetch }
 
 type redirectsKey struct{}
 
-// WithoutRedirects returns a context whose requests by Fetch's client get a
-// redirect as the response that it is.
+// WithoutRedirects returns a context in which Fetch's client returns redirects
+// as responses.
 func WithoutRedirects(ctx context.Context) context.Context {
 	return context.WithValue(ctx, redirectsKey{}, false)
 }
@@ -41,7 +41,7 @@ func newFetchTransport(chosen *settings) *http.Transport {
 	transport := newTransport(func(network, address string, conn syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(address)
 		if err != nil {
-			return fmt.Errorf("refuse to connect to %q: %w", address, err)
+			return fmt.Errorf("connect to %q: %w", address, err)
 		}
 		if !slices.Contains(ports, to.Port()) {
 			return &Blocked{Addr: to.Addr(), Never: true}
@@ -63,9 +63,9 @@ func fetchRedirects(next *http.Request, via []*http.Request) error {
 		return fmt.Errorf("more than %d redirects", fetchRedirectLimit)
 	}
 	if next.URL.Scheme != "http" && next.URL.Scheme != "https" {
-		return errors.New("a redirect to something else than http and https")
+		return errors.New("redirect to an unsupported scheme")
 	}
-	// Once a request left its origin, its credentials do not come back.
+	// After a request has left its origin, its credentials are not sent again.
 	left := originOf(next.URL) != originOf(via[0].URL) || slices.ContainsFunc(via, func(r *http.Request) bool {
 		return originOf(r.URL) != originOf(via[0].URL)
 	})
@@ -74,6 +74,6 @@ func fetchRedirects(next *http.Request, via []*http.Request) error {
 			next.Header.Del(name)
 		}
 	}
-	next.Header.Del("Referer") // its query may hold secrets
+	next.Header.Del("Referer") // its query can contain secrets
 	return nil
 }

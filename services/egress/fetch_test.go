@@ -39,7 +39,7 @@ func get(t *testing.T, client *http.Client, target string) (*http.Response, erro
 	return response, err
 }
 
-func TestFetchReachesPublicAddressesOnWebPortsOnly(t *testing.T) {
+func TestFetchReachesOnlyPublicWebPorts(t *testing.T) {
 	s := serve(t, func(http.ResponseWriter, *http.Request) {})
 	port := portOf(t, s.URL)
 	loopback := []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
@@ -60,16 +60,16 @@ func TestFetchReachesPublicAddressesOnWebPortsOnly(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	for _, never := range []string{"http://169.254.169.254/", "http://[fe80::1]/", "http://0.0.0.0/"} {
+	for _, deniedPrefixes := range []string{"http://169.254.169.254/", "http://[fe80::1]/", "http://0.0.0.0/"} {
 		c := clients(t, nil, egress.WithFetchTo(prefixes("0.0.0.0/0", "::/0"), port)).Fetch()
 		var blocked *egress.Blocked
-		if _, err := get(t, c, never); !errors.As(err, &blocked) {
-			t.Errorf("%s: %v", never, err)
+		if _, err := get(t, c, deniedPrefixes); !errors.As(err, &blocked) {
+			t.Errorf("%s: %v", deniedPrefixes, err)
 		}
 	}
 }
 
-func TestFetchFollowsFiveRedirectsAndLeavesCredentialsBehind(t *testing.T) {
+func TestFetchRedirects(t *testing.T) {
 	var seen []string
 	other := serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		seen = append(seen, "other "+r.Header.Get("Authorization"))
@@ -97,7 +97,7 @@ func TestFetchFollowsFiveRedirectsAndLeavesCredentialsBehind(t *testing.T) {
 	if fmt.Sprint(seen) != "[own Bearer secret other ]" {
 		t.Errorf("%q", seen)
 	}
-	// A redirect to an address that is not allowed does not connect.
+	// A redirect to a blocked address does not connect.
 	strict := clients(t, nil, egress.WithFetchTo(loopback, portOf(t, s.URL))).Fetch()
 	var blocked *egress.Blocked
 	if _, err := get(t, strict, s.URL+"/away"); !errors.As(err, &blocked) {

@@ -1,6 +1,6 @@
-// Package egress is the only factory of outbound HTTP clients. Its clients
-// refuse to connect to addresses that an upstream's URL must not reach, such
-// as the gateway's own network or a cloud's metadata service.
+// Package egress creates all outbound HTTP clients. They refuse connections to
+// addresses that upstream URLs must not reach, such as the gateway's own
+// network or a cloud's metadata service.
 package egress
 
 import (
@@ -11,29 +11,29 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// Blocked is the error of a connection that the guard refused.
+// Blocked is the error of a connection rejected by the guard.
 type Blocked struct {
 	Addr  netip.Addr
-	Never bool // no setting allows it
+	Never bool // on the denylist: no setting allows it
 }
 
-// Error says which address was refused and which setting would allow it.
+// Error returns the rejected address and the setting that would allow it.
 func (b *Blocked) Error() string {
 	if b.Never {
-		return fmt.Sprintf("connections to %s are never allowed, because link-local, metadata, multicast and tunnel addresses reach what no upstream is", b.Addr)
+		return fmt.Sprintf("connections to %s are deniedPrefixes allowed: link-local, metadata, multicast and tunnel addresses are blocked", b.Addr)
 	}
-	return fmt.Sprintf("connections to %s are not allowed, because it is no public address; an operator can allow it by adding %s to GATEWAY_EGRESS_ALLOW", b.Addr, netip.PrefixFrom(b.Addr, b.Addr.BitLen()))
+	return fmt.Sprintf("connections to %s are not allowed: the address is not public; an operator can allow it by adding %s to GATEWAY_EGRESS_ALLOW", b.Addr, netip.PrefixFrom(b.Addr, b.Addr.BitLen()))
 }
 
-// Guard decides which addresses outbound connections may reach: public ones,
-// and those that an operator allowed.
+// Guard restricts outbound connections to public addresses and those that an
+// operator allowed.
 type Guard struct {
 	rules *ssrf.Guardian
 }
 
-// NewGuard returns a guard that allows public addresses and the given
-// prefixes. Link-local, metadata, multicast, unspecified and tunnel addresses
-// stay refused whatever the prefixes say.
+// NewGuard returns a guard that allows public addresses and the given prefixes.
+// Link-local, metadata, multicast, unspecified and tunnel addresses are always
+// rejected.
 func NewGuard(allow []netip.Prefix) *Guard {
 	var v4, v6 []netip.Prefix
 	for _, p := range allow {
@@ -46,17 +46,17 @@ func NewGuard(allow []netip.Prefix) *Guard {
 	return &Guard{rules: ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))}
 }
 
-// Check returns nil for an address that may be reached, else a *Blocked.
+// Check returns nil for an allowed address, and otherwise a *Blocked.
 func (g *Guard) Check(addr netip.Addr) error {
 	addr = addr.WithZone("")
-	if !addr.IsValid() || neverAllowed(addr) {
+	if !addr.IsValid() || isDenied(addr) {
 		return &Blocked{Addr: addr, Never: true}
 	}
 	if err := g.rules.SafeAddr(addr); err != nil {
 		return &Blocked{Addr: addr}
 	}
-	// An operator behind NAT64 may allow its prefix; the IPv4 address within
-	// must still be one that may be reached.
+	// An operator behind NAT64 can allow its prefix. The embedded IPv4 address
+	// must be allowed, too.
 	if nat64.Contains(addr) {
 		bytes := addr.As16()
 		return g.Check(netip.AddrFrom4([4]byte(bytes[12:])))
@@ -64,21 +64,20 @@ func (g *Guard) Check(addr netip.Addr) error {
 	return nil
 }
 
-// control is a net.Dialer's Control: it sees the address that is about to be
-// connected to, after the name was resolved, so that a name which resolves
-// differently the second time gains nothing.
+// control implements net.Dialer's Control. It checks the resolved address of
+// the connection, so DNS rebinding can't bypass it.
 func (g *Guard) control(_, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
-		return fmt.Errorf("refuse to connect to %q: %w", address, err)
+		return fmt.Errorf("connect to %q: %w", address, err)
 	}
 	return g.Check(to.Addr())
 }
 
-// DefaultAllow returns the prefixes allowed when the operator names none: the
-// loopback, private (RFC 1918) and unique-local (RFC 4193) networks when the
-// gateway itself listens on loopback and so serves its own machine only, and
-// none otherwise.
+// DefaultAllow returns the prefixes allowed if the operator sets none. If the
+// gateway listens on loopback, and so serves only its own machine, they are the
+// loopback, private (RFC 1918) and unique-local (RFC 4193) networks. Otherwise
+// there are none.
 func DefaultAllow(listenLoopback bool) []netip.Prefix {
 	if !listenLoopback {
 		return nil

@@ -7,18 +7,18 @@ import (
 	"mcpgateway/services/background"
 )
 
-// idleConns holds the idle connections to all origins. The zero value is ready
-// to use. It is safe for concurrent use.
+// idleConns contains the idle connections to all origins. The zero value is
+// ready to use. It is safe for concurrent use.
 type idleConns struct {
 	tasks *background.Tasks
 
 	mu    sync.Mutex
-	conns map[origin][]*conn // the latest last
+	conns map[origin][]*conn // most recent last
 	count int
-	timer *time.Timer // runs while there are connections
+	timer *time.Timer // running while there are connections
 }
 
-// take returns the connection that became idle last, or nil.
+// take removes and returns the most recently idle connection, or nil.
 func (i *idleConns) take(to origin) *conn {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -35,7 +35,7 @@ func (i *idleConns) take(to origin) *conn {
 	return c
 }
 
-// put adds a connection. It reports false if there are too many.
+// put adds a connection. It returns false if there are too many.
 func (i *idleConns) put(c *conn) bool {
 	c.idleSince = time.Now()
 	i.mu.Lock()
@@ -54,7 +54,7 @@ func (i *idleConns) put(c *conn) bool {
 	return true
 }
 
-// expire closes the connections that were idle for too long.
+// expire closes connections past the idle timeout.
 func (i *idleConns) expire() {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 	"mcpgateway/services/egress"
 )
 
-// TestProtocols calls servers of all kinds twice each, with a body. Each
-// request arrives once, over HTTP/1.1 wherever the server speaks it.
+// TestProtocols calls servers of all kinds twice with a body. Each request
+// arrives once, over HTTP/1.1 if the server supports it.
 func TestProtocols(t *testing.T) {
 	offering := func(protocols ...string) func(*tls.Config) {
 		return func(c *tls.Config) { c.NextProtos = protocols }
@@ -61,8 +61,8 @@ func TestProtocols(t *testing.T) {
 	}
 }
 
-// refusingHTTP1 makes a server end the handshake of clients without HTTP/2 with
-// the alert no_application_protocol.
+// refusingHTTP1 configures a server to send the alert no_application_protocol
+// to clients without HTTP/2.
 func refusingHTTP1(c *tls.Config) {
 	base := c.Clone()
 	c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
@@ -111,8 +111,8 @@ func TestTLSSessionsAreResumed(t *testing.T) {
 	}
 }
 
-// TestHalfClosedConnectionsAreReplaced ends the server's side of a connection,
-// and leaves the other one open.
+// TestHalfClosedConnectionsAreReplaced closes the server's side of one
+// connection and leaves another one open.
 func TestHalfClosedConnectionsAreReplaced(t *testing.T) {
 	for scheme, config := range map[string]*tls.Config{"http": nil, "https": secure("http/1.1")} {
 		closed := make(chan struct{}, 3)
@@ -175,7 +175,7 @@ func TestSlowResponses(t *testing.T) {
 	}
 }
 
-// TestRestIsRead reads the beginning of a body and leaves the rest to
+// TestRestIsRead reads the start of a body and leaves the rest to
 // CloseAfterRest.
 func TestRestIsRead(t *testing.T) {
 	const limit = 64 << 10
@@ -213,7 +213,7 @@ func TestRestIsRead(t *testing.T) {
 				cancel()
 			}
 			egress.CloseAfterRest(nil, resp.Body)
-			cancel() // doesn't matter any more
+			cancel() // no longer relevant
 			close(proceed)
 			want := 1
 			if cancelled || !reused {

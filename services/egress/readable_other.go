@@ -4,6 +4,6 @@ package egress
 
 import "net"
 
-// isReadable always reports false on systems without a way to check. A request
-// on a connection that was closed then fails, as it does with net/http.
+// isReadable always returns false on systems without a way to check. A request
+// on a closed connection then fails, as with net/http.
 func isReadable(net.Conn) bool { return false }

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// isReadable reports whether an idle connection was closed by its peer or has
-// received bytes. Both make it useless for another request. It neither blocks
-// nor consumes anything, and must be called below TLS.
+// isReadable reports whether an idle connection was closed by its peer or
+// received bytes, both of which make it unusable. It neither blocks nor
+// consumes anything. It must be called below TLS.
 func isReadable(c net.Conn) bool {
 	socket, ok := c.(syscall.Conn)
 	if !ok {

@@ -11,16 +11,16 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// resolver returns a resolver whose every answer is the []netip.Addr in
-// answer, however often it is asked and for whatever name.
-func resolver(answer *atomic.Value) *net.Resolver {
+// resolver returns a resolver that resolves every name to the []netip.Addr in
+// records.
+func resolver(records *atomic.Value) *net.Resolver {
 	return &net.Resolver{
 		PreferGo: true,
 		Dial: func(context.Context, string, string) (net.Conn, error) {
 			client, server := net.Pipe()
 			go func() {
 				defer server.Close()
-				for answerOne(server, answer.Load().([]netip.Addr)) == nil {
+				for respondOnce(server, records.Load().([]netip.Addr)) == nil {
 				}
 			}()
 			return client, nil
@@ -28,8 +28,8 @@ func resolver(answer *atomic.Value) *net.Resolver {
 	}
 }
 
-// answerOne answers one question of DNS over a stream (RFC 1035, 4.2.2).
-func answerOne(conn net.Conn, addrs []netip.Addr) error {
+// respondOnce responds to one DNS query over a stream (RFC 1035, 4.2.2).
+func respondOnce(conn net.Conn, addrs []netip.Addr) error {
 	var size uint16
 	if err := binary.Read(conn, binary.BigEndian, &size); err != nil {
 		return err

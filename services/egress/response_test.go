@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// TestResponsesAreReadLikeNetHTTP compares responses of the client, common and
-// odd ones, with what net/http reads from the same bytes.
-func TestResponsesAreReadLikeNetHTTP(t *testing.T) {
-	for name, answer := range map[string]string{
+// TestResponsesMatchNetHTTP compares common and unusual responses with
+// net/http's parsing of the same bytes.
+func TestResponsesMatchNetHTTP(t *testing.T) {
+	for name, response := range map[string]string{
 		"common":                    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nDate: Sat, 21 Nov 2026 00:00:00 GMT\r\nContent-Length: 2\r\n\r\n{}",
 		"lower case":                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nmcp-session-id: a\r\ncontent-length: 2\r\n\r\n{}",
 		"no text behind the status": "HTTP/1.1 200\r\nContent-Length: 2\r\n\r\n{}",
@@ -54,21 +54,21 @@ func TestResponsesAreReadLikeNetHTTP(t *testing.T) {
 		"a long status":             "HTTP/1.1 2000 OK\r\nContent-Length: 2\r\n\r\n{}",
 		"a hint before it":          "HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
 	} {
-		for typed, answer := range map[string]string{
-			"":        answer,
-			", typed": strings.Replace(answer, "Content-Length: 2", "Content-Type: application/json; charset=utf-8\r\nContent-Length: 2", 1),
+		for typed, response := range map[string]string{
+			"":        response,
+			", typed": strings.Replace(response, "Content-Length: 2", "Content-Type: application/json; charset=utf-8\r\nContent-Length: 2", 1),
 		} {
 			t.Run(name+typed, func(t *testing.T) {
 				s := newScripted(t, func(_ int64, c net.Conn, in *bufio.Reader) {
 					if r, _ := read(in); r != nil {
-						_, _ = io.WriteString(c, answer)
+						_, _ = io.WriteString(c, response)
 					}
 				})
 				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url, strings.NewReader("{}"))
 				if err != nil {
 					t.Fatal(err)
 				}
-				in := bufio.NewReader(strings.NewReader(answer))
+				in := bufio.NewReader(strings.NewReader(response))
 				resp, err := http.ReadResponse(in, req)
 				for err == nil && resp.StatusCode < 200 {
 					resp, err = http.ReadResponse(in, req)
@@ -83,8 +83,8 @@ func TestResponsesAreReadLikeNetHTTP(t *testing.T) {
 	}
 }
 
-// answer is what can be seen of one.
-type answer struct {
+// observed contains the observable parts of a response.
+type observed struct {
 	Failed  bool
 	Status  string
 	Code    int
@@ -94,15 +94,15 @@ type answer struct {
 	CutBody bool
 }
 
-func seen(t *testing.T, resp *http.Response, err error) answer {
+func seen(t *testing.T, resp *http.Response, err error) observed {
 	t.Helper()
 	if err != nil {
-		return answer{Failed: true}
+		return observed{Failed: true}
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("reading the body: %v", err)
 	}
-	return answer{false, resp.Status, resp.StatusCode, resp.Header, resp.ContentLength, string(body), err != nil}
+	return observed{false, resp.Status, resp.StatusCode, resp.Header, resp.ContentLength, string(body), err != nil}
 }

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// telemetryTimeout bounds one delivery to a collector.
+// telemetryTimeout limits an export to a collector.
 const telemetryTimeout = 15 * time.Second
 
-// Telemetry returns the client for the collector that the operator named. It
-// reaches internal addresses too, whatever upstream servers may reach: nobody
-// but the operator says where it connects, and collectors stand inside. Link-
-// local, metadata and tunnel addresses stay closed. It follows no redirects.
+// Telemetry returns the client for the operator's collector. It also reaches
+// internal addresses, independently of the upstream rules: only the operator
+// configures the collector, which is usually internal. Link-local, metadata and
+// tunnel addresses are blocked. It follows no redirects.
 func (c *Clients) Telemetry() *http.Client { return c.telemetry }
 
 func newTelemetryClient(chosen *settings) *http.Client {

@@ -33,11 +33,11 @@ func TestTelemetryReachesInternalCollectors(t *testing.T) {
 	if resp.StatusCode != http.StatusTemporaryRedirect || moved {
 		t.Errorf("a redirect was answered %d and followed: %t", resp.StatusCode, moved)
 	}
-	for _, never := range []string{"http://169.254.169.254/", "http://[fe80::1]/", "http://[fd00:ec2::254]/", "http://0.0.0.0/"} {
-		_, err := clients.Telemetry().Get(never)
+	for _, deniedPrefixes := range []string{"http://169.254.169.254/", "http://[fe80::1]/", "http://[fd00:ec2::254]/", "http://0.0.0.0/"} {
+		_, err := clients.Telemetry().Get(deniedPrefixes)
 		var blocked *egress.Blocked
 		if !errors.As(err, &blocked) || !blocked.Never {
-			t.Errorf("%s: %v", never, err)
+			t.Errorf("%s: %v", deniedPrefixes, err)
 		}
 	}
 }

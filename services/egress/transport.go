@@ -20,8 +20,8 @@ import (
 
 // transport sends requests over HTTP/1.1 on the caller's goroutine. net/http
 // serves each connection with two goroutines, and handing requests and
-// responses over to them costs more than everything else the gateway does for
-// a call. Servers that speak only HTTP/2 are left to net/http.
+// responses over to them costs more than everything else in a call. HTTP/2-only
+// servers are left to net/http.
 type transport struct {
 	dialer *net.Dialer
 	tls    *tls.Config
@@ -31,11 +31,11 @@ type transport struct {
 	protocols protocols
 }
 
-// origin is a server that connections lead to. Address includes the port.
+// origin is a server. address includes the port.
 type origin struct{ scheme, address string }
 
-// RoundTrip implements http.RoundTripper. It sends a request again only if an
-// idle connection failed before any byte of the request was written to it.
+// RoundTrip implements http.RoundTripper. It retries only if an idle connection
+// failed before the first byte of the request was written.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	to, err := checkRequest(req)
 	if err != nil {
@@ -49,7 +49,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	defer recycle(message)
 	message.Grow(int(max(0, req.ContentLength)) + headRoom)
 	if err := req.Write(message); err != nil {
-		return nil, fmt.Errorf("write the request: %w", err)
+		return nil, fmt.Errorf("write request: %w", err)
 	}
 	for {
 		if err := req.Context().Err(); err != nil {
@@ -80,7 +80,7 @@ func (t *transport) connection(ctx context.Context, to origin) (*conn, error) {
 		if !isReadable(c.raw) {
 			return c, nil
 		}
-		c.close() // by the server, or it sent bytes without a request
+		c.close() // closed by the server, or received unsolicited bytes
 	}
 }
 
@@ -100,14 +100,14 @@ func (t *transport) overHTTP2(req *http.Request) (*http.Response, error) {
 	return t.http2.RoundTrip(req)
 }
 
-// CloseIdleConnections closes the connections that are not in use.
+// CloseIdleConnections closes the idle connections.
 func (t *transport) CloseIdleConnections() {
 	t.idle.close()
 	t.http2.CloseIdleConnections()
 }
 
-// checkRequest returns the origin of a request. The error is that of a request
-// that cannot be sent as it is. It contains no value of a header.
+// checkRequest returns the origin of a request, or an error for an invalid
+// request. The error contains no header value.
 func checkRequest(req *http.Request) (origin, error) {
 	if req.Method != "" && !httpguts.ValidHeaderFieldName(req.Method) { // both are tokens
 		return origin{}, fmt.Errorf("invalid method %q", req.Method)
@@ -118,7 +118,7 @@ func checkRequest(req *http.Request) (origin, error) {
 		}
 		for _, value := range values {
 			if !httpguts.ValidHeaderFieldValue(value) {
-				return origin{}, fmt.Errorf("invalid value of the header %q", name)
+				return origin{}, fmt.Errorf("invalid value of header %q", name)
 			}
 		}
 	}
@@ -149,14 +149,15 @@ func originOf(u *url.URL) origin {
 	return origin{scheme, strings.ToLower(address)}
 }
 
-// headRoom is the capacity that a request needs besides its body, mostly, and
-// maxPooledMessage that of the largest reused buffer, in bytes.
+// headRoom is the capacity for a typical request besides its body.
+// maxPooledMessage is the maximum capacity of pooled buffers. Both are in
+// bytes.
 const (
 	headRoom         = 1 << 10
 	maxPooledMessage = 256 << 10
 )
 
-// messages holds buffers for rendered requests.
+// messages is a pool of buffers for requests.
 var messages = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 func recycle(message *bytes.Buffer) {
@@ -172,10 +173,9 @@ func closeBody(req *http.Request) {
 	}
 }
 
-// CloseAfterRest closes the body of a response whose rest is not needed. It
-// does not block. The rest is read in the background, at most 64 KiB for at
-// most one second, so that the connection can be reused. The context of the
-// request does not end that.
+// CloseAfterRest closes the body of a response without blocking. The rest is
+// read in the background, at most 64 KiB and 1 s, so that the connection can be
+// reused. The request's context doesn't end that.
 func CloseAfterRest(tasks *background.Tasks, rest io.ReadCloser) {
 	b, ok := rest.(*body)
 	if !ok || !b.detach() {

@@ -19,8 +19,8 @@ import (
 	"mcpgateway/services/egress"
 )
 
-// scripted is a server that plays one function per connection, which gets the
-// number of the connection, from 1 on.
+// scripted is a server that runs a function per connection with the
+// connection's number, starting at 1.
 type scripted struct {
 	url   string
 	conns atomic.Int64
@@ -31,7 +31,7 @@ func newScripted(t *testing.T, play func(n int64, c net.Conn, in *bufio.Reader))
 	return newServer(t, nil, play)
 }
 
-// newServer returns a scripted server, of https if it has a configuration.
+// newServer returns a scripted server, with https if it has a configuration.
 func newServer(t *testing.T, config *tls.Config, play func(n int64, c net.Conn, in *bufio.Reader)) *scripted {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -68,7 +68,7 @@ func schemes() map[string]*tls.Config {
 	return map[string]*tls.Config{"http": nil, "https": secure("http/1.1"), "https without negotiation": secure()}
 }
 
-// certificate is that of package httptest.
+// certificate is the certificate of package httptest.
 var certificate = sync.OnceValue(func() *x509.Certificate {
 	s := httptest.NewTLSServer(nil)
 	defer s.Close()
@@ -78,7 +78,7 @@ var certificate = sync.OnceValue(func() *x509.Certificate {
 
 var identity []tls.Certificate
 
-// secure returns the configuration of a server that speaks the protocols.
+// secure returns the configuration of a server that supports the protocols.
 func secure(protocols ...string) *tls.Config {
 	certificate()
 	return &tls.Config{Certificates: identity, NextProtos: protocols}
@@ -99,8 +99,8 @@ func read(in *bufio.Reader) (*http.Request, string) {
 
 const plainAnswer = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
 
-// answering answers every request on a connection with the text.
-func answering(text string) func(int64, net.Conn, *bufio.Reader) {
+// respondWith responds to every request on a connection with the text.
+func respondWith(text string) func(int64, net.Conn, *bufio.Reader) {
 	return func(_ int64, c net.Conn, in *bufio.Reader) {
 		for {
 			if r, _ := read(in); r == nil {
@@ -118,7 +118,7 @@ func local(t *testing.T) *egress.Clients {
 	roots := x509.NewCertPool()
 	roots.AddCert(certificate())
 	c := clients(t, egress.DefaultAllow(true), egress.WithRootCAs(roots))
-	t.Cleanup(c.Close) // before the servers wait for their connections
+	t.Cleanup(c.Close) // before servers wait for their connections
 	return c
 }
 
@@ -159,7 +159,7 @@ func TestConnectionsAreReused(t *testing.T) {
 			"with bytes behind it": {plainAnswer + "more", "POST", "200 {}", 2},
 		} {
 			t.Run(scheme+" "+name, func(t *testing.T) {
-				s := newServer(t, config, answering(tt.response))
+				s := newServer(t, config, respondWith(tt.response))
 				c := local(t)
 				for range 2 {
 					body := ""
@@ -173,7 +173,7 @@ func TestConnectionsAreReused(t *testing.T) {
 				}
 				want := tt.conns
 				if scheme == "https without negotiation" {
-					want++ // the check for HTTP/2, once
+					want++ // the HTTP/2 check, once
 				}
 				if n := s.conns.Load(); n != want {
 					t.Errorf("%d connections, want %d", n, want)
@@ -210,8 +210,8 @@ func TestRequestsArriveUnchanged(t *testing.T) {
 	}
 }
 
-func TestUnusableRequestsAreNotSent(t *testing.T) {
-	s := newScripted(t, answering(plainAnswer))
+func TestInvalidRequestsAreNotSent(t *testing.T) {
+	s := newScripted(t, respondWith(plainAnswer))
 	for name, edit := range map[string]func(*http.Request){
 		"name of a header":  func(r *http.Request) { r.Header["X A"] = []string{"1"} },
 		"value of a header": func(r *http.Request) { r.Header["X-A"] = []string{"1\r\nX-B: s3cret"} },
@@ -238,7 +238,7 @@ func TestUnusableRequestsAreNotSent(t *testing.T) {
 	}
 }
 
-func TestAnswersThatCannotBeRead(t *testing.T) {
+func TestInvalidResponses(t *testing.T) {
 	header := func(size int) string {
 		const before, after = "HTTP/1.1 200 OK\r\nX-Long: ", "\r\nContent-Length: 0\r\n\r\n"
 		return before + strings.Repeat("x", size-len(before)-len(after)) + after
@@ -273,8 +273,8 @@ func TestAnswersThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestRequestsAreSentOnce closes an idle connection before the next request is
-// written to it, or after. Only what was not written is sent again.
+// TestRequestsAreSentOnce closes an idle connection before or after the next
+// request is written to it. Only unwritten requests are sent again.
 func TestRequestsAreSentOnce(t *testing.T) {
 	for scheme, config := range schemes() {
 		for _, method := range []string{"POST", "GET", "DELETE"} {
@@ -284,7 +284,7 @@ func TestRequestsAreSentOnce(t *testing.T) {
 					var served, opened atomic.Int64
 					s := newServer(t, config, func(_ int64, c net.Conn, in *bufio.Reader) {
 						if r, _ := read(in); r == nil {
-							return // it was a check for HTTP/2
+							return // it was the HTTP/2 check
 						}
 						served.Add(1)
 						_, _ = io.WriteString(c, plainAnswer)
@@ -320,11 +320,11 @@ func TestRequestsAreSentOnce(t *testing.T) {
 	}
 }
 
-func TestAnEarlyRefusalIsRead(t *testing.T) {
+func TestEarlyRejectionIsRead(t *testing.T) {
 	s := newScripted(t, func(_ int64, c net.Conn, in *bufio.Reader) {
 		_, _ = in.ReadString('\n')
 		_, _ = io.WriteString(c, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n")
-		// The answer is to arrive although the rest is never read.
+		// The response must arrive although the rest is deniedPrefixes read.
 		_ = c.(*net.TCPConn).CloseWrite()
 		_, _ = io.CopyN(io.Discard, c, 1<<20)
 	})
@@ -334,7 +334,7 @@ func TestAnEarlyRefusalIsRead(t *testing.T) {
 	}
 }
 
-func TestCancellingEndsAnExchange(t *testing.T) {
+func TestCancellationEndsRequest(t *testing.T) {
 	for _, inBody := range []bool{false, true} {
 		t.Run(fmt.Sprintf("in the body %t", inBody), func(t *testing.T) {
 			asked, ended := make(chan struct{}), make(chan struct{})
@@ -375,13 +375,13 @@ func TestCancellingEndsAnExchange(t *testing.T) {
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v", err)
 			}
-			<-ended // the server was told, or the test never ends
+			<-ended // the server noticed, or the test times out
 		})
 	}
 }
 
-func TestABodyThatIsGivenUpEndsItsConnection(t *testing.T) {
-	s := newScripted(t, answering(plainAnswer))
+func TestAbandonedBodyClosesConnection(t *testing.T) {
+	s := newScripted(t, respondWith(plainAnswer))
 	c := local(t)
 	for n := int64(1); n <= 2; n++ {
 		req, err := http.NewRequestWithContext(t.Context(), "GET", s.url, nil)
@@ -393,7 +393,7 @@ func TestABodyThatIsGivenUpEndsItsConnection(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = resp.Body.Close()
-		_ = resp.Body.Close() // once more does nothing
+		_ = resp.Body.Close() // a second call does nothing
 		if _, err := resp.Body.Read(make([]byte, 1)); err == nil || err == io.EOF {
 			t.Errorf("reading on gave %v", err)
 		}

@@ -7,19 +7,17 @@ import (
 	"time"
 )
 
-// retryDatabase is the time after which a client may ask a database again that
-// could not be reached.
+// retryDatabase is the Retry-After of an unreachable database.
 const retryDatabase = time.Second
 
-// sqlState is implemented by the errors of databases that carry a SQLSTATE code
-// (ISO 9075).
+// sqlState is implemented by database errors with a SQLSTATE code (ISO 9075).
 type sqlState interface {
 	error
 	SQLState() string
 }
 
-// ofDatabase returns the fault for an error of the database that is not the
-// fault of the program, or nil.
+// ofDatabase returns the fault for a database that is unreachable or full, or
+// nil for other errors.
 func ofDatabase(err error) *Fault {
 	state := ""
 	var coded sqlState
@@ -32,7 +30,7 @@ func ofDatabase(err error) *Fault {
 		f.RetryAfter = retryDatabase
 		return f
 	case state == "53100":
-		return New(KindStorageFull, CodeStorageFull, "The disk of the database is full. Nothing was changed. Free some space; until then only revoking, disabling and deleting work.").Because(err)
+		return New(KindStorageFull, CodeStorageFull, "The disk of the database is full. Nothing was changed. Until space is freed, only revoking, disabling and deleting work.").Because(err)
 	}
 	return nil
 }

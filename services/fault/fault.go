@@ -1,6 +1,6 @@
-// Package fault is the one vocabulary of failure. Services return faults,
-// and each edge of the product (HTTP, JSON-RPC, command line) maps them once.
-// It knows nothing of HTTP or JSON-RPC.
+// Package fault defines the failures of the product. Services return faults;
+// each edge (HTTP, JSON-RPC, command line) maps them once. The package is
+// independent of HTTP and JSON-RPC.
 package fault
 
 import (
@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Kind says what sort of failure a fault is; the edges derive their status
-// codes from it. The zero Kind is Internal, so a forgotten one fails closed.
+// Kind is the category of a fault. Edges derive their status codes from it. The
+// zero Kind is KindInternal, so a missing kind fails closed.
 type Kind uint8
 
-// The kinds of failure that an edge tells apart.
+// The kinds of faults.
 const (
 	KindInternal Kind = iota
 	KindInvalid
@@ -37,10 +37,10 @@ const (
 	KindLoop
 )
 
-// Code is the machine-readable name of a failure, literal in every answer.
+// Code is the machine-readable error code in responses.
 type Code string
 
-// Codes are the product's published error codes.
+// The published error codes.
 const (
 	CodeInvalidParameter        Code = "INVALID_PARAMETER"
 	CodeConflictingParameters   Code = "CONFLICTING_PARAMETERS"
@@ -64,7 +64,7 @@ const (
 	CodeUpstreamTimeout         Code = "UPSTREAM_TIMEOUT"
 	CodeUpstreamUnauthorized    Code = "UPSTREAM_UNAUTHORIZED"
 	CodeUpstreamInvalidResponse Code = "UPSTREAM_INVALID_RESPONSE"
-	CodeUpstreamError           Code = "UPSTREAM_ERROR" // in logs; clients get the upstream's own error
+	CodeUpstreamError           Code = "UPSTREAM_ERROR" // only in logs; clients receive the upstream's error
 	CodeCodeModeDisabled        Code = "CODE_MODE_DISABLED"
 	CodeUnauthorized            Code = "UNAUTHORIZED"
 	CodeForbidden               Code = "FORBIDDEN"
@@ -91,9 +91,9 @@ type Span struct {
 	End   int `json:"end"`
 }
 
-// Fault is one failure: its kind and code for machines, its message for the
-// person who can act on it. Detail is for administrators and the log, and never
-// for clients of a project: it may name hosts. Cause is for the log only.
+// Fault is a failure. Kind and Code are for programs, Message is for the user
+// who can act on it. Detail is for administrators and the log, never for
+// clients of a project: it can contain host names. Cause is only for the log.
 type Fault struct {
 	Kind       Kind
 	Code       Code
@@ -106,8 +106,7 @@ type Fault struct {
 	Cause      error
 }
 
-// Error returns the message followed by the detail and the cause, for logs and
-// commands.
+// Error returns the message, detail and cause, for logs and commands.
 func (f *Fault) Error() string {
 	if f.Cause != nil {
 		return f.AdminMessage() + ": " + f.Cause.Error()
@@ -115,7 +114,7 @@ func (f *Fault) Error() string {
 	return f.AdminMessage()
 }
 
-// AdminMessage returns the message followed by the detail, for administrators.
+// AdminMessage returns the message and detail, for administrators.
 func (f *Fault) AdminMessage() string {
 	if f.Detail == "" {
 		return f.Message
@@ -126,16 +125,16 @@ func (f *Fault) AdminMessage() string {
 // Unwrap returns the cause, or nil.
 func (f *Fault) Unwrap() error { return f.Cause }
 
-// Because returns a copy of the fault that carries cause for the log.
+// Because returns a copy of the fault with a cause for the log.
 func (f *Fault) Because(cause error) *Fault {
 	g := *f
 	g.Cause = cause
 	return &g
 }
 
-// From returns err as a fault. An error that holds no fault becomes Unavailable
-// when it reports a database that is, and otherwise Internal with a neutral
-// message; its own text stays in Cause.
+// From returns err as a fault. An error without a fault becomes Unavailable if
+// the database is unreachable, StorageFull if its disk is full, and otherwise
+// Internal with a neutral message. The error itself becomes the Cause.
 func From(err error) *Fault {
 	var f *Fault
 	if errors.As(err, &f) {
@@ -144,40 +143,40 @@ func From(err error) *Fault {
 	if f := ofDatabase(err); f != nil {
 		return f
 	}
-	return &Fault{Kind: KindInternal, Code: CodeInternal, Message: "something went wrong on our side", Cause: err}
+	return &Fault{Kind: KindInternal, Code: CodeInternal, Message: "Internal error. Retry later.", Cause: err}
 }
 
-// Is reports whether err holds a fault of the given code.
+// Is reports whether err contains a fault with the given code.
 func Is(err error, code Code) bool {
 	var f *Fault
 	return errors.As(err, &f) && f.Code == code
 }
 
-// New returns a fault whose message is formatted like fmt.Sprintf.
+// New returns a fault with a message formatted as by fmt.Sprintf.
 func New(kind Kind, code Code, format string, args ...any) *Fault {
 	return &Fault{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// NotFound returns the fault for a thing that does not exist, such as a
-// project called name.
+// NotFound returns the fault for a thing that doesn't exist, such as a project
+// called name.
 func NotFound(thing, name string) *Fault {
-	return New(KindNotFound, CodeNotFound, "there is no %s %q", thing, name)
+	return New(KindNotFound, CodeNotFound, "There is no %s %q.", thing, name)
 }
 
-// Conflict returns the fault for a change that clashes with what is stored.
+// Conflict returns the fault for a change that conflicts with the stored state.
 func Conflict(format string, args ...any) *Fault {
 	return New(KindConflict, CodeConflict, format, args...)
 }
 
-// Invalid returns the fault for an argument that cannot be used.
+// Invalid returns the fault for an invalid argument.
 func Invalid(format string, args ...any) *Fault {
 	return New(KindInvalid, CodeInvalidParameter, format, args...)
 }
 
-// Validation returns the fault for a record with unusable fields; fields maps
-// the path of each to what is wrong with it.
+// Validation returns the fault for a record with invalid fields. fields maps
+// the path of each to its problem.
 func Validation(fields map[string]string) *Fault {
-	f := New(KindValidation, CodeValidationFailed, "some fields cannot be used")
+	f := New(KindValidation, CodeValidationFailed, "Some fields are invalid.")
 	if len(fields) == 1 {
 		for path, why := range fields {
 			f.Message = path + ": " + why
@@ -187,35 +186,35 @@ func Validation(fields map[string]string) *Fault {
 	return f
 }
 
-// Unauthorized returns the fault for a caller who did not prove who it is.
-// The message is the same for every reason, so that it tells an attacker nothing.
+// Unauthorized returns the fault for a caller without valid credentials. The
+// message is the same for every reason, so that attackers learn nothing.
 func Unauthorized() *Fault {
-	return New(KindUnauthorized, CodeUnauthorized, "valid credentials are required")
+	return New(KindUnauthorized, CodeUnauthorized, "Valid credentials are required.")
 }
 
-// Forbidden returns the fault for a known caller who may not do this.
+// Forbidden returns the fault for an authenticated caller without permission.
 func Forbidden(format string, args ...any) *Fault {
 	return New(KindForbidden, CodeForbidden, format, args...)
 }
 
-// Upstream returns the fault for an upstream server that failed; code is one
-// of the UPSTREAM_ codes.
+// Upstream returns the fault for a failed upstream server. code is one of the
+// UPSTREAM_ codes.
 func Upstream(code Code, format string, args ...any) *Fault {
 	return New(KindUpstream, code, format, args...)
 }
 
-// ResultTooLarge returns RESULT_TOO_LARGE, for a result of a batch for which the
-// other results leave no room.
+// ResultTooLarge returns RESULT_TOO_LARGE for a result that exceeds the memory
+// left in its batch.
 func ResultTooLarge() *Fault {
-	return New(KindTooLarge, CodeResultTooLarge, "The results of this batch are too large together. Send this request by itself.")
+	return New(KindTooLarge, CodeResultTooLarge, "The results of this batch are too large together. Send this request separately.")
 }
 
-// Cancelled returns the fault for a request that ended because whoever made it
-// said so or went away; cause is what ended with it.
+// Cancelled returns the fault for a request that its client cancelled or
+// abandoned.
 func Cancelled(cause error) *Fault {
-	return New(KindCancelled, CodeCancelled, "the request was cancelled").Because(cause)
+	return New(KindCancelled, CodeCancelled, "The request was cancelled.").Because(cause)
 }
 
-// Internal returns the fault for a failure of our own; cause is logged and
-// never answered.
+// Internal returns the fault for an internal error. The cause is logged and
+// never returned to clients.
 func Internal(cause error) *Fault { return From(cause) }

@@ -18,10 +18,10 @@ func TestZeroKindIsInternal(t *testing.T) {
 	}
 }
 
-func TestPlainErrorBecomesInternalWithoutItsText(t *testing.T) {
+func TestPlainErrorBecomesInternal(t *testing.T) {
 	cause := errors.New("dial tcp 10.0.0.1:5432: password is hunter2")
 	for _, f := range []*fault.Fault{fault.From(cause), fault.Internal(cause), fault.From(fmt.Errorf("wrapped: %w", cause))} {
-		if f.Kind != fault.KindInternal || f.Code != fault.CodeInternal || f.Message != "something went wrong on our side" {
+		if f.Kind != fault.KindInternal || f.Code != fault.CodeInternal || f.Message != "Internal error. Retry later." {
 			t.Errorf("got %+v", f)
 		}
 		if !errors.Is(f, cause) {
@@ -62,16 +62,16 @@ func TestConstructors(t *testing.T) {
 		code    fault.Code
 		message string
 	}{
-		{fault.NotFound("tool", `a"b`), fault.KindNotFound, fault.CodeNotFound, `there is no tool "a\"b"`},
+		{fault.NotFound("tool", `a"b`), fault.KindNotFound, fault.CodeNotFound, `There is no tool "a\"b".`},
 		{fault.Conflict("n is %d", 1), fault.KindConflict, fault.CodeConflict, "n is 1"},
 		{fault.Invalid("100%% of %s", "x"), fault.KindInvalid, fault.CodeInvalidParameter, "100% of x"},
-		{fault.Unauthorized(), fault.KindUnauthorized, fault.CodeUnauthorized, "valid credentials are required"},
+		{fault.Unauthorized(), fault.KindUnauthorized, fault.CodeUnauthorized, "Valid credentials are required."},
 		{fault.Forbidden("no %s", "way"), fault.KindForbidden, fault.CodeForbidden, "no way"},
 		{fault.Upstream(fault.CodeUpstreamTimeout, "slow"), fault.KindUpstream, fault.CodeUpstreamTimeout, "slow"},
-		{fault.Cancelled(nil), fault.KindCancelled, fault.CodeCancelled, "the request was cancelled"},
+		{fault.Cancelled(nil), fault.KindCancelled, fault.CodeCancelled, "The request was cancelled."},
 		{fault.Validation(map[string]string{"a.b": "use 1"}), fault.KindValidation, fault.CodeValidationFailed, "a.b: use 1"},
-		{fault.Validation(map[string]string{"a": "x", "b": "y"}), fault.KindValidation, fault.CodeValidationFailed, "some fields cannot be used"},
-		{fault.Validation(nil), fault.KindValidation, fault.CodeValidationFailed, "some fields cannot be used"},
+		{fault.Validation(map[string]string{"a": "x", "b": "y"}), fault.KindValidation, fault.CodeValidationFailed, "Some fields are invalid."},
+		{fault.Validation(nil), fault.KindValidation, fault.CodeValidationFailed, "Some fields are invalid."},
 	} {
 		want := &fault.Fault{Kind: tc.kind, Code: tc.code, Message: tc.message, Fields: tc.got.Fields}
 		if d := cmp.Diff(want, tc.got); d != "" {

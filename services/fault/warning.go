@@ -1,8 +1,7 @@
 package fault
 
-// Warning is a remark beside an answer that is given all the same, in the
-// form that page envelopes show (contract, "Catalog query grammar"). Span,
-// where there is one, is the clause of the query that it is about.
+// Warning is a non-fatal problem in the form of page envelopes (contract,
+// "Catalog query grammar"). Span is the query clause it concerns, if any.
 type Warning struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`

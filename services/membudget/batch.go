@@ -7,12 +7,12 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Batch is the memory of the results of one batch. The first large result
-// reserves twice what all of them may take; within that, large results are read
-// one at a time, so that each finds what the others left.
+// Batch is the memory of a batch's results. The first large result reserves
+// twice the limit of all results. Large results are then read one at a time
+// within that reservation.
 type Batch struct {
 	most  int64
-	turn  chan struct{} // holds an element while a large result is read
+	turn  chan struct{} // held while a large result is read
 	lease *Lease
 
 	mu       sync.Mutex
@@ -20,19 +20,20 @@ type Batch struct {
 	reserved bool // guarded by turn
 }
 
-// NewBatch returns a batch whose results have at most so many bytes together.
-// A nil Budget limits nothing else.
+// NewBatch returns a batch whose results are limited to most bytes in total. A
+// nil Budget sets no other limit.
 func (b *Budget) NewBatch(most int64) *Batch {
 	return &Batch{most: most, turn: make(chan struct{}, 1), lease: b.NewLease()}
 }
 
-// Result returns the memory of one of the results.
+// Result returns the memory of a result.
 func (b *Batch) Result() *BatchResult { return &BatchResult{batch: b} }
 
-// Release frees everything.
+// Release releases everything.
 func (b *Batch) Release() { b.lease.Release() }
 
-// enter waits until no other large result is read and the memory is reserved.
+// enter waits until no other large result is being read and the memory is
+// reserved.
 func (b *Batch) enter(ctx context.Context) error {
 	select {
 	case b.turn <- struct{}{}:
@@ -54,8 +55,8 @@ func (b *Batch) enter(ctx context.Context) error {
 	return nil
 }
 
-// count replaces the bytes of one result by others. It reports false, and
-// counts none, when there is no room for them.
+// count replaces the size of a result. It returns false and changes nothing if
+// the limit would be exceeded.
 func (b *Batch) count(before, after int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -73,16 +74,16 @@ func (b *Batch) left() int64 {
 	return b.most - b.taken
 }
 
-// BatchResult is the memory of one result of a batch. It is used by one
-// goroutine at a time.
+// BatchResult is the memory of a result of a batch. It must not be used
+// concurrently.
 type BatchResult struct {
 	batch   *Batch
-	reading bool // has the turn
+	reading bool // holds turn
 	counted int64
 }
 
 // Reserve is Lease.Reserve for a result of a batch. It also returns
-// RESULT_TOO_LARGE when the other results leave no room. Settle must be called
+// RESULT_TOO_LARGE if the batch's limit is exceeded. Settle must be called
 // afterwards.
 func (r *BatchResult) Reserve(ctx context.Context, length, most int64) (int64, error) {
 	if !r.reading {
@@ -101,7 +102,7 @@ func (r *BatchResult) Reserve(ctx context.Context, length, most int64) (int64, e
 	return min(most, left), nil
 }
 
-// Settle ends the reading of a result that has n bytes.
+// Settle ends the reading of a result of n bytes.
 func (r *BatchResult) Settle(n int64) {
 	if r.batch.count(r.counted, n) {
 		r.counted = n
@@ -114,8 +115,8 @@ func (r *BatchResult) Settle(n int64) {
 	}
 }
 
-// Keep counts a finished result of n bytes. It returns RESULT_TOO_LARGE when the
-// other results leave no room; then the result must be dropped.
+// Keep counts a finished result of n bytes. It returns RESULT_TOO_LARGE if the
+// batch's limit is exceeded; the result must then be dropped.
 func (r *BatchResult) Keep(n int64) error {
 	before := r.counted
 	r.counted = 0

@@ -1,10 +1,10 @@
-// Package membudget bounds the memory of large results: those that the process
-// is reading from upstream servers, and those that clients have not received
-// yet. Small results are not counted, so that they share no lock.
+// Package membudget limits the memory of large results: those being read from
+// upstream servers and those not yet delivered to clients. Small results are
+// not counted, so they need no lock.
 //
-// No one waits for memory while holding some: a request reserves the most that
-// its result can take before it reads on, and frees the rest afterwards; a
-// batch reserves once for all of its results.
+// A request never waits for memory while it holds some: it reserves the maximum
+// size of its result before it reads on, and releases the rest afterwards. A
+// batch reserves once for all its results.
 package membudget
 
 import (
@@ -19,10 +19,10 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// retryAfter is the Retry-After of a result that found no memory in time.
+// retryAfter is the Retry-After of a result that got no memory in time.
 const retryAfter = 5 * time.Second
 
-// Budget is the memory of all large results. A nil Budget is unlimited. It is
+// Budget is the memory for all large results. A nil Budget is unlimited. It is
 // safe for concurrent use.
 type Budget struct {
 	size int64
@@ -30,10 +30,10 @@ type Budget struct {
 	held atomic.Int64
 }
 
-// New returns a budget of so many bytes.
+// New returns a budget of size bytes.
 func New(size int64) *Budget { return &Budget{size: size, sem: semaphore.NewWeighted(size)} }
 
-// Held returns the number of bytes that are reserved.
+// Held returns the number of reserved bytes.
 func (b *Budget) Held() int64 {
 	if b == nil {
 		return 0
@@ -41,9 +41,9 @@ func (b *Budget) Held() int64 {
 	return b.held.Load()
 }
 
-// acquire waits for n bytes, or all of the budget when it is smaller, and
-// returns the number of bytes acquired. When ctx has ended it does not wait.
-// The error is UNAVAILABLE, or context.Canceled.
+// acquire waits for n bytes, or for the whole budget if it is smaller, and
+// returns the number of acquired bytes. It doesn't wait if ctx has ended. It
+// returns UNAVAILABLE or context.Canceled.
 func (b *Budget) acquire(ctx context.Context, n int64) (int64, error) {
 	if b == nil {
 		return 0, nil
@@ -76,8 +76,8 @@ func exhausted(err error) error {
 	return f
 }
 
-// Lease is the memory of the result of one request. The zero value has no
-// budget; a nil Lease can be released. It is safe for concurrent use.
+// Lease is the memory of a request's result. The zero value has no budget.
+// Releasing a nil Lease does nothing. It is safe for concurrent use.
 type Lease struct {
 	budget *Budget
 
@@ -92,15 +92,15 @@ func (b *Budget) NewLease() *Lease { return &Lease{budget: b} }
 // Init sets the budget, which may be nil. It must be called first.
 func (l *Lease) Init(b *Budget) { l.budget = b }
 
-// Reserve waits for the memory of a result and returns how long it may be, in
-// bytes. length is its length, or negative when only the most that it can have
-// is known. What was reserved before is released first, so the result before
-// must not be used any more. When ctx has ended Reserve does not wait. The error
-// is UNAVAILABLE, or context.Canceled.
+// Reserve waits for the memory of a result and returns its maximum length in
+// bytes. length is its length, or negative if only its maximum is known. The
+// previous reservation is released first, so the previous result must no longer
+// be used. Reserve doesn't wait if ctx has ended. It returns UNAVAILABLE or
+// context.Canceled.
 func (l *Lease) Reserve(ctx context.Context, length, most int64) (int64, error) {
 	want := length
 	if length < 0 {
-		want = 2 * most // a result of unknown length is moved as it grows
+		want = 2 * most // a result of unknown length is copied as it grows
 	}
 	if !l.swap(0) {
 		return 0, exhausted(nil)
@@ -116,7 +116,7 @@ func (l *Lease) Reserve(ctx context.Context, length, most int64) (int64, error) 
 	return most, nil
 }
 
-// Settle frees what a result of n bytes does not need.
+// Settle releases what a result of n bytes doesn't need.
 func (l *Lease) Settle(n int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -126,7 +126,7 @@ func (l *Lease) Settle(n int64) {
 	}
 }
 
-// Release frees everything. Reserve fails from now on, and further calls do
+// Release releases everything. Afterwards Reserve fails, and further calls do
 // nothing.
 func (l *Lease) Release() {
 	if l == nil {
@@ -138,8 +138,8 @@ func (l *Lease) Release() {
 	l.held, l.closed = 0, true
 }
 
-// swap releases what is held and holds n bytes that were acquired. It reports
-// false for a closed lease.
+// swap releases the held bytes and holds n acquired bytes. It returns false for
+// a closed lease.
 func (l *Lease) swap(n int64) (ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,8 +13,7 @@ import (
 
 const most = 100
 
-// reserve reserves for a result of the length and fails the test when that is
-// refused.
+// reserve reserves memory for a result and fails the test on error.
 func reserve(t *testing.T, m interface {
 	Reserve(ctx context.Context, length, most int64) (int64, error)
 }, length int64) (limit int64) {
@@ -108,8 +107,8 @@ func TestReserveAfterDeadlineTakesFreeMemory(t *testing.T) {
 	}
 }
 
-// TestLargerThanBudget checks that a result that exceeds the budget gets all of
-// it instead of waiting for ever.
+// TestLargerThanBudget checks that a result that exceeds the budget acquires
+// all of it instead of waiting forever.
 func TestLargerThanBudget(t *testing.T) {
 	b := membudget.New(10)
 	l := b.NewLease()
@@ -183,7 +182,7 @@ func TestBatchLimitsItsResults(t *testing.T) {
 }
 
 // TestBatchReadsOneLargeResult checks that results of one batch wait for each
-// other, and that a repeated call keeps its turn.
+// other, and that a repeated call doesn't release its turn.
 func TestBatchReadsOneLargeResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		batch := membudget.New(1 << 20).NewBatch(1000)
@@ -207,8 +206,8 @@ func TestBatchReadsOneLargeResult(t *testing.T) {
 	})
 }
 
-// TestBatchesDoNotBlockEachOther has batches that together want more than the
-// budget read all of their results.
+// TestBatchesDoNotBlockEachOther reads all results of batches that together
+// exceed the budget.
 func TestBatchesDoNotBlockEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := membudget.New(5000) // two batches

@@ -8,13 +8,13 @@ import (
 	"mcpgateway/services/activity"
 )
 
-// collector reads the metrics of the gateway when they are asked for.
+// collector collects the gateway's metrics on request.
 type collector struct{ *Metrics }
 
-// Describe tells nothing: which metrics there are depends on what happens.
+// Describe sends nothing: the set of metrics is dynamic.
 func (c collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends every metric. The caller holds the mutex of the metrics.
+// Collect sends every metric. The caller must hold the metrics' mutex.
 func (c collector) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
@@ -22,19 +22,19 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	count := func(d *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...)
 	}
-	gauge(describe("build_info", "The version that runs.", "version"), 1, c.options.Version)
+	gauge(describe("build_info", "The running version.", "version"), 1, c.options.Version)
 	servers, templates := c.options.Catalog()
 	rows := describe("catalog_rows", "Rows of the public catalog.", "kind")
 	gauge(rows, float64(servers), "server")
 	gauge(rows, float64(templates), "template")
 	succeeded, failed := c.options.Syncs()
-	syncs := describe("syncs_total", "Syncs of upstream servers by how they ended.", "result")
+	syncs := describe("syncs_total", "Syncs of upstream servers by result.", "result")
 	count(syncs, float64(succeeded), "ok")
 	count(syncs, float64(failed), "error")
-	count(describe("calls_lost_total", "Calls that came faster than the database takes them and are missing from the log of calls."), float64(c.options.Lost()))
-	count(describe("upstream_unattributed_total", "Notifications of upstream servers on shared streams that were dropped, because they could belong to several clients."), float64(c.options.Unattributed()))
-	count(describe("panics_total", "Panics of background tasks, which were recovered and logged."), float64(c.options.Panics()))
-	streams := describe("open_streams", "Streams that are open now.", "kind")
+	count(describe("calls_lost_total", "Calls dropped from the call log because the database could not keep up."), float64(c.options.Lost()))
+	count(describe("upstream_unattributed_total", "Notifications dropped because a shared stream belongs to several clients."), float64(c.options.Unattributed()))
+	count(describe("panics_total", "Recovered panics of background tasks."), float64(c.options.Panics()))
+	streams := describe("open_streams", "Open streams.", "kind")
 	for kind, open := range c.streams {
 		gauge(streams, float64(open()), kind)
 	}
@@ -44,15 +44,15 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	c.countedCalls(out, count, projects)
 }
 
-// servers sends how the upstream servers are.
+// servers sends the state of the upstream servers.
 func (c collector) servers(projects []Project, gauge func(*prometheus.Desc, float64, ...string)) {
-	up := describe("upstream_up", "1 when the upstream server answered last time, 0 when it did not; absent when it was not asked yet.", "project", "server")
-	failures := describe("upstream_consecutive_failures", "Exchanges that failed since the upstream server answered last.", "project", "server")
-	open := describe("upstream_breaker_open", "1 while calls are kept away from the upstream server because it could not be reached several times in a row, else 0.", "project", "server")
-	active := describe("upstream_active_calls", "Calls to the upstream server that are under way.", "project", "server")
-	waiting := describe("upstream_waiting_calls", "Calls to the upstream server that wait for their turn.", "project", "server")
-	synced := describe("upstream_last_sync_timestamp_seconds", "When the upstream server was last read successfully.", "project", "server")
-	ok := describe("upstream_last_sync_success", "1 when the last sync of the upstream server succeeded, else 0.", "project", "server")
+	up := describe("upstream_up", "1 if the last request to the upstream server succeeded, else 0. Absent before the first request.", "project", "server")
+	failures := describe("upstream_consecutive_failures", "Consecutive failed requests to the upstream server.", "project", "server")
+	open := describe("upstream_breaker_open", "1 while the upstream server's circuit breaker is open, else 0.", "project", "server")
+	active := describe("upstream_active_calls", "Calls in flight to the upstream server.", "project", "server")
+	waiting := describe("upstream_waiting_calls", "Calls queued for the upstream server.", "project", "server")
+	synced := describe("upstream_last_sync_timestamp_seconds", "Time of the last successful sync of the upstream server.", "project", "server")
+	ok := describe("upstream_last_sync_success", "1 if the last sync of the upstream server succeeded, else 0.", "project", "server")
 	for _, p := range projects {
 		for _, s := range p.Servers {
 			if s.Tried {
@@ -71,7 +71,7 @@ func (c collector) servers(projects []Project, gauge func(*prometheus.Desc, floa
 }
 
 func (c collector) countedRequests(out chan<- prometheus.Metric, count func(*prometheus.Desc, float64, ...string)) {
-	total := describe("http_requests_total", "HTTP requests by the pattern of their URL.", "method", "route", "status")
+	total := describe("http_requests_total", "HTTP requests by route.", "method", "route", "status")
 	byRoute := map[string]*sum{}
 	for labels, h := range c.requests.all() {
 		var s sum
@@ -79,7 +79,7 @@ func (c collector) countedRequests(out chan<- prometheus.Metric, count func(*pro
 		count(total, float64(s.samples), labels.method, labels.route, strconv.Itoa(labels.status))
 		group(byRoute, labels.route).add(h)
 	}
-	took := describe("http_request_duration_seconds", "Time until the answer to an HTTP request began.", "route")
+	took := describe("http_request_duration_seconds", "Time to first byte of HTTP responses.", "route")
 	for route, s := range byRoute {
 		send(out, took, s, route)
 	}
@@ -96,12 +96,12 @@ func (c collector) countedCalls(out chan<- prometheus.Metric, count func(*promet
 		}
 	}
 	c.calls.keep(func(l callLabels) bool { return servers[[2]string{l.projectID, l.server}] })
-	total := describe("tool_calls_total", "Tool calls by how they ended.", "project", "server", "outcome")
+	total := describe("tool_calls_total", "Tool calls by outcome.", "project", "server", "outcome")
 	byServer := map[[2]string]*sum{}
 	for labels, h := range c.calls.all() {
 		project, server, outcome := slugs[labels.projectID], labels.server, string(labels.outcome)
 		if project == "" {
-			continue // it came between the two looks
+			continue // added in the meantime
 		}
 		if outcome == "" {
 			outcome = other
@@ -111,7 +111,7 @@ func (c collector) countedCalls(out chan<- prometheus.Metric, count func(*promet
 		count(total, float64(s.samples), project, server, outcome)
 		group(byServer, [2]string{project, server}).add(h)
 	}
-	took := describe("tool_call_duration_seconds", "Time that tool calls took, the upstream server's included.", "project", "server")
+	took := describe("tool_call_duration_seconds", "Duration of tool calls, including the upstream server.", "project", "server")
 	for labels, s := range byServer {
 		send(out, took, s, labels[0], labels[1])
 	}

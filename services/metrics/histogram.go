@@ -14,17 +14,17 @@ var bounds = [...]time.Duration{
 	10 * time.Second, 30 * time.Second, 60 * time.Second,
 }
 
-// maxShards bounds the memory of one histogram.
+// maxShards limits the memory of a histogram.
 const maxShards = 8
 
-// histogram counts durations. Those who count share a shard with few others,
-// so that they do not wait for each other's cache lines.
+// histogram counts durations in shards, which reduces contention for cache
+// lines.
 type histogram struct{ shards []shard }
 
 type shard struct {
 	counts [len(bounds) + 1]atomic.Uint64
 	micros atomic.Uint64
-	_      [64]byte // two shards never share a cache line
+	_      [64]byte // keeps shards on separate cache lines
 }
 
 func newHistogram() *histogram {
@@ -41,7 +41,7 @@ func (h *histogram) observe(d time.Duration) {
 	s.micros.Add(uint64(max(0, d.Microseconds())))
 }
 
-// sum is what histograms hold together.
+// sum is the sum of histograms.
 type sum struct {
 	counts  [len(bounds) + 1]uint64
 	micros  uint64
@@ -60,7 +60,7 @@ func (s *sum) add(h *histogram) {
 	}
 }
 
-// buckets returns how many durations were at most each bound, in seconds.
+// buckets returns the cumulative counts by bound in seconds.
 func (s *sum) buckets() map[float64]uint64 {
 	all := make(map[float64]uint64, len(bounds))
 	var below uint64

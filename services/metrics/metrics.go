@@ -1,5 +1,5 @@
-// Package metrics counts what the process does and shows it in the format of
-// Prometheus. To count takes no lock and allocates nothing.
+// Package metrics counts events of the process and renders them in the
+// Prometheus format. Counting takes no lock and allocates nothing.
 package metrics
 
 import (
@@ -16,43 +16,43 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Bounds of what is kept and of how often it is written.
+// Limits of memory and of rendering.
 const (
-	// MaxRequestSeries is how many combinations of method, route and status
-	// are counted apart; the routes are those of one table.
+	// MaxRequestSeries is the maximum number of counted combinations of method,
+	// route and status. Routes come from a fixed table.
 	MaxRequestSeries = 2000
-	// MaxCallSeries is how many combinations of project, server and outcome
-	// are counted apart. Those that are configured no longer are dropped.
+	// MaxCallSeries is the maximum number of counted combinations of project,
+	// server and outcome. Removed servers are dropped.
 	MaxCallSeries = 5000
-	// textAge is how long a text is served again, so that nobody can make the
-	// process count all the time.
+	// textAge is the lifetime of the cached text. It limits the cost of
+	// requests.
 	textAge = time.Second
 )
 
-// other stands for the labels of what is not counted apart.
+// other is the label of events beyond the limits.
 const other = "(other)"
 
 // ContentType is the media type of Text.
 const ContentType = "text/plain; version=0.0.4; charset=utf-8"
 
-// Options are where the metrics come from that are read when they are asked
-// for. All must be set.
+// Options are the sources of the metrics that are collected on request. All are
+// required.
 type Options struct {
 	Version  string
 	Projects func() []Project
 	Catalog  func() (servers, templates int)
 	Syncs    func() (succeeded, failed int64) // since the start
-	// Lost is how many calls the log of calls lost since the start.
+	// Lost returns the number of calls dropped from the call log since the
+	// start.
 	Lost func() int64
-	// Unattributed is the number of notifications of upstream servers that
-	// were dropped since the start, because they belonged to no client for
-	// certain.
+	// Unattributed returns the number of upstream notifications dropped since
+	// the start because their client was ambiguous.
 	Unattributed func() int64
-	// Panics is the number of panics of background tasks since the start.
+	// Panics returns the number of panics of background tasks since the start.
 	Panics func() int64
 }
 
-// Project is a project as it is configured now.
+// Project is a configured project.
 type Project struct {
 	ID, Slug string
 	Servers  []Server
@@ -61,21 +61,21 @@ type Project struct {
 // Server is the state of an upstream server.
 type Server struct {
 	Alias string
-	// Tried says that the server was asked for anything since the start; Up
-	// that it answered the last time.
+	// Tried reports whether a request was sent to the server since the start.
+	// Up reports whether the last one succeeded.
 	Tried, Up bool
-	Failures  int        // without an answer in between
-	Open      bool       // calls are kept away from it
-	Active    int        // calls that are under way
-	Waiting   int        // calls that wait for their turn
-	SyncedAt  *time.Time // nil when it never was
-	SyncOK    bool       // the last one
+	Failures  int        // consecutive
+	Open      bool       // the circuit breaker is open
+	Active    int        // calls in flight
+	Waiting   int        // queued calls
+	SyncedAt  *time.Time // nil if never
+	SyncOK    bool       // result of the last sync
 }
 
-// CallLog is told of every tool call.
+// CallLog records tool calls.
 type CallLog interface{ Record(call models.Call) }
 
-// Metrics are the counters of one process. They are safe for concurrent use.
+// Metrics contains the counters of a process. It is safe for concurrent use.
 type Metrics struct {
 	options  Options
 	requests *series[requestLabels]
@@ -98,7 +98,7 @@ type callLabels struct {
 	outcome           models.Outcome
 }
 
-// New returns the metrics of a process that begins.
+// New returns the metrics of a starting process.
 func New(o Options) *Metrics {
 	m := &Metrics{
 		options:  o,
@@ -110,8 +110,8 @@ func New(o Options) *Metrics {
 	return m
 }
 
-// Request counts an HTTP request by the pattern of its URL, which is empty
-// when no route has it. took is the time until the answer began.
+// Request counts an HTTP request by its route pattern, which is empty if no
+// route matched. took is the time to the first byte of the response.
 func (m *Metrics) Request(method, route string, status int, took time.Duration) {
 	if route == "" {
 		route = other
@@ -119,7 +119,7 @@ func (m *Metrics) Request(method, route string, status int, took time.Duration) 
 	m.requests.of(requestLabels{method, route, status}).observe(took)
 }
 
-// Calls returns a log that counts the calls and hands them on to next.
+// Calls returns a CallLog that counts calls and forwards them to next.
 func (m *Metrics) Calls(next CallLog) CallLog { return &countedCalls{m.calls, next} }
 
 type countedCalls struct {
@@ -127,22 +127,22 @@ type countedCalls struct {
 	next   CallLog
 }
 
-// Record counts the call and hands it on.
+// Record counts the call and forwards it.
 func (c *countedCalls) Record(call models.Call) {
 	c.series.of(callLabels{call.ProjectID, activity.ServerOf(call), call.Outcome}).observe(time.Duration(call.DurationUS) * time.Microsecond)
 	c.next.Record(call)
 }
 
-// Streams says how many streams of a kind are open; the last function of a
-// kind is asked.
+// Streams registers the function that returns the number of open streams of a
+// kind. A later function replaces it.
 func (m *Metrics) Streams(kind string, open func() int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.streams[kind] = open
 }
 
-// Text returns all metrics in the text format of Prometheus, at most a second
-// old. It returns an INTERNAL fault when they cannot be collected.
+// Text returns all metrics in the Prometheus text format, at most 1 s old. It
+// returns an INTERNAL fault if they can't be collected.
 func (m *Metrics) Text() ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"mcpgateway/services/metrics"
 )
 
-// world is what the metrics are read from.
+// world contains the sources of the metrics.
 type world struct {
 	projects []metrics.Project
 	recorded []models.Call
@@ -30,7 +30,7 @@ func (w *world) metrics() *metrics.Metrics {
 	})
 }
 
-// text returns the lines of the metrics whose names begin with gateway_ and
+// text returns the lines of the metrics with names that start with gateway_ and
 // the prefix.
 func text(t *testing.T, m *metrics.Metrics, prefix string) []string {
 	t.Helper()
@@ -48,7 +48,7 @@ func text(t *testing.T, m *metrics.Metrics, prefix string) []string {
 	return lines
 }
 
-func TestMetricsTellTheState(t *testing.T) {
+func TestMetricsShowState(t *testing.T) {
 	at := time.Date(2026, 1, 2, 12, 0, 0, 500_000_000, time.UTC)
 	w := &world{projects: []metrics.Project{{ID: "p1", Slug: "work", Servers: []metrics.Server{
 		{Alias: "up", Tried: true, Up: true, SyncedAt: &at, SyncOK: true},
@@ -119,7 +119,7 @@ func TestRequestsAreCountedByRouteAndStatus(t *testing.T) {
 	}
 }
 
-func TestCallsAreCountedAndHandedOn(t *testing.T) {
+func TestCallsAreCountedAndForwarded(t *testing.T) {
 	w := &world{projects: []metrics.Project{{ID: "p1", Slug: "work", Servers: []metrics.Server{{Alias: "up"}}}, {ID: "p2", Slug: "other"}}}
 	m := w.metrics()
 	log := m.Calls(w)
@@ -179,7 +179,7 @@ func TestMetricsAreBounded(t *testing.T) {
 	}
 }
 
-func TestTextIsMadeOnceASecond(t *testing.T) {
+func TestTextIsCachedForASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := (&world{}).metrics()
 		m.Request("GET", "/a", 200, 0)
@@ -196,7 +196,7 @@ func TestTextIsMadeOnceASecond(t *testing.T) {
 	})
 }
 
-func TestNothingIsLostWhenAllCountAtOnce(t *testing.T) {
+func TestConcurrentCountingIsExact(t *testing.T) {
 	m := (&world{}).metrics()
 	var running sync.WaitGroup
 	for part := range 8 {
@@ -211,7 +211,7 @@ func TestNothingIsLostWhenAllCountAtOnce(t *testing.T) {
 	}
 	running.Wait()
 	var total int
-	deadline := time.Now().Add(10 * time.Second) // the text may be a second old
+	deadline := time.Now().Add(10 * time.Second) // the text can be 1 s old
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for total != 8000 && time.Now().Before(deadline) {

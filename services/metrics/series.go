@@ -6,24 +6,24 @@ import (
 	"sync/atomic"
 )
 
-// series are the histograms of one metric by their labels. To find one takes
-// no lock; what is added or dropped makes a new table.
+// series contains the histograms of a metric by labels. Lookups take no lock;
+// adding or dropping creates a new table.
 type series[K comparable] struct {
-	table atomic.Pointer[map[K]*histogram]
-	most  int // how many are kept
-	rest  K   // the labels of those that are not
+	table    atomic.Pointer[map[K]*histogram]
+	limit    int // maximum number of histograms
+	overflow K   // labels of the events beyond limit
 
-	mu sync.Mutex // of changes
+	mu sync.Mutex // guards changes
 }
 
-func newSeries[K comparable](most int, rest K) *series[K] {
-	s := &series[K]{most: most, rest: rest}
+func newSeries[K comparable](limit int, overflow K) *series[K] {
+	s := &series[K]{limit: limit, overflow: overflow}
 	s.table.Store(&map[K]*histogram{})
 	return s
 }
 
-// of returns the histogram of the labels, or that of all for which there is no
-// room.
+// of returns the histogram of the labels, or the overflow histogram if the
+// table is full.
 func (s *series[K]) of(labels K) *histogram {
 	if h, ok := (*s.table.Load())[labels]; ok {
 		return h
@@ -31,8 +31,8 @@ func (s *series[K]) of(labels K) *histogram {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := *s.table.Load()
-	if _, ok := now[labels]; !ok && len(now) >= s.most {
-		labels = s.rest
+	if _, ok := now[labels]; !ok && len(now) >= s.limit {
+		labels = s.overflow
 	}
 	if h, ok := now[labels]; ok {
 		return h
@@ -43,12 +43,12 @@ func (s *series[K]) of(labels K) *histogram {
 	return h
 }
 
-// keep drops the histograms whose labels no longer mean anything.
+// keep drops the histograms with obsolete labels.
 func (s *series[K]) keep(means func(K) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next := maps.Clone(*s.table.Load())
-	maps.DeleteFunc(next, func(labels K, _ *histogram) bool { return labels != s.rest && !means(labels) })
+	maps.DeleteFunc(next, func(labels K, _ *histogram) bool { return labels != s.overflow && !means(labels) })
 	s.table.Store(&next)
 }
 

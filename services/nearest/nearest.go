@@ -1,17 +1,17 @@
-// Package nearest finds the name that was probably meant by a mistaken one.
+// Package nearest finds the name that a mistyped one probably stands for.
 package nearest
 
 import "strings"
 
 const (
-	// maxCandidates is the number of names that a mistaken one is compared with.
+	// maxCandidates is the maximum number of names compared.
 	maxCandidates = 5_000
-	// maxNameBytes is the length of the longest name that is compared.
+	// maxNameBytes is the maximum length of compared names.
 	maxNameBytes = 64
 )
 
-// Name returns the candidate that the mistaken name most likely stands for,
-// or "" if none is similar.
+// Name returns the candidate that the mistyped name most likely stands for, or
+// "" if none is similar.
 func Name(name string, candidates []string) string {
 	best, bestCost := "", 0
 	key := nameKey(name)
@@ -43,8 +43,8 @@ func Name(name string, candidates []string) string {
 	return best
 }
 
-// abbreviates reports whether short is long without some of its letters, as
-// "args" is of "arguments". Two letters at the beginning must agree.
+// abbreviates reports whether short is long without some of its letters, such
+// as "args" for "arguments". The first two letters must be equal.
 func abbreviates(short, long string) bool {
 	if len(short) < 3 || len(long) < 3 || short[:2] != long[:2] {
 		return false
@@ -58,7 +58,7 @@ func abbreviates(short, long string) bool {
 	return rest == ""
 }
 
-// nameKey returns a name without the differences of naming styles.
+// nameKey returns a name without differences in naming style.
 func nameKey(s string) string {
 	if len(s) > 2*maxNameBytes {
 		return ""
@@ -66,8 +66,7 @@ func nameKey(s string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(strings.ToLower(s))
 }
 
-// edits returns how many bytes must be inserted, deleted or replaced to make
-// one text from the other.
+// edits returns the edit distance in bytes.
 func edits(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

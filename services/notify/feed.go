@@ -17,82 +17,80 @@ import (
 )
 
 const (
-	startTimeout  = 10 * time.Second // of the first look at the revisions
+	startTimeout  = 10 * time.Second // for reading the initial revisions
 	retryInterval = time.Second      // between attempts to act on a change
-	tellInterval  = 10 * time.Second // between log lines of one outage
-	topicsAtOnce  = 500              // beyond it, reading all revisions is simpler
+	logInterval   = 10 * time.Second // between log entries of an outage
+	topicsAtOnce  = 500              // beyond it, all revisions are read
 )
 
-// How long the feed waits before it connects again. The longest is well below a
-// second, so that a change made right after an outage of the database, however
-// long that was, is known within a second.
+// Delays before reconnecting. The maximum is well below 1 s, so that a change
+// right after an outage of any length is received within 1 s.
 const (
-	shortestPause = 100 * time.Millisecond
-	longestPause  = 500 * time.Millisecond
+	minBackoff = 100 * time.Millisecond
+	maxBackoff = 500 * time.Millisecond
 )
 
-// Feed runs the subscribers of this process when a topic changes, in whatever
-// process. It is safe for concurrent use.
+// Feed notifies this process's subscribers of changed topics, whichever process
+// changed them. It is safe for concurrent use.
 type Feed struct {
 	db  *gorm.DB
 	dsn string
 	log *slog.Logger
 
-	// turn holds a token while somebody compares revisions and runs
-	// subscribers. It is a channel, so that waiting for it ends with a context.
-	turn chan struct{}
-	seen map[Topic]int64 // revisions acted on; guarded by turn
+	// sem is held while revisions are compared and subscribers run. It is a
+	// channel, so that waiting for it ends with a context.
+	sem  chan struct{}
+	seen map[Topic]int64 // processed revisions; guarded by sem
 
-	mu          sync.Mutex // guards what follows
+	mu          sync.Mutex // guards the fields below
 	subscribers []func(context.Context, Topic) error
 	fresh       time.Time
-	retryAt     time.Time // zero when every known change was acted on
+	retryAt     time.Time // zero if every known change was processed
 }
 
-// insideSubscriber marks the contexts that a feed gives to its subscribers.
-type insideSubscriber struct{ feed *Feed }
+// subscriberKey is the context key of a feed's subscribers.
+type subscriberKey struct{ feed *Feed }
 
-// NewFeed returns the feed of the database db, whose address is dsn. Changes
-// committed after it returns reach the subscribers; load what they maintain
-// after it. It returns an error when the revisions cannot be read.
+// NewFeed returns the feed of db, whose address is dsn. Subscribers receive the
+// changes committed after it returns; load their state after it. It returns an
+// error if the revisions can't be read.
 func NewFeed(db *gorm.DB, dsn string, log *slog.Logger) (*Feed, error) {
 	dialect, err := models.Dialect(dsn)
 	if err != nil {
 		return nil, err
 	}
 	if dialect != db.Name() {
-		return nil, fmt.Errorf("the change feed has the address of a %s database for one of %s", dialect, db.Name())
+		return nil, fmt.Errorf("change feed address is %s but database is %s", dialect, db.Name())
 	}
-	f := &Feed{db: db, dsn: dsn, log: log, turn: make(chan struct{}, 1)}
+	f := &Feed{db: db, dsn: dsn, log: log, sem: make(chan struct{}, 1)}
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	f.fresh = time.Now()
 	if f.seen, err = f.revisions(ctx, nil); err != nil {
-		return nil, fmt.Errorf("read the revisions of what may change: %w", err)
+		return nil, fmt.Errorf("read revisions: %w", err)
 	}
 	return f, nil
 }
 
-// Subscribe adds a function that is called with each topic that changed, one
-// topic at a time. When it returns an error, all subscribers are called again
-// with that topic after a while, until none fails. A subscriber need not
-// handle every topic. Subscribe before Run and before the first Published.
+// Subscribe adds a function that is called with each changed topic, one topic
+// at a time. If it returns an error, all subscribers are called again with that
+// topic until none fails. Subscribers ignore topics that don't concern them.
+// Subscribe must be called before Run and Published.
 func (f *Feed) Subscribe(subscriber func(ctx context.Context, t Topic) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.subscribers = append(f.subscribers, subscriber)
 }
 
-// Published runs the subscribers of this process for the topics that a writer
-// touched and committed, and returns when they have run, so that the writer
-// sees its own change. Run then finds nothing new in them. It returns the
-// error of a subscriber or of the database; the change is committed all the
-// same, and Run tries again. Called by a subscriber, it leaves the work to Run.
+// Published runs this process's subscribers for the topics of a committed
+// change, so that the writer sees its own change. It returns the error of a
+// subscriber or of the database; the change remains committed, and Run retries.
+// Called by a subscriber, it leaves the work to Run.
 func (f *Feed) Published(ctx context.Context, topics ...Topic) error {
 	if len(topics) == 0 {
 		return nil
 	}
-	if ctx.Value(insideSubscriber{f}) != nil {
+	if ctx.Value(subscriberKey{f}) != nil {
 		f.retry(time.Now())
 		return nil
 	}
@@ -103,28 +101,27 @@ func (f *Feed) Published(ctx context.Context, topics ...Topic) error {
 	return err
 }
 
-// Run hears of changes made by other processes and by this one, until the
-// context ends; then it returns nil. Failures of the database are logged and
-// tried again.
+// Run receives the changes of all processes until ctx ends; then it returns
+// nil. Database failures are logged and retried.
 func (f *Feed) Run(ctx context.Context) error {
-	hear := f.poll
+	receive := f.poll
 	if f.db.Name() == "postgres" {
-		hear = f.listen
+		receive = f.listen
 	}
-	var told time.Time
-	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
+	var logged time.Time
+	for pause := minBackoff; ; pause = min(2*pause, maxBackoff) {
 		before := f.Fresh()
-		err := hear(ctx)
+		err := receive(ctx)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // ending is what was asked for
+			return nil //nolint:nilerr // ctx ended
 		}
 		if f.Fresh().After(before) {
-			pause = shortestPause // it worked for a while
-			told = time.Time{}
+			pause = minBackoff // the connection worked for a while
+			logged = time.Time{}
 		}
-		if time.Since(told) >= tellInterval {
-			told = time.Now()
-			f.log.WarnContext(ctx, "the change feed lost the database and tries to reconnect", "error", err)
+		if time.Since(logged) >= logInterval {
+			logged = time.Now()
+			f.log.WarnContext(ctx, "change feed disconnected", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -134,28 +131,28 @@ func (f *Feed) Run(ctx context.Context) error {
 	}
 }
 
-// Fresh returns when the feed last knew that its subscribers had seen every
-// change. It moves at least every two seconds while all is well.
+// Fresh returns the time up to which subscribers have received all changes. It
+// advances at least every 2 s without failures.
 func (f *Feed) Fresh() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.fresh
 }
 
-// act runs the subscribers for those of the topics whose revision is not the
-// one last acted on; nil means every topic.
+// act runs the subscribers for the topics whose revision has changed since they
+// were last processed. Nil means all topics.
 func (f *Feed) act(ctx context.Context, topics []Topic) error {
 	select {
-	case f.turn <- struct{}{}:
-		defer func() { <-f.turn }()
+	case f.sem <- struct{}{}:
+		defer func() { <-f.sem }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	if len(topics) > topicsAtOnce {
 		topics = nil
 	}
-	// The revision is read before the subscribers read what it counts, so
-	// that a change in between is a change still to be acted on.
+	// Revisions are read before the subscribers' data, so that a change in
+	// between is processed again.
 	now, err := f.revisions(ctx, topics)
 	if err != nil {
 		return err
@@ -169,8 +166,8 @@ func (f *Feed) act(ctx context.Context, topics []Topic) error {
 		if now[topic] == f.seen[topic] {
 			continue
 		}
-		if err := f.tell(ctx, topic); err != nil {
-			failed = append(failed, fmt.Errorf("act on the change of %s: %w", topic, err))
+		if err := f.dispatch(ctx, topic); err != nil {
+			failed = append(failed, fmt.Errorf("process change of %s: %w", topic, err))
 			continue
 		}
 		f.seen[topic] = now[topic]
@@ -181,12 +178,12 @@ func (f *Feed) act(ctx context.Context, topics []Topic) error {
 	return errors.Join(failed...)
 }
 
-// tell runs every subscriber, also behind one that fails.
-func (f *Feed) tell(ctx context.Context, topic Topic) error {
+// dispatch runs all subscribers, also after one fails.
+func (f *Feed) dispatch(ctx context.Context, topic Topic) error {
 	f.mu.Lock()
 	subscribers := slices.Clone(f.subscribers)
 	f.mu.Unlock()
-	ctx = context.WithValue(ctx, insideSubscriber{f}, true)
+	ctx = context.WithValue(ctx, subscriberKey{f}, true)
 	var failed []error
 	for _, subscriber := range subscribers {
 		if err := subscriber(ctx, topic); err != nil {
@@ -196,7 +193,7 @@ func (f *Feed) tell(ctx context.Context, topic Topic) error {
 	return errors.Join(failed...)
 }
 
-// revisions reads the revisions of the topics, or of all for nil.
+// revisions reads the revisions of the topics, or all for nil.
 func (f *Feed) revisions(ctx context.Context, topics []Topic) (map[Topic]int64, error) {
 	query := f.db.WithContext(ctx)
 	if topics != nil {
@@ -213,11 +210,10 @@ func (f *Feed) revisions(ctx context.Context, topics []Topic) (map[Topic]int64, 
 	return now, nil
 }
 
-// catchUp acts on every change from before asOf. What fails is tried again
-// after a while.
+// catchUp processes every change from before asOf. Failures are retried later.
 func (f *Feed) catchUp(ctx context.Context, asOf time.Time) {
 	f.mu.Lock()
-	f.retryAt = time.Time{} // what fails from now on is noted anew
+	f.retryAt = time.Time{} // later failures set it again
 	f.mu.Unlock()
 	if err := f.act(ctx, nil); err != nil {
 		f.failed(ctx, err)
@@ -226,30 +222,30 @@ func (f *Feed) catchUp(ctx context.Context, asOf time.Time) {
 	f.upToDate(asOf)
 }
 
-// failed logs a failure to act and arranges for another attempt.
+// failed logs a failure and schedules a retry.
 func (f *Feed) failed(ctx context.Context, err error) {
 	if ctx.Err() == nil {
-		f.log.ErrorContext(ctx, "a change could not be acted on and is tried again", "error", err)
+		f.log.ErrorContext(ctx, "change processing failed", "error", err)
 	}
 	f.retry(time.Now().Add(retryInterval))
 }
 
-// retry arranges for an attempt to act on everything at the given time.
+// retry schedules processing of all topics at the given time.
 func (f *Feed) retry(at time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.retryAt = at
 }
 
-// due reports whether an attempt was arranged and its time has come.
+// due reports whether a scheduled retry is due.
 func (f *Feed) due() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return !f.retryAt.IsZero() && !time.Now().Before(f.retryAt)
 }
 
-// upToDate notes that every change from before asOf was acted on, unless an
-// attempt is still to come.
+// upToDate records that every change from before asOf was processed, unless a
+// retry is pending.
 func (f *Feed) upToDate(asOf time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

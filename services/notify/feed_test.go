@@ -18,7 +18,7 @@ import (
 	"mcpgateway/services/notify"
 )
 
-func TestAChangeReachesTheOtherProcess(t *testing.T) {
+func TestChangeReachesOtherProcess(t *testing.T) {
 	t.Parallel()
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		a, b := start(t, dsn), start(t, dsn)
@@ -27,14 +27,14 @@ func TestAChangeReachesTheOtherProcess(t *testing.T) {
 		a.awaitFresh(t)
 		b.awaitFresh(t)
 
-		// Other programs share the processor: one quick round is enough.
+		// Other programs use the processor: one fast round is enough.
 		rounds, took := 0, time.Duration(0)
 		for rounds == 0 || took > 5*time.Second && rounds < 3 {
 			rounds++
 			began := time.Now()
 			a.publish(t, notify.Keys("p"))
 			if a.count(notify.Keys("p")) != rounds {
-				t.Error("Published returned before its own process was told")
+				t.Error("Published returned before its own process was received")
 			}
 			b.await(t, notify.Keys("p"), rounds)
 			took = time.Since(began)
@@ -50,7 +50,7 @@ func TestAChangeReachesTheOtherProcess(t *testing.T) {
 	})
 }
 
-func TestTheEchoOfAChangeIsNotActedOnAgain(t *testing.T) {
+func TestEchoIsNotProcessedAgain(t *testing.T) {
 	t.Parallel()
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		a, b := start(t, dsn), start(t, dsn)
@@ -62,21 +62,21 @@ func TestTheEchoOfAChangeIsNotActedOnAgain(t *testing.T) {
 			a.publish(t, "projects")
 			b.await(t, "projects", i+1)
 		}
-		// What b changes now is heard behind every echo.
+		// b's next change is received after every echo.
 		b.change(t, "marker")
 		a.await(t, "marker", 1)
 		a.awaitFresh(t)
 		b.awaitFresh(t)
 		if n := a.count("projects"); n != changes {
-			t.Errorf("its own process was told %d times of %d changes", n, changes)
+			t.Errorf("its own process was received %d times of %d changes", n, changes)
 		}
 		if n := b.count("projects"); n != changes {
-			t.Errorf("the other process was told %d times of %d changes", n, changes)
+			t.Errorf("the other process was received %d times of %d changes", n, changes)
 		}
 	})
 }
 
-func TestARolledBackChangeIsNotTold(t *testing.T) {
+func TestRolledBackChangeIsNotPublished(t *testing.T) {
 	t.Parallel()
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		a, b := start(t, dsn), start(t, dsn)
@@ -92,12 +92,12 @@ func TestARolledBackChangeIsNotTold(t *testing.T) {
 		b.await(t, "marker", 1)
 		b.awaitFresh(t)
 		if got := b.topics(); !slices.Equal(got, []notify.Topic{"marker"}) {
-			t.Errorf("told of %v", got)
+			t.Errorf("received of %v", got)
 		}
 	})
 }
 
-func TestOnlyChangesSinceTheFeedWasMadeAreTold(t *testing.T) {
+func TestEarlierChangesAreNotPublished(t *testing.T) {
 	t.Parallel()
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		writer := start(t, dsn)
@@ -108,12 +108,12 @@ func TestOnlyChangesSinceTheFeedWasMadeAreTold(t *testing.T) {
 		p.await(t, "between", 1)
 		p.awaitFresh(t)
 		if got := p.topics(); !slices.Equal(got, []notify.Topic{"between"}) {
-			t.Errorf("told of %v", got)
+			t.Errorf("received of %v", got)
 		}
 	})
 }
 
-func TestAFailingSubscriberIsToldAgain(t *testing.T) {
+func TestFailingSubscriberIsRetried(t *testing.T) {
 	t.Parallel()
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		p := start(t, dsn)
@@ -138,7 +138,7 @@ func TestAFailingSubscriberIsToldAgain(t *testing.T) {
 			t.Errorf("Published returned %v", err)
 		}
 		if p.count("other") != 1 || others.Load() < 2 {
-			t.Error("a failure kept another topic or another subscriber from being told")
+			t.Error("a failure kept another topic or another subscriber from being received")
 		}
 		p.await(t, "projects", 3)
 		stale := p.feed.Fresh()
@@ -148,15 +148,15 @@ func TestAFailingSubscriberIsToldAgain(t *testing.T) {
 		}
 		repaired.Store(true)
 		p.awaitFresh(t)
-		told := p.count("projects")
+		received := p.count("projects")
 		p.awaitFresh(t)
-		if p.count("projects") != told || p.count("other") != 1 {
-			t.Errorf("topics that were acted on were told again: %v", p.topics())
+		if p.count("projects") != received || p.count("other") != 1 {
+			t.Errorf("topics that were acted on were received again: %v", p.topics())
 		}
 	})
 }
 
-func TestPublishedReturnsTheFailureOfItsProcess(t *testing.T) {
+func TestPublishedReturnsLocalError(t *testing.T) {
 	t.Parallel()
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		p := start(t, dsn)
@@ -168,10 +168,10 @@ func TestPublishedReturnsTheFailureOfItsProcess(t *testing.T) {
 		}
 		p.respond = nil
 		if err := p.feed.Published(t.Context(), "projects"); err != nil || p.count("projects") != 2 {
-			t.Errorf("the second attempt: %v, told %d times", err, p.count("projects"))
+			t.Errorf("the second attempt: %v, received %d times", err, p.count("projects"))
 		}
 		if err := p.feed.Published(t.Context(), "projects"); err != nil || p.count("projects") != 2 {
-			t.Errorf("with nothing new: %v, told %d times", err, p.count("projects"))
+			t.Errorf("with nothing new: %v, received %d times", err, p.count("projects"))
 		}
 		if err := p.feed.Published(t.Context()); err != nil {
 			t.Errorf("with no topic: %v", err)
@@ -179,7 +179,7 @@ func TestPublishedReturnsTheFailureOfItsProcess(t *testing.T) {
 	})
 }
 
-func TestAPublishedThatIsCutShortIsMadeUpFor(t *testing.T) {
+func TestInterruptedPublishedIsCompleted(t *testing.T) {
 	t.Parallel()
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		p := start(t, dsn)
@@ -188,7 +188,7 @@ func TestAPublishedThatIsCutShortIsMadeUpFor(t *testing.T) {
 		p.change(t, "projects")
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		// Run may have been faster, in which case there is nothing to cut.
+		// Run may have been faster; then nothing is interrupted.
 		if err := p.feed.Published(ended, "projects"); err != nil && !errors.Is(err, context.Canceled) {
 			t.Errorf("Published returned %v", err)
 		}
@@ -197,7 +197,7 @@ func TestAPublishedThatIsCutShortIsMadeUpFor(t *testing.T) {
 	})
 }
 
-func TestASubscriberThatPublishesDoesNotBlockTheFeed(t *testing.T) {
+func TestPublishingSubscriberDoesNotBlock(t *testing.T) {
 	t.Parallel()
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		p := start(t, dsn)
@@ -215,12 +215,12 @@ func TestASubscriberThatPublishesDoesNotBlockTheFeed(t *testing.T) {
 		p.await(t, "effect", 1)
 		p.awaitFresh(t)
 		if p.count("cause") != 1 || p.count("effect") != 1 {
-			t.Errorf("told of %v", p.topics())
+			t.Errorf("received of %v", p.topics())
 		}
 	})
 }
 
-func TestTopicsAreToldOneAtATime(t *testing.T) {
+func TestTopicsAreProcessedOneAtATime(t *testing.T) {
 	t.Parallel()
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		p := start(t, dsn)
@@ -244,7 +244,7 @@ func TestTopicsAreToldOneAtATime(t *testing.T) {
 					t.Error(err)
 				}
 				if p.count(topic) != 1 {
-					t.Errorf("%s was told %d times", topic, p.count(topic))
+					t.Errorf("%s was received %d times", topic, p.count(topic))
 				}
 			})
 		}
@@ -263,13 +263,13 @@ func TestManyTopicsAtOnce(t *testing.T) {
 			}
 			p.publish(t, topics...)
 			if got := len(p.topics()); got != n {
-				t.Errorf("%d of %d topics were told", got, n)
+				t.Errorf("%d of %d topics were received", got, n)
 			}
 		})
 	}
 }
 
-func TestARestoredDatabaseIsActedOn(t *testing.T) {
+func TestRestoredDatabaseIsProcessed(t *testing.T) {
 	t.Parallel()
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		p := start(t, dsn)
@@ -283,8 +283,8 @@ func TestARestoredDatabaseIsActedOn(t *testing.T) {
 		if err := other.Delete(&models.Revision{Topic: "gone"}).Error; err != nil {
 			t.Fatal(err)
 		}
-		// On PostgreSQL nothing announces this; a failed Published makes the
-		// feed look at everything without the wait for its regular check.
+		// PostgreSQL doesn't announce this. A failed Published makes the feed
+		// check everything without waiting for its regular check.
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
 		p.change(t, "marker")
@@ -294,7 +294,7 @@ func TestARestoredDatabaseIsActedOn(t *testing.T) {
 	})
 }
 
-func TestAConnectionThatIsCutIsReplaced(t *testing.T) {
+func TestLostConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	dsn := modelstest.Postgres(t)
 	a, b := start(t, dsn), start(t, dsn)
@@ -310,16 +310,16 @@ func TestAConnectionThatIsCutIsReplaced(t *testing.T) {
 		if cut != 1 {
 			t.Errorf("%d connections were cut, want 1", cut)
 		}
-		a.change(t, "projects") // while nobody listens
+		a.change(t, "projects") // while nothing listens
 		b.await(t, "projects", i+1)
 		b.awaitFresh(t)
-		a.publish(t, "keys:p") // heard on the new connection
+		a.publish(t, "keys:p") // received on the new connection
 		b.await(t, "keys:p", i+1)
 		b.awaitFresh(t)
 	}
 }
 
-func TestFreshStandsStillWithoutTheDatabase(t *testing.T) {
+func TestFreshStopsWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	dsn := modelstest.Postgres(t)
 	p := start(t, dsn)
@@ -340,7 +340,7 @@ func TestFreshStandsStillWithoutTheDatabase(t *testing.T) {
 	if err := admin.db.Exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ?", name).Error; err != nil {
 		t.Fatal(err)
 	}
-	// Nothing that began from now on can have been seen.
+	// Nothing started from now on can have been seen.
 	began := time.Now()
 	deadline := time.After(3 * time.Second)
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -359,7 +359,7 @@ func TestFreshStandsStillWithoutTheDatabase(t *testing.T) {
 	p.awaitFresh(t)
 }
 
-func TestAFeedNeedsItsDatabase(t *testing.T) {
+func TestNewFeedRequiresDatabase(t *testing.T) {
 	t.Parallel()
 	db := modelstest.Open(t, modelstest.SQLite(t))
 	log := slog.New(slog.DiscardHandler)

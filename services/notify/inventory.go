@@ -11,19 +11,19 @@ import (
 	"mcpgateway/models"
 )
 
-// maxRemembered bounds of how many projects a Configurations remembers what it
-// has acted on. Forgetting them costs one look at their configuration.
+// maxRemembered is the maximum number of projects whose processed revision a
+// Configurations stores. Beyond it, all are dropped, which costs a query each.
 const maxRemembered = 1000
 
 // TouchInventory is Touch for the toolset of a project in which a sync changed
-// what one server offers, and nothing else. It writes which server that was, so
-// that others need not read all of them again. It returns the database's error.
+// only the inventory of one server. It records the server, so that other
+// processes reload only that one. It returns the database's error.
 func TouchInventory(tx *gorm.DB, projectID, serverID string) error {
 	if err := Touch(tx, Toolset(projectID)); err != nil {
 		return err
 	}
-	tx = tx.Session(&gorm.Session{NewDB: true}) // the caller's conditions are not ours
-	// Touch keeps the revision from other writers until the transaction ends.
+	tx = tx.Session(&gorm.Session{NewDB: true}) // drop the caller's conditions
+	// Touch locks the revision until the transaction ends.
 	revision, err := revisionOf(tx, Toolset(projectID))
 	if err != nil {
 		return err
@@ -32,18 +32,18 @@ func TouchInventory(tx *gorm.DB, projectID, serverID string) error {
 	return tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error
 }
 
-// ToolsetChanges are what happened to a project's toolset after a revision.
+// ToolsetChanges are the changes of a project's toolset after a revision.
 type ToolsetChanges struct {
-	Revision int64 // of the toolset now; 0 when nothing ever touched it
-	// OnlySyncs says that every change was a sync's: then Servers are the ids of
-	// those whose inventories differ, and everything else is as it was.
+	Revision int64 // current revision; 0 if never touched
+	// OnlySyncs reports whether all changes were syncs. Then only the
+	// inventories of Servers, by id, have changed.
 	OnlySyncs bool
 	Servers   []string
 }
 
-// ChangesSince returns what happened to a project's toolset after the revision
-// since, at which 0 stands for an unknown one. It reads no more rows than there
-// were changes. It returns the database's error.
+// ChangesSince returns the changes of a project's toolset after the revision
+// since; 0 means unknown. It reads at most as many rows as there were changes.
+// It returns the database's error.
 func ChangesSince(db *gorm.DB, projectID string, since int64) (ToolsetChanges, error) {
 	revision, err := revisionOf(db, Toolset(projectID))
 	if err != nil || since <= 0 || since > revision {
@@ -55,14 +55,14 @@ func ChangesSince(db *gorm.DB, projectID string, since int64) (ToolsetChanges, e
 	}
 	err = db.Model(&models.InventoryChange{}).Where("project_id = ? AND revision > ? AND revision <= ?", projectID, since, revision).
 		Order("revision").Pluck("server_id", &c.Servers).Error
-	// Each revision is one change. One that no server has was either another
-	// kind of change, or a sync of a server that was synced again since; to look
-	// at everything is right for both.
+	// Each revision is one change. A revision without a server was either
+	// another kind of change, or a sync of a server that was synced again
+	// later. Reloading everything is correct for both.
 	c.OnlySyncs = int64(len(c.Servers)) == revision-since
 	return c, err
 }
 
-// revisionOf returns the revision of a topic, 0 for one that nothing touched.
+// revisionOf returns the revision of a topic, or 0 if it was never touched.
 func revisionOf(db *gorm.DB, topic Topic) (int64, error) {
 	var row models.Revision
 	err := db.Take(&row, "topic = ?", string(topic)).Error
@@ -72,23 +72,23 @@ func revisionOf(db *gorm.DB, topic Topic) (int64, error) {
 	return row.Revision, err
 }
 
-// Configurations keeps the syncs of a project from those who act on its
-// configuration only. The zero value remembers nothing; it is safe for
-// concurrent use.
+// Configurations filters out the changes of syncs for subscribers that depend
+// only on a project's configuration. The zero value is ready to use. It is safe
+// for concurrent use.
 type Configurations struct {
 	mu    sync.Mutex
-	acted map[string]int64 // by project id: the revision of its toolset
+	acted map[string]int64 // toolset revision by project id
 }
 
-// Act runs act when the toolset of a project changed by more than syncs since
-// it last ran without an error, or when that is not known. It returns the error
-// of act or of the database db.
+// Act calls act if the project's toolset may have changed by more than syncs
+// since its last successful call. It returns the error of act or of the
+// database.
 func (c *Configurations) Act(ctx context.Context, db *gorm.DB, projectID string, act func(context.Context) error) error {
 	c.mu.Lock()
 	since := c.acted[projectID]
 	c.mu.Unlock()
-	// The revision is read before what it counts, so that a change in between is
-	// a change still to be acted on.
+	// The revision is read before the configuration, so that a change in
+	// between is processed again.
 	changes, err := ChangesSince(db.WithContext(ctx), projectID, since)
 	if err != nil {
 		return err

@@ -31,7 +31,7 @@ func storeProject(t *testing.T, db *gorm.DB, id string, servers ...string) {
 	}
 }
 
-func TestChangesOfSyncsAreToldFromOthers(t *testing.T) {
+func TestSyncChangesAreDistinguished(t *testing.T) {
 	t.Parallel()
 	synced := func(server string) func(*gorm.DB) error {
 		return func(tx *gorm.DB) error { return notify.TouchInventory(tx, "p", server) }
@@ -77,7 +77,7 @@ func TestChangesOfSyncsAreToldFromOthers(t *testing.T) {
 					t.Fatal(err)
 				}
 				if !got.OnlySyncs {
-					got.Servers, tc.want.Servers = nil, nil // they mean nothing then
+					got.Servers, tc.want.Servers = nil, nil // undefined in this case
 				}
 				if len(got.Servers) == 0 {
 					got.Servers = nil
@@ -90,7 +90,7 @@ func TestChangesOfSyncsAreToldFromOthers(t *testing.T) {
 	}
 }
 
-func TestARolledBackSyncIsNoChange(t *testing.T) {
+func TestRolledBackSyncIsNotAChange(t *testing.T) {
 	t.Parallel()
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		storeProject(t, db, "p", "s")
@@ -109,7 +109,7 @@ func TestARolledBackSyncIsNoChange(t *testing.T) {
 	})
 }
 
-func TestConfigurationsAreActedOnAndSyncsAreNot(t *testing.T) {
+func TestConfigurationsIgnoreSyncs(t *testing.T) {
 	t.Parallel()
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		storeProject(t, db, "p", "s")
@@ -130,7 +130,7 @@ func TestConfigurationsAreActedOnAndSyncsAreNot(t *testing.T) {
 			fails  bool
 			acted  int
 		}{
-			{nil, false, 1}, // nothing is known of what was never touched
+			{nil, false, 1}, // never touched
 			{func(tx *gorm.DB) error { return notify.Touch(tx, notify.Toolset("p")) }, false, 2},
 			{nil, false, 2},
 			{func(tx *gorm.DB) error { return notify.TouchInventory(tx, "p", "s") }, false, 2},
@@ -156,7 +156,7 @@ func TestConfigurationsAreActedOnAndSyncsAreNot(t *testing.T) {
 	})
 }
 
-func TestConfigurationsRememberABoundedNumberOfProjects(t *testing.T) {
+func TestConfigurationsAreBounded(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		projects int

@@ -12,16 +12,16 @@ import (
 const (
 	connectTimeout = 10 * time.Second
 	closeTimeout   = 2 * time.Second
-	pingInterval   = time.Second      // proves that the connection still hears
-	pingTimeout    = 5 * time.Second  // an unanswered ping is a lost connection
-	checkInterval  = 30 * time.Second // of all revisions, should a message be lost
+	pingInterval   = time.Second      // verifies the connection
+	pingTimeout    = 5 * time.Second  // then the connection is lost
+	checkInterval  = 30 * time.Second // of all revisions, in case a message was lost
 )
 
-// applicationName names the connection in pg_stat_activity.
+// applicationName is the connection's name in pg_stat_activity.
 const applicationName = "gateway change feed"
 
-// listen hears of changes on a PostgreSQL connection of its own until the
-// connection fails or the context ends, and returns why.
+// listen receives changes on a dedicated PostgreSQL connection until the
+// connection fails or ctx ends, and returns the reason.
 func (f *Feed) listen(ctx context.Context) error {
 	config, err := pgx.ParseConfig(f.dsn)
 	if err != nil {
@@ -29,9 +29,9 @@ func (f *Feed) listen(ctx context.Context) error {
 	}
 	config.ConnectTimeout = connectTimeout
 	config.RuntimeParams["application_name"] = applicationName
-	var heard []Topic // filled while this goroutine waits or pings
+	var received []Topic // appended while this goroutine waits or pings
 	config.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) {
-		heard = append(heard, Topic(n.Payload))
+		received = append(received, Topic(n.Payload))
 	}
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
@@ -40,13 +40,12 @@ func (f *Feed) listen(ctx context.Context) error {
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 		defer cancel()
-		_ = conn.Close(ctx) // often it is the failed connection
+		_ = conn.Close(ctx) // the connection has often failed already
 	}()
 	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
 		return err
 	}
-	// Changes from before the LISTEN are found by the first look at all
-	// revisions.
+	// The first check of all revisions finds changes from before the LISTEN.
 	var checked, pinged time.Time
 	for {
 		if f.due() || time.Since(checked) >= checkInterval {
@@ -59,15 +58,15 @@ func (f *Feed) listen(ctx context.Context) error {
 		asOf := time.Now()
 		pingDue := time.Since(pinged) >= pingInterval
 		if pingDue {
-			// The answer follows every message that was sent before it.
+			// The response follows all earlier messages.
 			if err := ping(ctx, conn); err != nil {
 				return err
 			}
 			pinged = asOf
 		}
-		if len(heard) > 0 {
-			topics := heard
-			heard = nil
+		if len(received) > 0 {
+			topics := received
+			received = nil
 			if err := f.act(ctx, topics); err != nil {
 				f.failed(ctx, err)
 			}
@@ -78,7 +77,7 @@ func (f *Feed) listen(ctx context.Context) error {
 	}
 }
 
-// awaitMessage returns nil when a message has come or it is time to ping.
+// awaitMessage returns nil when a message was received or a ping is due.
 func awaitMessage(ctx context.Context, conn *pgx.Conn) error {
 	wait, cancel := context.WithTimeout(ctx, pingInterval)
 	defer cancel()

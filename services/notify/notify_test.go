@@ -19,21 +19,21 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is how long a test waits for what must happen.
-const patience = 20 * time.Second
+// testTimeout is the timeout for events that must happen.
+const testTimeout = 20 * time.Second
 
-// process is one gateway process: a pool, a feed, and what it was told.
+// process is a gateway process: a pool, a feed and its received topics.
 type process struct {
 	db   *gorm.DB
 	feed *notify.Feed
 
-	mu      sync.Mutex
-	told    []notify.Topic
-	news    chan struct{} // gets a token for each topic told
-	respond func(ctx context.Context, topic notify.Topic) error
+	mu       sync.Mutex
+	received []notify.Topic
+	news     chan struct{} // receives a token for each topic
+	respond  func(ctx context.Context, topic notify.Topic) error
 }
 
-// start returns a process on the database whose feed does not run yet.
+// start returns a process on the database. Its feed isn't running.
 func start(t *testing.T, dsn string) *process {
 	t.Helper()
 	p := &process{db: modelstest.Open(t, dsn), news: make(chan struct{}, 1000)}
@@ -44,7 +44,7 @@ func start(t *testing.T, dsn string) *process {
 	p.feed = feed
 	feed.Subscribe(func(ctx context.Context, topic notify.Topic) error {
 		p.mu.Lock()
-		p.told = append(p.told, topic)
+		p.received = append(p.received, topic)
 		respond := p.respond
 		p.mu.Unlock()
 		p.news <- struct{}{}
@@ -69,44 +69,44 @@ func (p *process) run(t *testing.T) {
 			if err != nil {
 				t.Errorf("Run returned %v", err)
 			}
-		case <-time.After(patience):
+		case <-time.After(testTimeout):
 			t.Error("Run did not end with its context")
 		}
 	})
 }
 
-// topics returns what the process was told so far.
+// topics returns the topics that the process has received.
 func (p *process) topics() []notify.Topic {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Clone(p.told)
+	return slices.Clone(p.received)
 }
 
-// await returns once the process was told of topic n times.
+// await returns after the process received topic n times.
 func (p *process) await(t *testing.T, topic notify.Topic, n int) {
 	t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(testTimeout)
 	for p.count(topic) < n {
 		select {
 		case <-p.news:
 		case <-deadline:
-			t.Fatalf("the process was not told of %s %d times, only %v", topic, n, p.topics())
+			t.Fatalf("the process was not received of %s %d times, only %v", topic, n, p.topics())
 		}
 	}
 }
 
 func (p *process) count(topic notify.Topic) int {
 	n := 0
-	for _, told := range p.topics() {
-		if told == topic {
+	for _, received := range p.topics() {
+		if received == topic {
 			n++
 		}
 	}
 	return n
 }
 
-// change commits a change of the topics without publishing it, as a command
-// that runs in a process of its own does.
+// change commits a change of the topics without publishing it, like a command
+// in another process.
 func (p *process) change(t *testing.T, topics ...notify.Topic) {
 	t.Helper()
 	if err := p.db.Transaction(func(tx *gorm.DB) error { return notify.Touch(tx, topics...) }); err != nil {
@@ -123,11 +123,11 @@ func (p *process) publish(t *testing.T, topics ...notify.Topic) {
 	}
 }
 
-// awaitFresh returns once the feed has seen everything up to now.
+// awaitFresh returns when the feed has processed everything up to now.
 func (p *process) awaitFresh(t *testing.T) {
 	t.Helper()
 	now := time.Now()
-	deadline := time.After(patience)
+	deadline := time.After(testTimeout)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !p.feed.Fresh().After(now) {

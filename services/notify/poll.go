@@ -9,12 +9,13 @@ import (
 	"mcpgateway/models"
 )
 
-// pollInterval is how often SQLite is asked whether another connection wrote.
+// pollInterval is the interval at which SQLite is polled for writes of other
+// connections.
 const pollInterval = 200 * time.Millisecond
 
-// poll hears of changes in a SQLite file on a connection of its own, because
-// data_version tells of the writes of other connections only. It returns when
-// the connection fails or the context ends, and why.
+// poll detects changes in a SQLite file on a dedicated connection, because
+// data_version only reports writes of other connections. It returns the reason
+// when the connection fails or ctx ends.
 func (f *Feed) poll(ctx context.Context) (err error) {
 	db, err := models.Open(ctx, f.dsn)
 	if err != nil {
@@ -32,7 +33,7 @@ func (f *Feed) poll(ctx context.Context) (err error) {
 	defer conn.Close()
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
-	var acted int64 // the version whose changes were acted on; versions begin at 1
+	var acted int64 // last processed version; versions start at 1
 	for {
 		asOf := time.Now()
 		version, err := dataVersion(ctx, conn)
@@ -41,7 +42,7 @@ func (f *Feed) poll(ctx context.Context) (err error) {
 		}
 		switch {
 		case version != acted || f.due():
-			// What fails is tried again when it is due, not at every tick.
+			// Failures are retried when due, not at every tick.
 			f.catchUp(ctx, asOf)
 			acted = version
 		default:
@@ -55,7 +56,7 @@ func (f *Feed) poll(ctx context.Context) (err error) {
 	}
 }
 
-// dataVersion returns a number that differs after every commit of another
+// dataVersion returns a number that changes after every commit of another
 // connection (SQLite, PRAGMA data_version).
 func dataVersion(ctx context.Context, conn *sql.Conn) (version int64, err error) {
 	err = conn.QueryRowContext(ctx, "PRAGMA data_version").Scan(&version)

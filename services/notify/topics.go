@@ -15,8 +15,8 @@ const (
 	connectionPrefix       = "connection:"
 )
 
-// Toolset returns the topic of everything a project's tools depend on: its
-// settings, servers, inventories and tools.
+// Toolset returns the topic of a project's tools: its settings, servers,
+// inventories and tools.
 func Toolset(projectID string) Topic { return Topic(toolsetPrefix + projectID) }
 
 // Keys returns the topic of a project's API keys.
@@ -32,21 +32,21 @@ func (t Topic) KeysOf() (projectID string, ok bool) {
 	return strings.CutPrefix(string(t), keysPrefix)
 }
 
-// Sessions returns the topic of the client sessions that were ended.
+// Sessions returns the topic of ended client sessions.
 func Sessions() Topic { return sessionsTopic }
 
 // IsSessions reports whether t is the topic that Sessions returns.
 func (t Topic) IsSessions() bool { return t == sessionsTopic }
 
-// SessionLevels returns the topic of the levels of log messages that clients set
-// for their sessions.
+// SessionLevels returns the topic of the log levels that clients set for their
+// sessions.
 func SessionLevels() Topic { return sessionLevelsTopic }
 
 // IsSessionLevels reports whether t is the topic that SessionLevels returns.
 func (t Topic) IsSessionLevels() bool { return t == sessionLevelsTopic }
 
-// SessionResources returns the topic of the resources that a session, and those
-// whose keys begin alike, are subscribed to: few topics for all sessions.
+// SessionResources returns the topic of a session's resource subscriptions.
+// Sessions share topics by the prefix of their key, so there are few.
 func SessionResources(session string) Topic {
 	return Topic(sessionResourcesPrefix + session[:min(2, len(session))])
 }
@@ -58,13 +58,13 @@ func (t Topic) HasResourcesOf(session string) bool { return t == SessionResource
 // IsSessionResources reports whether SessionResources returns t for any session.
 func (t Topic) IsSessionResources() bool { return strings.HasPrefix(string(t), sessionResourcesPrefix) }
 
-// Catalog returns the topic of everything the public catalog holds.
+// Catalog returns the topic of the public catalog.
 func Catalog() Topic { return catalogTopic }
 
 // IsCatalog reports whether t is the topic that Catalog returns.
 func (t Topic) IsCatalog() bool { return t == catalogTopic }
 
-// People returns the topic of who may sign in and in which role.
+// People returns the topic of users and their roles.
 func People() Topic { return peopleTopic }
 
 // IsPeople reports whether t is the topic that People returns.
@@ -78,7 +78,7 @@ func (t Topic) ConnectionOf() (serverID string, ok bool) {
 	return strings.CutPrefix(string(t), connectionPrefix)
 }
 
-// Grants returns the topic of what people allowed MCP clients in a project.
+// Grants returns the topic of the OAuth grants in a project.
 func Grants(projectID string) Topic { return Topic(grantsPrefix + projectID) }
 
 // GrantsOf returns the project of a grants topic; ok is false for others.

@@ -1,8 +1,7 @@
-// Package notify tells every process of a gateway what changed. The database
-// counts the changes of each topic; a writer raises the count in its own
-// transaction, and every process compares the counts with those it has acted
-// on. Messages only make the comparison happen sooner, so that a lost message
-// delays a change and loses none.
+// Package notify notifies every process of a gateway of changes. The database
+// stores a revision per topic. A writer increments it in its transaction, and
+// every process compares revisions with those it has processed. Messages only
+// speed up the comparison: a lost message delays a change but doesn't lose it.
 package notify
 
 import (
@@ -14,16 +13,16 @@ import (
 	"mcpgateway/models"
 )
 
-// channel is the PostgreSQL channel on which topics are announced.
+// channel is the PostgreSQL channel of changed topics.
 const channel = "gateway_changes"
 
-// Topic names what changes together, such as "toolset:PROJECTID".
+// Topic names data that changes together, such as "toolset:PROJECTID".
 type Topic string
 
-// Touch raises the revisions of the topics within the writer's transaction and,
-// on PostgreSQL, announces them at its commit. All topics of a transaction
-// belong in one call, which takes their locks in a fixed order, so that two
-// writers cannot wait for each other. It returns the database's error.
+// Touch increments the revisions of the topics in the writer's transaction and,
+// on PostgreSQL, announces them at its commit. All topics of a transaction must
+// be in one call, which locks them in a fixed order to prevent deadlocks. It
+// returns the database's error.
 func Touch(tx *gorm.DB, topics ...Topic) error {
 	topics = slices.Compact(slices.Sorted(slices.Values(topics)))
 	if len(topics) == 0 {
@@ -37,7 +36,7 @@ func Touch(tx *gorm.DB, topics ...Topic) error {
 		Columns:   []clause.Column{{Name: "topic"}},
 		DoUpdates: clause.Assignments(map[string]any{"revision": gorm.Expr("revisions.revision + 1")}),
 	}
-	tx = tx.Session(&gorm.Session{NewDB: true}) // the caller's conditions are not ours
+	tx = tx.Session(&gorm.Session{NewDB: true}) // drop the caller's conditions
 	if err := tx.Clauses(raise).Create(&rows).Error; err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"mcpgateway/services/notify"
 )
 
-func TestTouchRaisesEachRevisionOnce(t *testing.T) {
+func TestTouchIncrementsRevisionsOnce(t *testing.T) {
 	t.Parallel()
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		a, b := notify.Toolset("p"), notify.Keys("p")
@@ -56,7 +56,7 @@ func TestTouchIsPartOfItsTransaction(t *testing.T) {
 	})
 }
 
-func TestTouchIgnoresTheConditionsOfItsHandle(t *testing.T) {
+func TestTouchIgnoresHandleConditions(t *testing.T) {
 	t.Parallel()
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		scoped := db.Model(&models.Project{}).Where("slug = ?", "x").Omit("revision")
@@ -71,7 +71,7 @@ func TestTouchIgnoresTheConditionsOfItsHandle(t *testing.T) {
 	})
 }
 
-func TestWritersThatTouchTheSameTopicsAtOnceAllCount(t *testing.T) {
+func TestConcurrentTouches(t *testing.T) {
 	t.Parallel()
 	modelstest.Each(t, func(t *testing.T, db *gorm.DB) {
 		const writers = 20

@@ -10,27 +10,27 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Project is a project that a person may let a client use.
+// Project is a project that a user can authorize a client for.
 type Project struct {
 	ID, Slug, Name string
 }
 
-// Authorization is what a client asks a person for.
+// Authorization is the content of a consent page.
 type Authorization struct {
 	ClientID     string
-	ClientName   string    // as the client calls itself; may be empty
-	ClientHost   string    // that vouches for the client; empty for one that registered itself
-	RedirectName string    // where the answer goes
-	Local        bool      // the answer goes to a program on the person's computer
-	Projects     []Project // one when the client named it, else those to choose from; may be none
-	Named        bool      // the client named the project
+	ClientName   string    // unverified; may be empty
+	ClientHost   string    // host of the client's metadata document; empty for registered clients
+	RedirectName string    // display name of the redirect target
+	Local        bool      // the redirect target is a program on the user's computer
+	Projects     []Project // the requested project, or the choices; may be empty
+	Named        bool      // the client requested a project
 	Scopes       []string
 	Sealed       string // for Decide
-	FormSource   string // where the form of the answer may lead, for a Content-Security-Policy
+	FormSource   string // form-action source of the Content-Security-Policy
 }
 
-// request is a checked authorization request. It travels through the consent
-// page, sealed and bound to the browser session that asked for the page.
+// request is a validated authorization request. The consent page contains it,
+// sealed and bound to the browser session.
 type request struct {
 	Client    string `json:"c"`
 	Redirect  string `json:"r"`
@@ -38,22 +38,22 @@ type request struct {
 	HasState  bool   `json:"h,omitempty"`
 	Scopes    string `json:"o"`
 	Challenge string `json:"p"`
-	Project   string `json:"j,omitempty"` // empty when the person chooses
+	Project   string `json:"j,omitempty"` // empty if the user chooses
 	Person    string `json:"u"`
 	Session   string `json:"b"`
 	Expires   int64  `json:"e"` // Unix milliseconds
 }
 
-// Authorize checks the query of an authorization request (OAuth 2.1, section
-// 4.1.1; MCP 2025-11-25, "Authorization") and returns what the person is to be
-// asked. Nobody is person nil: then what a stranger may learn is checked, and
-// the fault is UNAUTHORIZED, so that the person signs in first. It returns
-// INVALID_PARAMETER for a client or redirect URI that cannot be used, for which
-// the browser must stay here, and a Denial for all else that is wrong.
+// Authorize validates the query of an authorization request (OAuth 2.1, section
+// 4.1.1; MCP 2025-11-25, "Authorization") and returns the content of the
+// consent page. Without a person it returns UNAUTHORIZED after the checks that
+// need no sign-in. For an invalid client or redirect URI it returns
+// INVALID_PARAMETER, and the browser must not be redirected. Other errors of
+// the request are a Denial.
 func (s *Server) Authorize(ctx context.Context, query url.Values, person *Person) (*Authorization, error) {
 	for _, name := range []string{"client_id", "redirect_uri"} {
 		if len(query[name]) != 1 || query.Get(name) == "" {
-			return nil, fault.Invalid("the request must have one %s", name)
+			return nil, fault.Invalid("The request must have exactly one %s.", name)
 		}
 	}
 	client, err := s.clientFor(ctx, query.Get("client_id"), person)
@@ -62,7 +62,7 @@ func (s *Server) Authorize(ctx context.Context, query url.Values, person *Person
 	}
 	redirect, err := parseRedirectURI(query.Get("redirect_uri"))
 	if err != nil || !slices.ContainsFunc(client.RedirectURIs, redirect.registeredAs) {
-		return nil, fault.Invalid("the client did not register this redirect_uri")
+		return nil, fault.Invalid("The client did not register this redirect_uri.")
 	}
 	if person == nil {
 		return nil, fault.Unauthorized()
@@ -85,8 +85,8 @@ func (s *Server) Authorize(ctx context.Context, query url.Values, person *Person
 	}, nil
 }
 
-// clientFor returns the client with the id. What a stranger names is never
-// fetched, so reading a metadata document takes a person.
+// clientFor returns the client with the id. Metadata documents are fetched only
+// for signed-in users.
 func (s *Server) clientFor(ctx context.Context, id string, person *Person) (models.OAuthClient, error) {
 	if isDocumentID(id) {
 		if err := checkDocumentID(id); err != nil {
@@ -102,24 +102,24 @@ func (s *Server) clientFor(ctx context.Context, id string, person *Person) (mode
 		return client, fault.Internal(err)
 	}
 	if !ok {
-		return client, fault.Invalid("this client is not known, or no longer: let it register again, by removing its sign-in and connecting anew")
+		return client, fault.Invalid("Unknown client. Remove its sign-in and reconnect from the client.")
 	}
 	return client, nil
 }
 
-// complete checks the parts of the request whose mistakes the client is told,
-// and returns the projects in question.
+// complete validates the parts of the request whose errors are returned to the
+// client, and returns the projects to choose from.
 func (s *Server) complete(ctx context.Context, r *request, query url.Values, person *Person) ([]Project, error) {
 	for name, values := range query {
 		if len(values) > 1 && name != "resource" {
-			return nil, refuse(InvalidRequest, "a parameter is repeated")
+			return nil, refuse(InvalidRequest, "repeated parameter")
 		}
 	}
 	switch {
 	case query.Has("request"):
-		return nil, refuse(RequestNotSupported, "send plain parameters")
+		return nil, refuse(RequestNotSupported, "request objects are not supported")
 	case query.Has("request_uri"):
-		return nil, refuse(RequestURINotSupported, "send plain parameters")
+		return nil, refuse(RequestURINotSupported, "request objects are not supported")
 	case query.Get("response_type") == "":
 		return nil, refuse(InvalidRequest, "response_type is missing")
 	case query.Get("response_type") != "code":
@@ -137,7 +137,7 @@ func (s *Server) complete(ctx context.Context, r *request, query url.Values, per
 	if r.Scopes, err = parseScopes(query.Get("scope")); err != nil {
 		return nil, err
 	}
-	slug, err := s.oneEndpoint(query["resource"])
+	slug, err := s.projectForResources(query["resource"])
 	if err != nil {
 		return nil, err
 	}
@@ -148,38 +148,38 @@ func (s *Server) complete(ctx context.Context, r *request, query url.Values, per
 	case slug == "":
 		return projects, nil
 	case len(projects) == 0:
-		return nil, s.whyNot(ctx, slug)
+		return nil, s.denialReason(ctx, slug)
 	}
 	r.Project = projects[0].ID
 	return projects, nil
 }
 
-// oneEndpoint returns the project that all resource indicators name together.
-func (s *Server) oneEndpoint(resources []string) (slug string, err error) {
+// projectForResources returns the project of all resource indicators.
+func (s *Server) projectForResources(resources []string) (slug string, err error) {
 	for i, resource := range resources {
 		next, err := s.endpointOf(resource)
 		if err != nil {
 			return "", err
 		}
 		if i > 0 && next != slug {
-			return "", refuse(InvalidTarget, "a token is for one resource")
+			return "", refuse(InvalidTarget, "only one resource per token is supported")
 		}
 		slug = next
 	}
 	return slug, nil
 }
 
-// Projects returns the projects that a user may authorize clients for, by slug,
+// Projects returns the projects that a user can authorize clients for, by slug,
 // at most MaxChoices.
 func (s *Server) Projects(ctx context.Context, userID string) ([]Project, error) {
 	return s.projectsOf(ctx, userID, "")
 }
 
-// projectsOf returns the projects that the person may let clients use, or just
-// the one with the slug, by slug.
+// projectsOf returns the projects that the user can authorize clients for,
+// sorted by slug. A non-empty slug selects one project.
 func (s *Server) projectsOf(ctx context.Context, userID, slug string) ([]Project, error) {
 	query := s.db.WithContext(ctx).Table("projects p").Select("p.id, p.slug, p.name").
-		Joins("JOIN users u ON u.id = ?", userID).Where(admits).Order("p.slug").Limit(MaxChoices)
+		Joins("JOIN users u ON u.id = ?", userID).Where(accessCondition).Order("p.slug").Limit(MaxChoices)
 	if slug != "" {
 		query = query.Where("p.slug = ?", slug)
 	}
@@ -190,9 +190,9 @@ func (s *Server) projectsOf(ctx context.Context, userID, slug string) ([]Project
 	return projects, nil
 }
 
-// whyNot returns why a person cannot let a client use the project: it is no
-// endpoint for tokens, or not for this person.
-func (s *Server) whyNot(ctx context.Context, slug string) error {
+// denialReason returns the reason for which the user can't authorize clients for a
+// project: it doesn't use OAuth, or requires membership.
+func (s *Server) denialReason(ctx context.Context, slug string) error {
 	var n int64
 	err := s.db.WithContext(ctx).Model(&models.Project{}).Where("slug = ? AND auth_mode = ?", slug, models.AuthOAuth).Count(&n).Error
 	switch {
@@ -201,25 +201,25 @@ func (s *Server) whyNot(ctx context.Context, slug string) error {
 	case n == 0:
 		return refuse(InvalidTarget, "the resource is not an endpoint with authMode oauth")
 	default:
-		return refuse(AccessDenied, "this person is not a member of the project")
+		return refuse(AccessDenied, "the user is not a member of the project")
 	}
 }
 
-// deny returns the Denial for a refusal; other errors stay what they are.
+// deny converts a Refusal to a Denial. It returns other errors unchanged.
 func (s *Server) deny(redirect redirectURI, r *request, err error) error {
 	var refusal *Refusal
 	if !errors.As(err, &refusal) {
 		return err
 	}
-	answer := s.answer(r)
+	answer := s.responseParams(r)
 	answer.Set("error", string(refusal.Code))
 	answer.Set("error_description", refusal.Description)
 	return &Denial{URL: redirect.with(answer), Refusal: refusal}
 }
 
-// answer returns what every answer to a client carries (RFC 6749, section
-// 4.1.2; RFC 9207, section 2).
-func (s *Server) answer(r *request) url.Values {
+// responseParams returns the common parameters of authorization responses (RFC 6749,
+// section 4.1.2; RFC 9207, section 2).
+func (s *Server) responseParams(r *request) url.Values {
 	answer := url.Values{"iss": {s.Issuer()}}
 	if r.HasState {
 		answer.Set("state", r.State)

@@ -56,7 +56,7 @@ func TestPKCE(t *testing.T) {
 	}
 }
 
-func TestTheBrowserStaysHereForUnknownClientsAndRedirects(t *testing.T) {
+func TestUnknownRedirectsAreNotFollowed(t *testing.T) {
 	w := onSQLite(t)
 	client := w.register(t)
 	for name, changes := range map[string][]string{
@@ -125,7 +125,7 @@ func TestIss(t *testing.T) {
 	})
 }
 
-func TestConsentIsBoundToTheBrowserSession(t *testing.T) {
+func TestConsentIsBoundToBrowserSession(t *testing.T) {
 	w := onSQLite(t)
 	client := w.register(t)
 	asked, err := w.Authorize(t.Context(), query(client), person("bob"))
@@ -165,7 +165,7 @@ func TestResourceIndicator(t *testing.T) {
 		client := w.register(t)
 		for _, tc := range []struct {
 			resource string
-			project  string // "" is refused, "?" is the person's choice
+			project  string // "" is rejected, "?" is the user's choice
 		}{
 			{issuer + "/v1/mcp/oa/request", "oa"},
 			{issuer + "/v1/mcp/oa/request/", "oa"},
@@ -225,7 +225,7 @@ func TestResourceIndicator(t *testing.T) {
 	})
 }
 
-func TestTheProjectIsChosen(t *testing.T) {
+func TestProjectChoice(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		client := w.register(t)
 		ask := func() string {
@@ -252,7 +252,7 @@ func TestTheProjectIsChosen(t *testing.T) {
 		if err != nil || !w.opens(t, tokens.Access, "ob") || w.opens(t, tokens.Access, "oa") {
 			t.Errorf("the chosen project: %v", err)
 		}
-		// A choice cannot replace what the client named.
+		// A choice can't replace the requested project.
 		asked, err := w.Authorize(t.Context(), query(client), person("cy"))
 		if err != nil {
 			t.Fatal(err)
@@ -266,7 +266,7 @@ func TestTheProjectIsChosen(t *testing.T) {
 	})
 }
 
-func TestWhoMayLetClientsIn(t *testing.T) {
+func TestAuthorizationRequiresAccess(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		client := w.register(t)
 		members := []string{"resource", issuer + "/v1/mcp/members/request"}

@@ -20,11 +20,11 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// checkDocumentID returns INVALID_PARAMETER for a client id that cannot be the
-// address of a metadata document (draft-ietf-oauth-client-id-metadata-document,
-// section 3).
+// checkDocumentID returns INVALID_PARAMETER for a client id that is not a valid
+// metadata document URL (draft-ietf-oauth-client-id-metadata-document, section
+// 3).
 func checkDocumentID(id string) error {
-	bad := func(why string) error { return fault.Invalid("client_id cannot be the address of a client: %s", why) }
+	bad := func(why string) error { return fault.Invalid("client_id is not a valid client URL: %s.", why) }
 	if len(id) > MaxDocumentClientID {
 		return bad("it is too long")
 	}
@@ -41,7 +41,7 @@ func checkDocumentID(id string) error {
 	case slices.ContainsFunc(strings.Split(u.Path, "/"), func(segment string) bool { return segment == "." || segment == ".." }):
 		return bad("its path must not have dot segments")
 	case u.Hostname() == "" || !isPlainHost(u) || strings.Contains(u.Hostname(), "_"):
-		return bad("it must have a plain host name")
+		return bad("its host name is invalid")
 	case u.Port() != "" && u.Port() != "443":
 		return bad("it must use port 443")
 	case isAddress(u.Hostname()) || !strings.Contains(u.Hostname(), "."):
@@ -55,11 +55,11 @@ func isAddress(host string) bool {
 	return err == nil
 }
 
-// documentClient returns the client whose id is the address of its metadata
-// document. A stored document is good as long as its host said; else it is
-// read now, for the person, and stored. Documents that cannot be used are
-// never stored. It returns INVALID_PARAMETER with the reason for those,
-// RATE_LIMITED when the person had too many read, and the database's failure.
+// documentClient returns the client whose id is the URL of its metadata
+// document. A stored document is used until it expires; otherwise it is fetched
+// and stored. Invalid documents are not stored. It returns INVALID_PARAMETER
+// with the reason for those, RATE_LIMITED if the user caused too many fetches,
+// and database errors.
 func (s *Server) documentClient(ctx context.Context, id, personID string) (models.OAuthClient, error) {
 	if err := checkDocumentID(id); err != nil {
 		return models.OAuthClient{}, err
@@ -88,10 +88,10 @@ func (s *Server) documentClient(ctx context.Context, id, personID string) (model
 	return read, nil
 }
 
-// readDocument reads and judges a metadata document.
+// readDocument fetches and validates a metadata document.
 func (s *Server) readDocument(ctx context.Context, id string) (models.OAuthClient, error) {
 	bad := func(why string) error {
-		return fault.Invalid("the client's metadata document %s cannot be used: %s", id, why)
+		return fault.Invalid("The client's metadata document %s is invalid: %s.", id, why)
 	}
 	body, keep, err := s.fetchDocument(ctx, id)
 	if err != nil {
@@ -99,8 +99,8 @@ func (s *Server) readDocument(ctx context.Context, id string) (models.OAuthClien
 		if errors.As(err, &f) {
 			return models.OAuthClient{}, bad(f.Message)
 		}
-		// How a connection failed says something of our network.
-		return models.OAuthClient{}, fault.Invalid("the client's metadata document %s cannot be read", id).Because(err)
+		// Connection errors would reveal details of the internal network.
+		return models.OAuthClient{}, fault.Invalid("Can't fetch the client's metadata document %s.", id).Because(err)
 	}
 	m, err := parseMetadata(body)
 	if err == nil {
@@ -109,11 +109,11 @@ func (s *Server) readDocument(ctx context.Context, id string) (models.OAuthClien
 	switch {
 	case err != nil:
 	case m.ClientID != id:
-		return models.OAuthClient{}, bad("its client_id is not its own address")
+		return models.OAuthClient{}, bad("its client_id is not its own URL")
 	case m.ClientSecret != nil || m.SecretEnds != nil:
 		return models.OAuthClient{}, bad("it has a client_secret")
 	case m.AuthMethod != "" && m.AuthMethod != string(models.AuthMethodNone):
-		return models.OAuthClient{}, bad("this gateway knows clients with documents by token_endpoint_auth_method none only")
+		return models.OAuthClient{}, bad("token_endpoint_auth_method must be none")
 	}
 	client := models.OAuthClient{
 		ID: id, Kind: models.ClientDocument, Name: cleanName(m.ClientName), AuthMethod: models.AuthMethodNone, SecretHash: []byte{}, CreatedAt: s.now(),
@@ -130,9 +130,8 @@ func (s *Server) readDocument(ctx context.Context, id string) (models.OAuthClien
 	return client, err
 }
 
-// fetchDocument returns the bytes of a document and how long it may be kept.
-// Its faults say what is wrong with the answer; other errors are of the
-// connection.
+// fetchDocument returns the bytes of a document and its lifetime. Its faults
+// concern the response; other errors the connection.
 func (s *Server) fetchDocument(ctx context.Context, id string) (body []byte, keep time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, DocumentTimeout)
 	defer cancel()
@@ -141,7 +140,7 @@ func (s *Server) fetchDocument(ctx context.Context, id string) (body []byte, kee
 		return nil, 0, err
 	}
 	request.Header.Set("Accept", "application/json")
-	// A round trip follows no redirect: the document must be where its id says.
+	// RoundTrip follows no redirects: the document must be at its id's URL.
 	answer, err := s.documents.RoundTrip(request)
 	if err != nil {
 		return nil, 0, err
@@ -149,7 +148,7 @@ func (s *Server) fetchDocument(ctx context.Context, id string) (body []byte, kee
 	defer answer.Body.Close()
 	switch kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")); {
 	case answer.StatusCode != http.StatusOK:
-		return nil, 0, fault.Invalid("its host answers with status %d", answer.StatusCode)
+		return nil, 0, fault.Invalid("its host responded with status %d", answer.StatusCode)
 	case kind != "application/json" && (!strings.HasPrefix(kind, "application/") || !strings.HasSuffix(kind, "+json")):
 		return nil, 0, fault.Invalid("it is not served as application/json")
 	}
@@ -163,8 +162,8 @@ func (s *Server) fetchDocument(ctx context.Context, id string) (body []byte, kee
 	return body, freshness(answer.Header.Get("Cache-Control")), nil
 }
 
-// freshness returns how long an answer with the header may be kept (RFC 9111,
-// section 5.2), within our own bounds.
+// freshness returns the lifetime of a response with the header (RFC 9111,
+// section 5.2), within the limits.
 func freshness(header string) time.Duration {
 	keep := DocumentFreshest
 	for directive := range strings.SplitSeq(header, ",") {
@@ -182,7 +181,7 @@ func freshness(header string) time.Duration {
 	return min(max(keep, DocumentFreshest), DocumentStalest)
 }
 
-// hostOf returns the host that vouches for a client with a document, or "".
+// hostOf returns the host of a client's metadata document, or "".
 func hostOf(client *models.OAuthClient) string {
 	if client.Kind != models.ClientDocument {
 		return ""

@@ -19,7 +19,7 @@ import (
 
 const document = "https://client.example/oauth/metadata.json"
 
-// served answers every request with a document.
+// served responds to every request with a document.
 func served(status int, header http.Header, body string) roundTrip {
 	return func(r *http.Request) (*http.Response, error) {
 		if header == nil {
@@ -29,7 +29,7 @@ func served(status int, header http.Header, body string) roundTrip {
 	}
 }
 
-// metadata returns a good document with changes; nil removes a field.
+// metadata returns a valid document with changes; nil removes a field.
 func metadata(changes map[string]any) string {
 	m := map[string]any{"client_id": document, "client_name": "Example", "redirect_uris": []string{callback}, "token_endpoint_auth_method": "none"}
 	for k, v := range changes {
@@ -37,7 +37,7 @@ func metadata(changes map[string]any) string {
 			delete(m, k)
 		}
 	}
-	b, _ := json.Marshal(m) // strings, numbers and lists only
+	b, _ := json.Marshal(m) // only strings, numbers and lists
 	return string(b)
 }
 
@@ -90,7 +90,7 @@ func TestCIMD(t *testing.T) {
 		w.docs = docs
 		id := document
 		if name == "name goes private" {
-			id = "https://localhost.localdomain/doc" // resolves to this computer, or to nothing
+			id = "https://localhost.localdomain/doc" // resolves to loopback or not at all
 		}
 		_, err := ask(id)
 		if !fault.Is(err, fault.CodeInvalidParameter) || strings.Contains(fault.From(err).Message, "secret.internal") {
@@ -119,7 +119,7 @@ type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { return len(b), nil }
 
-func TestDocumentsAreKeptAsLongAsTheirHostSays(t *testing.T) {
+func TestDocumentLifetimes(t *testing.T) {
 	for header, want := range map[string]time.Duration{
 		"":                          oauthserver.DocumentFreshest,
 		"no-store":                  oauthserver.DocumentFreshest,
@@ -151,7 +151,7 @@ func TestDocumentsAreKeptAsLongAsTheirHostSays(t *testing.T) {
 			ask("name 1")
 			w.Advance(time.Millisecond)
 			ask("name 2")
-			// What goes wrong is not remembered.
+			// Failures are not cached.
 			w.Advance(want)
 			good := w.docs
 			w.docs = served(500, nil, "")
@@ -164,7 +164,7 @@ func TestDocumentsAreKeptAsLongAsTheirHostSays(t *testing.T) {
 	}
 }
 
-func TestStrangersHaveNothingRead(t *testing.T) {
+func TestDocumentsRequireSignIn(t *testing.T) {
 	w := onSQLite(t)
 	w.docs = func(*http.Request) (*http.Response, error) {
 		t.Error("a document was read for nobody")
@@ -185,7 +185,7 @@ func TestStrangersHaveNothingRead(t *testing.T) {
 	}
 }
 
-func TestDocumentsBehindPrivateAddressesAreNotRead(t *testing.T) {
+func TestPrivateDocumentHostsAreBlocked(t *testing.T) {
 	guard := egress.NewGuard(nil)
 	for _, addr := range []string{"127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "fd00::1"} {
 		if guard.Check(netip.MustParseAddr(addr)) == nil {

@@ -11,8 +11,8 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// clientMetadata is what a client says of itself, in a registration or in its
-// metadata document (RFC 7591, section 2). What is missing here is ignored.
+// clientMetadata is the metadata in a registration or metadata document (RFC
+// 7591, section 2). Other fields are ignored.
 type clientMetadata struct {
 	ClientID      string         `json:"client_id"`
 	ClientName    string         `json:"client_name"`
@@ -24,26 +24,26 @@ type clientMetadata struct {
 	SecretEnds    jsontext.Value `json:"client_secret_expires_at"`
 }
 
-// maxMetadataDepth is how deep metadata may be nested.
+// maxMetadataDepth is the maximum nesting of metadata.
 const maxMetadataDepth = 16
 
-// parseMetadata reads metadata. It returns invalid_client_metadata for what is
-// no JSON object or has a field of the wrong type.
+// parseMetadata parses metadata. It returns invalid_client_metadata unless it
+// is a JSON object with fields of the right types.
 func parseMetadata(body []byte) (clientMetadata, error) {
 	var m clientMetadata
 	if rawjson.CheckDepth(body, maxMetadataDepth) != nil {
-		return m, refuse(InvalidClientMetadata, "the metadata is nested too deeply")
+		return m, refuse(InvalidClientMetadata, "metadata nested too deeply")
 	}
 	if _, err := rawjson.ParseObject(body, rawjson.Strict); err != nil {
-		return m, refuse(InvalidClientMetadata, "the metadata must be a JSON object without repeated names")
+		return m, refuse(InvalidClientMetadata, "metadata must be a JSON object without duplicate names")
 	}
 	if err := json.Unmarshal(body, &m); err != nil {
-		return m, refuse(InvalidClientMetadata, "a field of the metadata has the wrong type")
+		return m, refuse(InvalidClientMetadata, "a metadata field has the wrong type")
 	}
 	return m, nil
 }
 
-// check returns what the metadata says that this server cannot be.
+// check returns an error for metadata that requires unsupported features.
 func (m *clientMetadata) check() error {
 	switch {
 	case len(m.GrantTypes) > 0 && !slices.Contains(m.GrantTypes, "authorization_code"):
@@ -53,14 +53,14 @@ func (m *clientMetadata) check() error {
 	case len(m.RedirectURIs) == 0:
 		return refuse(InvalidRedirectURI, "redirect_uris is missing")
 	case len(m.RedirectURIs) > MaxRedirectURIs:
-		return refuse(InvalidRedirectURI, "there are more than 10 redirect_uris")
+		return refuse(InvalidRedirectURI, "more than 10 redirect_uris")
 	}
 	return nil
 }
 
-// usableRedirects returns the redirect URIs that may be used. Some clients
-// name one for each of their programs, so the others are dropped; without any
-// it returns invalid_redirect_uri with what is wrong.
+// usableRedirects returns the valid redirect URIs. Invalid ones are dropped,
+// because some clients register one per program. Without a valid one it returns
+// invalid_redirect_uri with the reason.
 func (m *clientMetadata) usableRedirects() (models.StringList, error) {
 	var usable models.StringList
 	var wrong []string

@@ -16,7 +16,7 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// storedClient returns the client as it is stored; ok is false for an unknown one.
+// storedClient returns the stored client. ok is false if it is unknown.
 func storedClient(tx *gorm.DB, id string) (client models.OAuthClient, ok bool, err error) {
 	err = tx.First(&client, "id = ?", id).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
@@ -25,13 +25,12 @@ func storedClient(tx *gorm.DB, id string) (client models.OAuthClient, ok bool, e
 	return client, err == nil, err
 }
 
-// isDocumentID reports whether a client's id is the address of its metadata
-// document rather than one that registration gave it.
+// isDocumentID reports whether a client's id is the URL of a metadata document
+// rather than a registered one.
 func isDocumentID(id string) bool { return strings.HasPrefix(id, "https://") }
 
-// ClientID returns the id of the client that a request to the token or
-// revocation endpoint is of, in its body or its Basic header, before anything
-// proves it. It is empty for a request without one.
+// ClientID returns the unauthenticated client id of a token or revocation
+// request, from the body or the Basic header. It is empty if there is none.
 func ClientID(form url.Values, authorization string) string {
 	if id, _, ok := basicCredentials(authorization); ok {
 		return id
@@ -39,10 +38,10 @@ func ClientID(form url.Values, authorization string) string {
 	return form.Get("client_id")
 }
 
-// authenticateClient returns the client that makes a request to the token or
-// revocation endpoint (RFC 6749, section 2.3). It returns invalid_client for
-// an unknown client and for one that does not prove itself as it registered,
-// and invalid_request for two proofs at once.
+// authenticateClient authenticates the client of a token or revocation request
+// (RFC 6749, section 2.3). It returns invalid_client for an unknown client and
+// for wrong credentials, and invalid_request for two authentication methods at
+// once.
 func (s *Server) authenticateClient(ctx context.Context, form url.Values, authorization string) (models.OAuthClient, error) {
 	id, secret, method := form.Get("client_id"), form.Get("client_secret"), models.AuthMethodNone
 	if secret != "" {
@@ -50,11 +49,11 @@ func (s *Server) authenticateClient(ctx context.Context, form url.Values, author
 	}
 	if authorization != "" {
 		if secret != "" {
-			return models.OAuthClient{}, refuse(InvalidRequest, "prove the client once, in the header or in the body")
+			return models.OAuthClient{}, refuse(InvalidRequest, "authenticate either in the header or in the body")
 		}
 		basicID, basicSecret, ok := basicCredentials(authorization)
 		if !ok || id != "" && id != basicID {
-			return models.OAuthClient{}, refuse(InvalidClient, "the Authorization header does not prove the client")
+			return models.OAuthClient{}, refuse(InvalidClient, "invalid Authorization header")
 		}
 		id, secret, method = basicID, basicSecret, models.AuthMethodBasic
 	}
@@ -66,20 +65,20 @@ func (s *Server) authenticateClient(ctx context.Context, form url.Values, author
 		return client, fault.Internal(err)
 	}
 	if !ok {
-		return client, refuse(InvalidClient, "this client is not known, or no longer: register again")
+		return client, refuse(InvalidClient, "unknown client, register again")
 	}
 	if client.AuthMethod == models.AuthMethodNone && secret == "" {
 		return client, nil
 	}
 	hash, ok := parseSecret(secretPrefix, secret)
 	if client.AuthMethod != method || !ok || subtle.ConstantTimeCompare(hash[:], client.SecretHash) != 1 {
-		return models.OAuthClient{}, refuse(InvalidClient, "the client must prove itself as it registered: "+string(client.AuthMethod))
+		return models.OAuthClient{}, refuse(InvalidClient, "the client must use its registered authentication method:  "+string(client.AuthMethod))
 	}
 	return client, nil
 }
 
-// basicCredentials reads a Basic header, whose parts are form-encoded (RFC
-// 6749, section 2.3.1).
+// basicCredentials parses a Basic header with form-encoded parts (RFC 6749,
+// section 2.3.1).
 func basicCredentials(header string) (id, secret string, ok bool) {
 	scheme, encoded, found := strings.Cut(header, " ")
 	if !found || !strings.EqualFold(scheme, "basic") {
@@ -98,8 +97,8 @@ func basicCredentials(header string) (id, secret string, ok bool) {
 	return id, secret, errID == nil && errSecret == nil && id != ""
 }
 
-// cleanName returns what a client calls itself as it may be shown: without
-// characters that control or hide text, and not too long.
+// cleanName returns a client's name for display: truncated, and without control
+// and invisible characters.
 func cleanName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {

@@ -16,8 +16,7 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// consentPurpose keeps sealed authorization requests apart from every other
-// sealed token.
+// consentPurpose is the purpose of sealed authorization requests.
 const consentPurpose = "oauth consent"
 
 func (s *Server) seal(r *request) (string, error) {
@@ -29,29 +28,29 @@ func (s *Server) seal(r *request) (string, error) {
 }
 
 // open returns the request of a consent page. It returns FORBIDDEN unless the
-// page was made for this person in this browser session, a short while ago.
+// page was created for this user and browser session and has not expired.
 func (s *Server) open(sealed string, person Person) (*request, error) {
 	r := &request{}
 	b, err := s.sealer.OpenToken(consentPurpose, sealed)
 	if err != nil || json.Unmarshal(b, r) != nil {
-		return nil, fault.Forbidden("this form is not one of ours: begin again in the client")
+		return nil, fault.Forbidden("Invalid form. Start again in the client.")
 	}
 	if person.ID == "" || person.SessionID == "" || r.Person != person.ID || r.Session != person.SessionID {
-		return nil, fault.Forbidden("this form was opened by somebody else or in another browser session: begin again in the client")
+		return nil, fault.Forbidden("This form belongs to another user or browser session. Start again in the client.")
 	}
 	if !s.now().Before(time.UnixMilli(r.Expires)) {
-		return nil, fault.Forbidden("this form is out of date: begin again in the client")
+		return nil, fault.Forbidden("This form has expired. Start again in the client.")
 	}
 	return r, nil
 }
 
-// Decide takes the person's answer to what Authorize asked, in the same browser
-// session, and returns where the browser goes with it. projectID is what the
-// person chose when the client named none. Access is recorded as
-// oauth.consented. It returns FORBIDDEN for an answer from anywhere else,
-// VALIDATION_FAILED (project) when none was chosen, CONFLICT when the person
-// allowed too many clients already, and INVALID_PARAMETER when the client is
-// gone. What the client is told of is a Denial.
+// Decide applies the user's decision on a consent page in the same browser
+// session, and returns the redirect URL. projectID is the user's choice if the
+// client requested no project. Consent is recorded as oauth.consented. It
+// returns FORBIDDEN for another user or session, VALIDATION_FAILED (project) if
+// no project was chosen, CONFLICT if the user authorized too many clients, and
+// INVALID_PARAMETER if the client was deleted. Errors for the client are a
+// Denial.
 func (s *Server) Decide(ctx context.Context, person Person, sealed, projectID string, allow bool) (string, error) {
 	r, err := s.open(sealed, person)
 	if err != nil {
@@ -59,27 +58,27 @@ func (s *Server) Decide(ctx context.Context, person Person, sealed, projectID st
 	}
 	redirect, err := parseRedirectURI(r.Redirect)
 	if err != nil {
-		return "", fault.Invalid("the redirect_uri cannot be used any more: begin again in the client")
+		return "", fault.Invalid("The redirect_uri is no longer valid. Start again in the client.")
 	}
 	if !allow {
-		return "", s.deny(redirect, r, refuse(AccessDenied, "the person refused"))
+		return "", s.deny(redirect, r, refuse(AccessDenied, "the user denied access"))
 	}
 	if r.Project == "" {
 		r.Project = projectID
 	}
 	if r.Project == "" {
-		return "", fault.Validation(map[string]string{"project": "choose the project that the client may use"})
+		return "", fault.Validation(map[string]string{"project": "Choose a project for the client."})
 	}
 	code, err := s.newCode(ctx, r, redirect)
 	if err != nil {
 		return "", s.deny(redirect, r, err)
 	}
-	answer := s.answer(r)
+	answer := s.responseParams(r)
 	answer.Set("code", code)
 	return redirect.with(answer), nil
 }
 
-// newCode stores the consent as a fresh code and returns its text.
+// newCode stores the consent as a new code and returns the code.
 func (s *Server) newCode(ctx context.Context, r *request, redirect redirectURI) (string, error) {
 	text, hash := newSecret(codePrefix)
 	now := s.now()
@@ -93,16 +92,16 @@ func (s *Server) newCode(ctx context.Context, r *request, redirect redirectURI) 
 			return err
 		}
 		if !ok {
-			return fault.Invalid("this client is not known any more: begin again in the client")
+			return fault.Invalid("Unknown client. Reconnect from the client.")
 		}
 		project, ok, err := s.admitted(tx, r.Person, r.Project)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return refuse(AccessDenied, "this person may not let clients use the project")
+			return refuse(AccessDenied, "the user cannot authorize clients for the project")
 		}
-		if err := s.room(tx, r.Person); err != nil {
+		if err := s.checkGrantLimit(tx, r.Person); err != nil {
 			return err
 		}
 		if err := tx.Create(&row).Error; err != nil {
@@ -130,19 +129,21 @@ func (s *Server) newCode(ctx context.Context, r *request, redirect redirectURI) 
 	return text.Reveal(), nil
 }
 
-// admitted returns the project when the person may let clients use it now.
+// admitted returns the project if the user can currently authorize clients for
+// it.
 func (s *Server) admitted(tx *gorm.DB, userID, projectID string) (project Project, ok bool, err error) {
 	var rows []Project
 	err = tx.Table("projects p").Select("p.id, p.slug, p.name").Joins("JOIN users u ON u.id = ?", userID).
-		Where("p.id = ?", projectID).Where(admits).Scan(&rows).Error
+		Where("p.id = ?", projectID).Where(accessCondition).Scan(&rows).Error
 	if err != nil || len(rows) == 0 {
 		return Project{}, false, err
 	}
 	return rows[0], true, nil
 }
 
-// room returns CONFLICT when the person allowed as many clients as anybody may.
-func (s *Server) room(tx *gorm.DB, userID string) error {
+// checkGrantLimit returns CONFLICT if the user has authorized the maximum number of
+// clients.
+func (s *Server) checkGrantLimit(tx *gorm.DB, userID string) error {
 	var n int64
 	now := s.now()
 	err := tx.Model(&models.OAuthGrant{}).
@@ -151,12 +152,12 @@ func (s *Server) room(tx *gorm.DB, userID string) error {
 		return err
 	}
 	if n >= MaxGrants {
-		return fault.Conflict("you already let %d clients in: take access away from some first", n)
+		return fault.Conflict("You've authorized the maximum of %d clients. Revoke one first.", n)
 	}
 	return nil
 }
 
-// scopeList returns the scopes that mean something to people.
+// scopeList returns the scopes to display.
 func scopeList(scopes string) []string {
 	return slices.DeleteFunc(strings.Fields(scopes), func(scope string) bool { return scope == scopeOffline })
 }

@@ -12,25 +12,25 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Bounds of a PKCE verifier (RFC 7636, section 4.1).
+// Limits of a PKCE verifier (RFC 7636, section 4.1).
 const (
 	minVerifier = 43
 	maxVerifier = 128
 )
 
-// exchange answers a code with the first tokens of its grant (OAuth 2.1,
-// section 4.1.3). A code is good once, for the client, redirect URI, resource
-// and verifier that it was made for. A second use ends everything that came of
-// the first, and is recorded as oauth.code_replayed.
+// exchange returns the first tokens of a grant for a code (OAuth 2.1, section
+// 4.1.3). A code is valid once, for its client, redirect URI, resource and
+// verifier. A second use revokes the grant and is recorded as
+// oauth.code_replayed.
 func (s *Server) exchange(ctx context.Context, client *models.OAuthClient, form url.Values) (Tokens, error) {
-	bad := refuse(InvalidGrant, "the code is not good, or not good any more")
+	bad := refuse(InvalidGrant, "the code is invalid or expired")
 	hash, ok := parseSecret(codePrefix, form.Get("code"))
 	if !ok {
 		return Tokens{}, bad
 	}
 	verifier := form.Get("code_verifier")
 	if len(verifier) < minVerifier || len(verifier) > maxVerifier || !isUnreserved(verifier) {
-		return Tokens{}, refuse(InvalidGrant, "code_verifier must have 43 to 128 of the characters that PKCE allows")
+		return Tokens{}, refuse(InvalidGrant, "code_verifier must have 43 to 128 characters allowed by PKCE")
 	}
 	slug, err := s.endpointOf(form.Get("resource"))
 	if err != nil {
@@ -81,23 +81,23 @@ func (s *Server) exchange(ctx context.Context, client *models.OAuthClient, form 
 	return tokens, problem(err)
 }
 
-// checkTarget returns invalid_target when the request names another project
-// than the one that the grant is for, and invalid_grant when the person may
-// not let clients use that one any more.
+// checkTarget returns invalid_target if the request is for another project than
+// the grant, and invalid_grant if the user can no longer authorize clients for
+// it.
 func (s *Server) checkTarget(tx *gorm.DB, userID, projectID, slug string) error {
 	project, ok, err := s.admitted(tx, userID, projectID)
 	switch {
 	case err != nil:
 		return err
 	case !ok:
-		return refuse(InvalidGrant, "the person may not let clients use the project any more")
+		return refuse(InvalidGrant, "the user can no longer authorize clients for the project")
 	case slug != "" && slug != project.Slug:
 		return refuse(InvalidTarget, "the grant is for another resource")
 	}
 	return nil
 }
 
-// problem returns err as the refusal that it is, or as a fault.
+// problem returns err if it is a Refusal, and otherwise a fault.
 func problem(err error) error {
 	var refusal *Refusal
 	switch {

@@ -42,12 +42,12 @@ func TestCodeReplay(t *testing.T) {
 		if d := cmp.Diff([]string{"client.registered", "oauth.consented", "oauth.consented", "oauth.code_replayed"}, w.actions(t)); d != "" {
 			t.Errorf("audit (-want +got):\n%s", d)
 		}
-		// Parallel uses: one wins, and what it won is dead.
+		// Concurrent uses: one succeeds, and its tokens are revoked.
 		code = w.code(t, "bob", client)
 		results := make(chan oauthserver.Tokens, 8)
 		for range cap(results) {
 			go func() {
-				tokens, _ := w.exchange(t.Context(), client, code) // most are refused
+				tokens, _ := w.exchange(t.Context(), client, code) // most are rejected
 				results <- tokens
 			}()
 		}
@@ -174,7 +174,7 @@ func TestScopes(t *testing.T) {
 
 func long(n int) string { return strings.Repeat("x", n) }
 
-func TestGrantsOfAPersonAreBounded(t *testing.T) {
+func TestGrantsPerUserAreLimited(t *testing.T) {
 	w := onSQLite(t)
 	client := w.register(t)
 	rows := make([]models.OAuthGrant, oauthserver.MaxGrants-1)
@@ -185,7 +185,7 @@ func TestGrantsOfAPersonAreBounded(t *testing.T) {
 		}
 	}
 	w.create(t, &rows)
-	w.grant(t, "bob", client) // the last that fits
+	w.grant(t, "bob", client) // the last one allowed
 	asked, err := w.Authorize(t.Context(), query(client), person("bob"))
 	if err != nil {
 		t.Fatal(err)

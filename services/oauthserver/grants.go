@@ -14,11 +14,11 @@ import (
 	"mcpgateway/services/notify"
 )
 
-// Grant is what a person allowed a client, as the person sees it.
+// Grant is a user's consent for a client, for display to the user.
 type Grant struct {
 	ID           string
 	ClientName   string
-	ClientHost   string // that vouches for the client; may be empty
+	ClientHost   string // host of the client's metadata document; may be empty
 	RedirectName string
 	ProjectSlug  string
 	ProjectName  string
@@ -28,8 +28,7 @@ type Grant struct {
 	ExpiresAt    time.Time
 }
 
-// Grants returns what a person allowed and what is still good, the newest
-// first; there are at most MaxGrants.
+// Grants returns a user's live grants, newest first, at most MaxGrants.
 func (s *Server) Grants(ctx context.Context, userID string) ([]Grant, error) {
 	var rows []struct {
 		models.OAuthGrant
@@ -56,9 +55,9 @@ func (s *Server) Grants(ctx context.Context, userID string) ([]Grant, error) {
 	return grants, nil
 }
 
-// Withdraw ends one of the person's grants with all its tokens, at once here
-// and within a second on other replicas, and records oauth.grant_revoked. It
-// returns NOT_FOUND for another person's grant and for one that has ended.
+// Withdraw revokes a user's grant with all its tokens, immediately in this
+// process and within 1 s on other replicas. It records oauth.grant_revoked. It
+// returns NOT_FOUND for another user's grant and for an ended one.
 func (s *Server) Withdraw(ctx context.Context, userID, grantID string) error {
 	var n int64
 	err := s.db.WithContext(ctx).Model(&models.OAuthGrant{}).Where("id = ? AND user_id = ? AND revoked_at IS NULL", grantID, userID).Count(&n).Error
@@ -66,19 +65,19 @@ func (s *Server) Withdraw(ctx context.Context, userID, grantID string) error {
 		return fault.Internal(err)
 	}
 	if n == 0 {
-		return fault.New(fault.KindNotFound, fault.CodeNotFound, "this access has ended already")
+		return fault.New(fault.KindNotFound, fault.CodeNotFound, "This access has already ended.")
 	}
-	return s.end(ctx, grantID, "oauth.grant_revoked", "the person took it away")
+	return s.end(ctx, grantID, "oauth.grant_revoked", "revoked by the user")
 }
 
-// Revoke ends the grant that a client's token belongs to (RFC 7009): all
-// tokens of the family, whichever was sent. A token that is not the client's,
-// or not known, changes nothing and is no error. It returns refusals for a
-// client that does not prove itself and for a request without a token.
+// Revoke revokes the grant of a client's token (RFC 7009) with all its tokens.
+// For an unknown token or one of another client it does nothing and returns
+// nil. It returns a Refusal if client authentication fails or the token is
+// missing.
 func (s *Server) Revoke(ctx context.Context, form url.Values, authorization string) error {
 	for _, values := range form {
 		if len(values) > 1 {
-			return refuse(InvalidRequest, "a parameter is repeated")
+			return refuse(InvalidRequest, "repeated parameter")
 		}
 	}
 	client, err := s.authenticateClient(ctx, form, authorization)
@@ -104,13 +103,13 @@ func (s *Server) Revoke(ctx context.Context, form url.Values, authorization stri
 	if len(ids) == 0 {
 		return nil
 	}
-	return s.end(ctx, ids[0], "oauth.grant_revoked", "the client gave it back")
+	return s.end(ctx, ids[0], "oauth.grant_revoked", "revoked by the client")
 }
 
-// end revokes a grant for a reason, records the action and tells everybody. A
-// grant that has ended stays so, without a second row.
+// end revokes a grant, records the action and publishes the change. It does
+// nothing for an ended grant.
 func (s *Server) end(ctx context.Context, grantID, action, reason string) error {
-	// The client may hang up; what it did must have its effect.
+	// The revocation must complete even if the client disconnects.
 	ctx = context.WithoutCancel(ctx)
 	var topic notify.Topic
 	err := models.EssentialTransaction(ctx, s.db, func(tx *gorm.DB) error {

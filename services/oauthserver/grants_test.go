@@ -13,7 +13,7 @@ import (
 	"mcpgateway/services/oauthserver"
 )
 
-func TestGrantsAreListedAndWithdrawn(t *testing.T) {
+func TestGrantsListAndWithdraw(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		client := w.register(t)
 		tokens := w.grant(t, "bob", client, "scope", "mcp:read offline_access")
@@ -49,7 +49,7 @@ func TestGrantsAreListedAndWithdrawn(t *testing.T) {
 	})
 }
 
-func TestClientsGiveTokensBack(t *testing.T) {
+func TestClientsRevokeTokens(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		client, stranger := w.register(t), w.register(t, "http://127.0.0.1/other")
 		revoke := func(client, token string) error {
@@ -88,7 +88,7 @@ func TestRevocationReachesOtherProcesses(t *testing.T) {
 		other := join(t, dsn, w.clock)
 		defer other.run(t)()
 		client := w.register(t)
-		// Other programs share the processor: one quick round is enough.
+		// Other programs use the processor: one fast round is enough.
 		var took time.Duration
 		for range 5 {
 			if took = w.revokeElsewhere(t, other, client); took <= time.Second {
@@ -99,8 +99,8 @@ func TestRevocationReachesOtherProcesses(t *testing.T) {
 	})
 }
 
-// revokeElsewhere withdraws a grant and returns how long the other process
-// accepted its token after that.
+// revokeElsewhere revokes a grant and returns how long the other process
+// accepted its token afterwards.
 func (w *world) revokeElsewhere(t *testing.T, other *world, client string) time.Duration {
 	t.Helper()
 	tokens := w.grant(t, "bob", client)

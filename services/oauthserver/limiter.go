@@ -9,12 +9,11 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// window is the time over which uses are counted.
+// window is the period in which uses are counted.
 const window = time.Hour
 
-// count counts one more use by the subject, in one statement that holds over
-// all replicas. Beyond limit uses in an hour it returns RATE_LIMITED with the
-// time to wait.
+// count counts a use by the subject in one statement, across all replicas.
+// Beyond limit uses per hour it returns RATE_LIMITED with the time to wait.
 func (s *Server) count(ctx context.Context, subject string, limit int64) error {
 	now := s.now()
 	over := now.Add(-window)
@@ -30,19 +29,19 @@ func (s *Server) count(ctx context.Context, subject string, limit int64) error {
 	if row.Uses <= limit {
 		return nil
 	}
-	f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "too many of these requests within an hour: wait a while and try again")
+	f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "Too many requests within an hour. Retry later.")
 	f.RetryAfter = max(row.StartedAt.Add(window).Sub(now), time.Second)
 	return f
 }
 
-// networkLimit is the maximum number of registrations of a network in an hour.
+// networkLimit is the maximum number of registrations of a network per hour.
 type networkLimit struct {
 	name  string
 	limit int64
 }
 
-// registrationNetworks returns the networks of an address, the narrowest first.
-// One customer has a /64 of IPv6 at least, and many have a /56 or a /48.
+// registrationNetworks returns the networks of an address, narrowest first. An
+// IPv6 customer has at least a /64, and often a /56 or /48.
 func registrationNetworks(ip string) []networkLimit {
 	addr, err := netip.ParseAddr(ip)
 	if err != nil {

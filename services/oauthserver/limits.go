@@ -2,64 +2,64 @@ package oauthserver
 
 import "time"
 
-// Lifetimes of what the authorization server hands out.
+// Lifetimes of issued codes and tokens.
 const (
 	CodeLife      = 60 * time.Second    // of an authorization code
 	ConsentLife   = 10 * time.Minute    // of a consent page
 	AccessLife    = time.Hour           // of an access token
-	RefreshIdle   = 30 * 24 * time.Hour // of a refresh token that nobody uses
-	GrantLife     = 90 * 24 * time.Hour // of a grant, however often its tokens are renewed
-	RotationGrace = 30 * time.Second    // in which a used refresh token gets a sibling pair
+	RefreshIdle   = 30 * 24 * time.Hour // of an unused refresh token
+	GrantLife     = 90 * 24 * time.Hour // of a grant, regardless of refreshes
+	RotationGrace = 30 * time.Second    // in which reusing a refresh token returns another pair
 )
 
-// Bounds of clients.
+// Limits of clients.
 const (
-	MaxRegistration      = 8 << 10 // bytes of a registration
+	MaxRegistration      = 8 << 10 // bytes per registration
 	MaxRedirectURIs      = 10
 	MaxRedirectURI       = 2048 // bytes
-	MaxClientName        = 100  // characters; longer names are cut
+	MaxClientName        = 100  // characters; longer names are truncated
 	MaxUnusedClients     = 10_000
-	UnusedClientLife     = 24 * time.Hour      // of a client that nobody gave access
-	UnusedClientGrace    = 15 * time.Minute    // in which such a client never gives way to another
-	IdleClientLife       = 90 * 24 * time.Hour // of a client since it last got a token
-	RegistrationsPerHour = 10                  // for each address, and each /64 of IPv6
-	RegistrationsPer56   = 40                  // within an hour, for each /56 of IPv6
-	RegistrationsPer48   = 160                 // within an hour, for each /48 of IPv6
+	UnusedClientLife     = 24 * time.Hour      // of a client without consent
+	UnusedClientGrace    = 15 * time.Minute    // in which such a client is not evicted
+	IdleClientLife       = 90 * 24 * time.Hour // of a client after its last token
+	RegistrationsPerHour = 10                  // per address and per IPv6 /64
+	RegistrationsPer56   = 40                  // per hour and IPv6 /56
+	RegistrationsPer48   = 160                 // per hour and IPv6 /48
 )
 
-// Bounds of client metadata documents.
+// Limits of client metadata documents.
 const (
 	MaxDocument         = 5 << 10 // bytes
 	DocumentTimeout     = 5 * time.Second
-	DocumentFreshest    = 30 * time.Second // a document is kept at least so long
-	DocumentStalest     = 24 * time.Hour   // and at most so long
-	DocumentsPerHour    = 60               // read for each person
+	DocumentFreshest    = 30 * time.Second // minimum lifetime of a document
+	DocumentStalest     = 24 * time.Hour   // maximum lifetime of a document
+	DocumentsPerHour    = 60               // fetched per user
 	MaxDocumentClientID = 1024             // bytes
 )
 
-// Bounds of requests and grants.
+// Limits of requests and grants.
 const (
-	MaxAuthorizeQuery = 2000 // bytes; it must come back from the sign-in page
+	MaxAuthorizeQuery = 2000 // bytes; it must survive the sign-in redirect
 	MaxTokenRequest   = 8 << 10
 	MaxScope          = 512 // bytes
-	MaxGrants         = 200 // live ones for each person
-	RefreshesPerHour  = 120 // for each grant
-	MaxChoices        = 200 // projects that a person chooses from
+	MaxGrants         = 200 // live grants per user
+	RefreshesPerHour  = 120 // per grant
+	MaxChoices        = 200 // projects to choose from
 )
 
-// Bounds of the token index.
+// Limits of the token index.
 const (
 	maxCached   = 50_000
 	maxRefused  = 10_000
-	refusedLife = 10 * time.Second
-	lookups     = 4               // reads of the database at once
-	lookupWait  = 2 * time.Second // for one of them
+	negativeTTL = 10 * time.Second
+	lookups     = 4               // concurrent database reads
+	lookupWait  = 2 * time.Second // wait for a read
 )
 
-// Bounds of the clean-up.
+// Limits of the sweep.
 const (
-	codeKept      = 24 * time.Hour      // after its end, to notice a second use
-	grantKept     = 30 * 24 * time.Hour // after its end
-	maxUsedTokens = 1000                // of a grant; older ones are forgotten
-	sweptAtOnce   = 100                 // clients
+	codeRetention  = 24 * time.Hour      // after its end, to detect reuse
+	grantRetention = 30 * 24 * time.Hour // after its end
+	maxUsedTokens  = 1000                // per grant; older ones are deleted
+	sweepBatch     = 100                 // clients per batch
 )

@@ -33,7 +33,7 @@ const (
 	verifier = "a-verifier-of-the-tests-with-more-than-43-characters"
 )
 
-// clock is a time that moves only when the test says so.
+// clock is a clock controlled by the test.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -51,7 +51,7 @@ func (c *clock) Advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// world is one process of the gateway.
+// world is a gateway process.
 type world struct {
 	*clock
 	*oauthserver.Server
@@ -61,10 +61,10 @@ type world struct {
 	docs  roundTrip
 }
 
-// roundTrip answers the requests for client metadata documents.
+// roundTrip responds to requests for client metadata documents.
 type roundTrip func(*http.Request) (*http.Response, error)
 
-// join opens the database as one more process.
+// join opens the database as another process.
 func join(t *testing.T, dsn string, c *clock) *world {
 	t.Helper()
 	db := modelstest.Open(t, dsn)
@@ -88,7 +88,7 @@ func join(t *testing.T, dsn string, c *clock) *world {
 	return w
 }
 
-// RoundTrip is the network of client metadata documents.
+// RoundTrip implements the network of client metadata documents.
 func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	if w.docs == nil {
 		return nil, errors.New("no network")
@@ -96,8 +96,8 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.docs(r)
 }
 
-// newWorld returns a process with the people ann (admin), bob and cy (members),
-// and the projects oa and ob (oauth), members (oauth, for its members: bob) and
+// newWorld returns a process with the users ann (admin), bob and cy (members),
+// and the projects oa and ob (oauth), members (oauth, for its member bob) and
 // key (api_key).
 func newWorld(t *testing.T, dsn string) *world {
 	t.Helper()
@@ -151,7 +151,7 @@ func challenge(verifier string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// query returns a good authorization request with changes; "" removes.
+// query returns a valid authorization request with changes; "" removes.
 func query(client string, changes ...string) url.Values {
 	q := url.Values{
 		"client_id": {client}, "redirect_uri": {callback}, "response_type": {"code"}, "state": {"st"}, "scope": {"mcp:read mcp:call"},
@@ -174,7 +174,7 @@ func person(id string) *oauthserver.Person {
 	return &oauthserver.Person{ID: id, SessionID: "browser of " + id}
 }
 
-// code returns a code that the person allowed the client.
+// code returns a code that the user granted the client.
 func (w *world) code(t *testing.T, who, client string, changes ...string) string {
 	t.Helper()
 	asked, err := w.Authorize(t.Context(), query(client, changes...), person(who))
@@ -188,7 +188,7 @@ func (w *world) code(t *testing.T, who, client string, changes ...string) string
 	return answerOf(t, to).Get("code")
 }
 
-// answerOf returns the parameters of an answer to a client.
+// answerOf returns the parameters of a response to a client.
 func answerOf(t *testing.T, to string) url.Values {
 	t.Helper()
 	u, err := url.Parse(to)
@@ -214,7 +214,7 @@ func (w *world) refresh(ctx context.Context, client, token string, changes ...st
 	return w.Token(ctx, form, "")
 }
 
-// grant returns the first tokens of a person's consent in project oa.
+// grant returns the first tokens of a user's consent in project oa.
 func (w *world) grant(t *testing.T, who, client string, changes ...string) oauthserver.Tokens {
 	t.Helper()
 	tokens, err := w.exchange(t.Context(), client, w.code(t, who, client, changes...), "resource", "")
@@ -224,7 +224,7 @@ func (w *world) grant(t *testing.T, who, client string, changes ...string) oauth
 	return tokens
 }
 
-// opens reports whether an access token opens the project.
+// opens reports whether an access token is valid for the project.
 func (w *world) opens(t *testing.T, token secrets.Value, slug string) bool {
 	t.Helper()
 	var project models.Project
@@ -241,7 +241,7 @@ func (w *world) opens(t *testing.T, token secrets.Value, slug string) bool {
 	return ok
 }
 
-// refused fails the test unless err is a refusal with the code.
+// refused fails the test unless err is a Refusal with the code.
 func refused(t *testing.T, err error, code oauthserver.RefusalCode) {
 	t.Helper()
 	var refusal *oauthserver.Refusal
@@ -250,7 +250,7 @@ func refused(t *testing.T, err error, code oauthserver.RefusalCode) {
 	}
 }
 
-// denied fails the test unless err tells the client of the code as it must.
+// denied fails the test unless err is a Denial with the code.
 func denied(t *testing.T, err error, code oauthserver.RefusalCode, state string) {
 	t.Helper()
 	var denial *oauthserver.Denial
@@ -271,7 +271,7 @@ func failed(t *testing.T, err error, code fault.Code) {
 	}
 }
 
-// actions returns what the audit log says, the oldest first.
+// actions returns the actions in the audit log, oldest first.
 func (w *world) actions(t *testing.T) []string {
 	t.Helper()
 	var actions []string

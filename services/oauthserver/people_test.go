@@ -8,7 +8,7 @@ import (
 	"mcpgateway/services/notify"
 )
 
-// publishPeople tells this process that something about people changed.
+// publishPeople publishes a change of users in this process.
 func (w *world) publishPeople(t *testing.T) {
 	t.Helper()
 	err := w.db.Transaction(func(tx *gorm.DB) error { return notify.Touch(tx, notify.People()) })

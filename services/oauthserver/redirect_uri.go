@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// privateSchemes are the schemes of programs that may be redirect URIs besides
+// privateSchemes returns the custom schemes allowed for redirect URIs besides
 // https and loopback http (RFC 8252, section 7.1).
 func privateSchemes() []string {
 	return []string{"cursor", "vscode", "vscode-insiders", "windsurf", "claude"}
 }
 
-// redirectKind says what a redirect URI leads to.
+// redirectKind is the kind of a redirect target.
 type redirectKind uint8
 
 const (
@@ -24,15 +24,15 @@ const (
 	redirectScheme                           // a program on the same computer, by scheme
 )
 
-// redirectURI is a redirect URI that may be used.
+// redirectURI is a valid redirect URI.
 type redirectURI struct {
 	raw  string
 	url  *url.URL
 	kind redirectKind
 }
 
-// parseRedirectURI returns the redirect URI of a text. The error says why a
-// text cannot be one (RFC 8252; OAuth 2.1, section 2.3).
+// parseRedirectURI parses a redirect URI. The error is the reason for which it
+// is invalid (RFC 8252; OAuth 2.1, section 2.3).
 func parseRedirectURI(raw string) (redirectURI, error) {
 	r := redirectURI{raw: raw}
 	switch {
@@ -41,7 +41,7 @@ func parseRedirectURI(raw string) (redirectURI, error) {
 	case len(raw) > MaxRedirectURI:
 		return r, fmt.Errorf("a redirect URI has at most %d bytes", MaxRedirectURI)
 	case strings.ContainsFunc(raw, func(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune("\\*\"<>^`{|}", c) }):
-		return r, fmt.Errorf("a redirect URI must not have spaces, wildcards or other characters that URIs do not have")
+		return r, fmt.Errorf("a redirect URI must not have spaces, wildcards or other invalid characters")
 	case strings.Contains(raw, "#"):
 		return r, fmt.Errorf("a redirect URI must not have a fragment")
 	}
@@ -52,7 +52,7 @@ func parseRedirectURI(raw string) (redirectURI, error) {
 	case u.User != nil || strings.Contains(u.Host, "@"):
 		return r, fmt.Errorf("a redirect URI must not have a user name")
 	case !isPlainHost(u):
-		return r, fmt.Errorf("a redirect URI must have a plain host name and port")
+		return r, fmt.Errorf("a redirect URI must have a valid host name and port")
 	}
 	r.url = u
 	switch host := strings.ToLower(u.Hostname()); {
@@ -61,7 +61,7 @@ func parseRedirectURI(raw string) (redirectURI, error) {
 	case u.Scheme == "http" && isLoopback(host):
 		r.kind = redirectLoopback
 	case u.Scheme == "http":
-		return r, fmt.Errorf("a redirect URI with http must lead to localhost, 127.0.0.1 or [::1]")
+		return r, fmt.Errorf("a redirect URI with http must be on localhost, 127.0.0.1 or [::1]")
 	case slices.Contains(privateSchemes(), u.Scheme) && u.Opaque == "":
 		r.kind = redirectScheme
 	default:
@@ -70,7 +70,8 @@ func parseRedirectURI(raw string) (redirectURI, error) {
 	return r, nil
 }
 
-// isPlainHost reports whether a URL's host can stand in a header as it is.
+// isPlainHost reports whether a URL's host can be written to a header
+// unchanged.
 func isPlainHost(u *url.URL) bool {
 	host := u.Hostname()
 	if strings.HasPrefix(u.Host, "[") {
@@ -90,15 +91,15 @@ func isPlainHost(u *url.URL) bool {
 	return err == nil && port > 0 && port <= 65535
 }
 
-// isLoopback reports whether a host is one of the names of this computer that
-// redirect URIs may have (RFC 8252, section 7.3).
+// isLoopback reports whether a host is a loopback name allowed in redirect URIs
+// (RFC 8252, section 7.3).
 func isLoopback(host string) bool {
 	return host == "localhost" || host == "127.0.0.1" || host == "::1"
 }
 
-// registeredAs reports whether the redirect URI is a registered one: equal in
-// every character, or, on a loopback host, up to the port and to a path that
-// is nothing but a slash (RFC 8252, section 7.3). Hosts are never exchanged.
+// registeredAs reports whether the redirect URI equals a registered one. On a
+// loopback host, the port and a path of only a slash are ignored (RFC 8252,
+// section 7.3). Hosts must be equal.
 func (r redirectURI) registeredAs(registered string) bool {
 	if r.raw == registered {
 		return true
@@ -116,7 +117,7 @@ func pathOf(u *url.URL) string {
 	return "/"
 }
 
-// with returns the address that carries an answer to the client.
+// with returns the URL with the parameters of a response.
 func (r redirectURI) with(answer url.Values) string {
 	separator := "?"
 	switch {
@@ -128,7 +129,7 @@ func (r redirectURI) with(answer url.Values) string {
 	return r.raw + separator + answer.Encode()
 }
 
-// name returns where the redirect URI leads, for display.
+// name returns the redirect target for display.
 func (r redirectURI) name() string {
 	if r.kind == redirectScheme {
 		return r.url.Scheme + "://" + r.url.Host
@@ -136,9 +137,9 @@ func (r redirectURI) name() string {
 	return strings.ToLower(r.url.Host)
 }
 
-// source returns the source expression that lets a form lead there (CSP Level
-// 3, section 2.3.1). It cannot name an IPv6 address, so that all of http
-// stands for one.
+// source returns the form-action source of the redirect URI (CSP Level 3,
+// section 2.3.1). CSP can't express IPv6 addresses, so for those it is the
+// whole http scheme.
 func (r redirectURI) source() string {
 	switch {
 	case r.kind == redirectScheme:

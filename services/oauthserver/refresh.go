@@ -11,12 +11,12 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// refresh answers a refresh token with a new pair (OAuth 2.1, section 4.3).
-// Every refresh token is spent by its first use. One that is used again soon
-// gets a sibling pair, because a client may ask twice at once or lose an
-// answer; later it has been stolen from somebody, and the whole family ends.
+// refresh returns a new pair for a refresh token (OAuth 2.1, section 4.3). The
+// first use consumes the token. Reuse within RotationGrace returns another
+// pair, because clients can send concurrent requests or lose a response. Later
+// reuse indicates theft, so the grant is revoked.
 func (s *Server) refresh(ctx context.Context, client *models.OAuthClient, form url.Values) (Tokens, error) {
-	bad := refuse(InvalidGrant, "the refresh token is not good, or not good any more")
+	bad := refuse(InvalidGrant, "the refresh token is invalid or expired")
 	hash, ok := parseSecret(refreshPrefix, form.Get("refresh_token"))
 	if !ok {
 		return Tokens{}, bad
@@ -41,7 +41,7 @@ func (s *Server) refresh(ctx context.Context, client *models.OAuthClient, form u
 		now := s.now()
 		var err error
 		var token models.OAuthToken
-		if token, reused, err = spend(tx, hash, now); err != nil {
+		if token, reused, err = consume(tx, hash, now); err != nil {
 			return err
 		}
 		if token.Hash == nil {
@@ -68,15 +68,15 @@ func (s *Server) refresh(ctx context.Context, client *models.OAuthClient, form u
 		return err
 	})
 	if reused {
-		if err := s.end(ctx, grantID, "oauth.refresh_replayed", "a refresh token was used again after its time"); err != nil {
+		if err := s.end(ctx, grantID, "oauth.refresh_replayed", "a consumed refresh token was used again"); err != nil {
 			return Tokens{}, err
 		}
 	}
 	return tokens, problem(err)
 }
 
-// grantOfClient returns the grant of a refresh token, or "" for a token that
-// was not issued to the client.
+// grantOfClient returns the grant of a refresh token, or "" for a token of
+// another client.
 func (s *Server) grantOfClient(ctx context.Context, hash tokenHash, clientID string) (string, error) {
 	var ids []string
 	err := s.db.WithContext(ctx).Table("oauth_tokens t").Joins("JOIN oauth_grants g ON g.id = t.grant_id").
@@ -90,16 +90,16 @@ func (s *Server) grantOfClient(ctx context.Context, hash tokenHash, clientID str
 	return ids[0], nil
 }
 
-// spend marks a refresh token as used and returns it. Its hash is nil for one
-// that is not good; reused says that it was used too long ago. One statement
-// decides who uses it first.
-func spend(tx *gorm.DB, hash tokenHash, now time.Time) (token models.OAuthToken, reused bool, err error) {
+// consume consumes a refresh token and returns it. Its hash is nil if the token
+// is invalid. reused reports whether it was consumed too long ago. A single
+// statement decides between concurrent uses.
+func consume(tx *gorm.DB, hash tokenHash, now time.Time) (token models.OAuthToken, reused bool, err error) {
 	err = tx.Raw(`UPDATE oauth_tokens SET used_at = ? WHERE hash = ? AND kind = ? AND used_at IS NULL AND expires_at > ? RETURNING *`,
 		now, hash[:], models.TokenRefresh, now).Scan(&token).Error
 	if err != nil || token.Hash != nil {
 		return token, false, err
 	}
-	// The database compares the moments that it keeps.
+	// The database compares the times in stored precision.
 	var found []struct {
 		models.OAuthToken
 		Recent bool
@@ -116,16 +116,16 @@ func spend(tx *gorm.DB, hash tokenHash, now time.Time) (token models.OAuthToken,
 	}
 }
 
-// renew notes the use of a grant and returns it; its id is empty when it has
-// ended. It keeps the grant from being ended until the transaction is over.
+// renew records the use of a grant and returns it. Its id is empty if the grant
+// has ended. The grant stays locked until the transaction ends.
 func renew(tx *gorm.DB, id string, now time.Time) (models.OAuthGrant, error) {
 	var grant models.OAuthGrant
 	err := tx.Raw(`UPDATE oauth_grants SET last_used_at = ? WHERE id = ? AND revoked_at IS NULL AND expires_at > ? RETURNING *`, now, id, now).Scan(&grant).Error
 	return grant, err
 }
 
-// touch notes the use of a client, at most once an hour: many people may use
-// the same one, and must not wait for each other here.
+// touch records the use of a client at most once an hour, because many users of
+// a client would contend for the row.
 func touch(tx *gorm.DB, clientID string, now time.Time) error {
 	return tx.Model(&models.OAuthClient{}).Where("id = ? AND (last_used_at IS NULL OR last_used_at < ?)", clientID, now.Add(-time.Hour)).
 		Update("last_used_at", now).Error

@@ -44,7 +44,7 @@ func TestRotate(t *testing.T) {
 		if err := w.db.Model(&models.OAuthToken{}).Distinct("grant_id").Count(&families).Error; err != nil || families != 1 || len(texts) != 2*parallel {
 			t.Fatalf("%d families and %d tokens, %v", families, len(texts), err)
 		}
-		// A sibling goes on as the family.
+		// The sibling pair remains valid.
 		sibling, err := w.refresh(t.Context(), client, tokens[7].Refresh.Reveal())
 		if err != nil {
 			t.Fatal(err)
@@ -69,7 +69,7 @@ func TestRotate(t *testing.T) {
 	})
 }
 
-func TestRefreshIsTheClientsOwn(t *testing.T) {
+func TestRefreshRequiresSameClient(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		client, stranger := w.register(t), w.register(t, "http://127.0.0.1/other")
 		tokens := w.grant(t, "bob", client)
@@ -157,7 +157,7 @@ func TestLifetimes(t *testing.T) {
 	})
 }
 
-// later renews tokens and returns the new ones.
+// later refreshes tokens and returns the new ones.
 func (w *world) later(t *testing.T, client string, tokens oauthserver.Tokens) oauthserver.Tokens {
 	t.Helper()
 	renewed, err := w.refresh(t.Context(), client, tokens.Refresh.Reveal())

@@ -1,10 +1,10 @@
 package oauthserver
 
-// RefusalCode is an error code of OAuth.
+// RefusalCode is an OAuth error code.
 type RefusalCode string
 
-// The error codes that clients get (RFC 6749, sections 4.1.2.1 and 5.2; RFC
-// 7591, section 3.2.2; RFC 8707, section 2).
+// The error codes in responses to clients (RFC 6749, sections 4.1.2.1 and 5.2;
+// RFC 7591, section 3.2.2; RFC 8707, section 2).
 const (
 	InvalidRequest          RefusalCode = "invalid_request"
 	InvalidClient           RefusalCode = "invalid_client"
@@ -21,8 +21,8 @@ const (
 	InvalidClientMetadata   RefusalCode = "invalid_client_metadata"
 )
 
-// Refusal is the answer to a client whose request cannot be granted. It is an
-// error of its own besides the faults, because OAuth says how it reads.
+// Refusal is the error response to a client's request. It is not a fault,
+// because OAuth defines its format.
 type Refusal struct {
 	Code        RefusalCode
 	Description string // for the client's developer; never a secret
@@ -35,14 +35,14 @@ func refuse(code RefusalCode, description string) *Refusal {
 	return &Refusal{Code: code, Description: description}
 }
 
-// Denial is a refused authorization request whose answer goes to the client:
-// the browser is sent to URL (RFC 6749, section 4.1.2.1).
+// Denial is an authorization error that is returned to the client by
+// redirecting the browser to URL (RFC 6749, section 4.1.2.1).
 type Denial struct {
 	URL     string
 	Refusal *Refusal
 }
 
-// Error returns what was refused.
+// Error returns the text of the refusal.
 func (d *Denial) Error() string { return d.Refusal.Error() }
 
 // Unwrap returns the refusal.

@@ -12,20 +12,20 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// Registration is a client that has just registered itself.
+// Registration is a newly registered client.
 type Registration struct {
 	Client models.OAuthClient
 	Secret secrets.Value // empty for public clients; not stored
 }
 
-// Register registers the client with the metadata, a JSON object (RFC 7591,
-// section 3), for a caller at the address ip. The audit log gets its
-// client.registered at the first consent, because anyone can register. Clients
-// are public unless they request a secret. Unusable redirect URIs are dropped.
-// When too many clients wait for their first use, it deletes the oldest ones. It
-// returns refusals with invalid_redirect_uri when no URI is left and with
-// invalid_client_metadata for other metadata that cannot be used, RATE_LIMITED,
-// and UNAVAILABLE when all unused clients are recent.
+// Register registers a client with metadata, a JSON object (RFC 7591, section
+// 3), for a caller at the address ip. client.registered is recorded at the
+// first consent, because anyone can register. Clients are public unless they
+// request a secret. Invalid redirect URIs are dropped. If there are too many
+// unused clients, the oldest are deleted. It returns a Refusal with
+// invalid_redirect_uri if no URI is valid, and with invalid_client_metadata for
+// other invalid metadata; RATE_LIMITED; and UNAVAILABLE if all unused clients
+// are recent.
 func (s *Server) Register(ctx context.Context, body []byte, ip string) (Registration, error) {
 	for _, network := range registrationNetworks(ip) {
 		if err := s.count(ctx, "register:"+network.name, network.limit); err != nil {
@@ -33,7 +33,7 @@ func (s *Server) Register(ctx context.Context, body []byte, ip string) (Registra
 		}
 	}
 	if len(body) > MaxRegistration {
-		return Registration{}, refuse(InvalidClientMetadata, "the metadata is larger than 8 KiB")
+		return Registration{}, refuse(InvalidClientMetadata, "metadata larger than 8 KiB")
 	}
 	m, err := parseMetadata(body)
 	if err == nil {
@@ -70,9 +70,8 @@ func (s *Server) Register(ctx context.Context, body []byte, ip string) (Registra
 	return r, nil
 }
 
-// evictUnused deletes the oldest unused clients, so that there may be one more.
-// It spares those younger than UnusedClientGrace. It returns UNAVAILABLE
-// when there are too few of these.
+// evictUnused deletes the oldest unused clients beyond the limit, except those
+// younger than UnusedClientGrace. It returns UNAVAILABLE if that is not enough.
 func (s *Server) evictUnused(tx *gorm.DB) error {
 	var unused int64
 	if err := tx.Model(&models.OAuthClient{}).Where("last_used_at IS NULL").Count(&unused).Error; err != nil {
@@ -89,21 +88,21 @@ func (s *Server) evictUnused(tx *gorm.DB) error {
 		return result.Error
 	}
 	if result.RowsAffected < excess {
-		f := fault.New(fault.KindUnavailable, fault.CodeUnavailable, "Too many clients registered within the last minutes. Retry in a few minutes.")
+		f := fault.New(fault.KindUnavailable, fault.CodeUnavailable, "Too many clients have registered recently. Retry in a few minutes.")
 		f.RetryAfter = time.Minute
 		return f
 	}
 	return nil
 }
 
-// clientEntry returns what the audit log says of a client.
+// clientEntry returns an audit entry for a client.
 func clientEntry(action string, client *models.OAuthClient) activity.Entry {
 	return activity.Entry{Action: action, Object: nameOf(client), ObjectID: client.ID, Detail: map[string]string{
 		"kind": string(client.Kind), "redirect": client.RedirectURIs[0],
 	}}
 }
 
-// nameOf returns what a client is called where people read it.
+// nameOf returns the display name of a client.
 func nameOf(client *models.OAuthClient) string {
 	if client.Name != "" {
 		return client.Name

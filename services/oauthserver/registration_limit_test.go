@@ -12,8 +12,8 @@ import (
 	"mcpgateway/services/oauthserver"
 )
 
-// fillUnused stores n clients that wait for their first use, one a millisecond,
-// named by their order.
+// fillUnused stores n unused clients, one per millisecond, named by their
+// order.
 func (w *world) fillUnused(t *testing.T, n int) {
 	t.Helper()
 	const batch = 500
@@ -41,7 +41,7 @@ func (w *world) unused(t *testing.T) (n int64, oldest string) {
 	return n, oldest
 }
 
-func TestOldestUnusedClientGivesWay(t *testing.T) {
+func TestOldestUnusedClientIsEvicted(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		used := w.register(t)
 		w.grant(t, "bob", used)
@@ -50,7 +50,7 @@ func TestOldestUnusedClientGivesWay(t *testing.T) {
 			_, err := w.Register(t.Context(), []byte(`{"redirect_uris":["https://c.example/cb"]}`), fmt.Sprintf("192.0.2.%d", n))
 			return err
 		}
-		const later = time.Minute // than the first of those
+		const later = time.Minute // after the first of those
 		w.Advance(later)
 		if err := register(1); err != nil {
 			t.Fatalf("the last free place: %v", err)
@@ -86,7 +86,7 @@ func TestOldestUnusedClientGivesWay(t *testing.T) {
 	})
 }
 
-func TestRegistrationsAreRecordedAtFirstConsent(t *testing.T) {
+func TestRegistrationIsRecordedAtConsent(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		client := w.register(t)
 		if _, err := w.Register(t.Context(), []byte(`{"redirect_uris":["https://c.example/cb"]}`), "192.0.2.1"); err != nil {
@@ -103,10 +103,10 @@ func TestRegistrationsAreRecordedAtFirstConsent(t *testing.T) {
 	})
 }
 
-func TestRegistrationsOfWideNetworksAreLimited(t *testing.T) {
+func TestRegistrationsPerNetworkAreLimited(t *testing.T) {
 	for name, tt := range map[string]struct {
 		limit   int
-		address func(n int) string // in networks of which each may register
+		address func(n int) string // in networks below their own limit
 		other   string
 	}{
 		"/64":  {oauthserver.RegistrationsPerHour, func(n int) string { return fmt.Sprintf("2001:db8::%x", n) }, "2001:db8:0:1::1"},

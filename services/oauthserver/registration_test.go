@@ -108,13 +108,13 @@ func TestRegistrationsAreLimited(t *testing.T) {
 	})
 }
 
-func TestNamesAreCleaned(t *testing.T) {
+func TestClientNamesAreSanitized(t *testing.T) {
 	w := onSQLite(t)
 	for i, tc := range []struct{ name, want string }{
 		{"Claude Code", "Claude Code"},
 		{"  a \t b\n", "a b"},
 		{"a\u202eb\u200bc\u0000d\u0007e\ufeff", "abcde"},
-		{"<script>alert(1)</script>", "<script>alert(1)</script>"}, // escaped where it is shown
+		{"<script>alert(1)</script>", "<script>alert(1)</script>"}, // escaped on display
 		{strings.Repeat("ä", oauthserver.MaxClientName), strings.Repeat("ä", oauthserver.MaxClientName)},
 		{strings.Repeat("ä", oauthserver.MaxClientName+1), strings.Repeat("ä", oauthserver.MaxClientName-1) + "…"},
 		{"Übersicht 日本", "Übersicht 日本"},
@@ -130,7 +130,7 @@ func TestNamesAreCleaned(t *testing.T) {
 	}
 }
 
-func TestClientsWithSecretsProveThemselves(t *testing.T) {
+func TestClientSecrets(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		made := map[models.AuthMethod]oauthserver.Registration{}
 		for _, method := range []models.AuthMethod{models.AuthMethodBasic, models.AuthMethodPost} {
@@ -146,7 +146,7 @@ func TestClientsWithSecretsProveThemselves(t *testing.T) {
 		b, p := made[models.AuthMethodBasic], made[models.AuthMethodPost]
 		for name, tc := range map[string]struct {
 			id, secret, header string
-			want               oauthserver.RefusalCode // "" proves it: the code is what is wrong
+			want               oauthserver.RefusalCode // "" if authentication succeeds and only the code is wrong
 		}{
 			"basic":               {"", "", basic(b.Client.ID, b.Secret.Reveal()), ""},
 			"basic and id":        {b.Client.ID, "", basic(b.Client.ID, b.Secret.Reveal()), ""},
@@ -199,7 +199,7 @@ func TestClientGC(t *testing.T) {
 		if known(made.Client.ID) || !known(used) {
 			t.Error("after a day the unused client is still there, or the used one went")
 		}
-		// Every renewal counts as use.
+		// Every refresh counts as use.
 		for range 4 {
 			w.Advance(20 * 24 * time.Hour)
 			tokens = w.later(t, used, tokens)
@@ -220,7 +220,7 @@ func TestClientGC(t *testing.T) {
 	})
 }
 
-func TestClientGCTakesAll(t *testing.T) {
+func TestClientGCDeletesAll(t *testing.T) {
 	w := onSQLite(t)
 	rows := make([]models.OAuthClient, 250)
 	for i := range rows {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// endpointOf returns the slug of the project that a resource indicator names
-// (RFC 8707, section 2). Scheme and host may be in any case, and one slash may
-// end the path. No resource, and the origin alone, is the empty slug: which
-// project it is, is for the person to say. Anything else is invalid_target.
+// endpointOf returns the project slug of a resource indicator (RFC 8707,
+// section 2). Scheme and host are case-insensitive, and a trailing slash is
+// ignored. It returns "" for an empty resource and for the origin, for which
+// the user chooses the project. Anything else is invalid_target.
 func (s *Server) endpointOf(resource string) (slug string, err error) {
 	if resource == "" {
 		return "", nil
@@ -33,8 +33,8 @@ func (s *Server) endpointOf(resource string) (slug string, err error) {
 	return slug, nil
 }
 
-// originOf returns scheme, host and port in lower case, without the port that
-// the scheme implies (RFC 6454, section 4).
+// originOf returns the lower-case scheme, host and port, without the scheme's
+// default port (RFC 6454, section 4).
 func originOf(u *url.URL) string {
 	scheme, port := strings.ToLower(u.Scheme), u.Port()
 	if scheme == "http" && port == "80" || scheme == "https" && port == "443" {

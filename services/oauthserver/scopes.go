@@ -7,24 +7,23 @@ import (
 	"mcpgateway/services/access"
 )
 
-// scopeOffline asks for a refresh token, which every client gets; it is
-// accepted and has no effect.
+// scopeOffline requests a refresh token, which every client gets. It is accepted
+// and has no effect.
 const scopeOffline = "offline_access"
 
-// Scopes returns the scopes that a client may ask for, in the order in which
-// they are told.
+// Scopes returns the supported scopes in the order of display.
 func Scopes() []string {
 	return []string{string(access.ScopeRead), string(access.ScopeCall), scopeOffline}
 }
 
-// parseScopes returns the scopes that a client asks for as they are granted:
-// known ones, in a fixed order, with spaces between. Without one of our own it
-// gets both. It returns invalid_scope for a text that is no list of scopes and
-// for one that asks for strangers' scopes only.
+// parseScopes returns the granted scopes for the requested ones: supported
+// scopes in a fixed order, separated by spaces. If only offline_access or
+// nothing is requested, all are granted. It returns invalid_scope for a
+// malformed list and if no requested scope is supported.
 func parseScopes(raw string) (string, error) {
 	asked := strings.Fields(raw)
 	if len(raw) > MaxScope || strings.ContainsFunc(raw, func(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' }) {
-		return "", refuse(InvalidScope, "the scope is not a list of scopes")
+		return "", refuse(InvalidScope, "malformed scope")
 	}
 	var granted []string
 	for _, scope := range Scopes() {
@@ -36,16 +35,16 @@ func parseScopes(raw string) (string, error) {
 	switch ours := slices.ContainsFunc(granted, func(scope string) bool { return scope != scopeOffline }); {
 	case ours:
 	case stranger:
-		return "", refuse(InvalidScope, "this server knows the scopes "+strings.Join(Scopes(), ", "))
+		return "", refuse(InvalidScope, "supported scopes: "+strings.Join(Scopes(), ", "))
 	default:
 		granted = append([]string{string(access.ScopeRead), string(access.ScopeCall)}, granted...)
 	}
 	return strings.Join(granted, " "), nil
 }
 
-// narrowScopes returns the scopes of a renewed access token: those of the
-// grant, or the part that the client asks for. It returns invalid_scope for
-// more (RFC 6749, section 6).
+// narrowScopes returns the scopes of a refreshed access token: those of the
+// grant, or a requested subset. It returns invalid_scope for more (RFC 6749,
+// section 6).
 func narrowScopes(granted, raw string) (string, error) {
 	if raw == "" {
 		return granted, nil

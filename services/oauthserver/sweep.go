@@ -10,9 +10,9 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Sweep deletes what has ended: codes, tokens, grants, counts, and clients that
-// got no access within a day or that got no token for 90 days, of which the
-// latter are recorded as client.purged. It is called every hour, by the replica that owns the sweep.
+// Sweep deletes expired codes, tokens, grants and counts, clients without
+// consent after a day, and clients without tokens for 90 days. The latter are
+// recorded as client.purged. It is called every hour by one replica.
 func (s *Server) Sweep(ctx context.Context) error {
 	now := s.now()
 	for _, expired := range []struct {
@@ -20,12 +20,12 @@ func (s *Server) Sweep(ctx context.Context) error {
 		where string
 		args  []any
 	}{
-		{&models.OAuthCode{}, "expires_at <= ?", []any{now.Add(-codeKept)}},
+		{&models.OAuthCode{}, "expires_at <= ?", []any{now.Add(-codeRetention)}},
 		{&models.OAuthToken{}, "expires_at <= ?", []any{now}},
 		{&models.OAuthToken{}, `used_at IS NOT NULL AND hash IN (SELECT hash FROM (
 			SELECT hash, row_number() OVER (PARTITION BY grant_id ORDER BY created_at DESC, hash) AS place FROM oauth_tokens WHERE used_at IS NOT NULL
 		) used WHERE place > ?)`, []any{maxUsedTokens}},
-		{&models.OAuthGrant{}, "expires_at <= ? OR revoked_at <= ? OR last_used_at <= ?", []any{now.Add(-grantKept), now.Add(-grantKept), now.Add(-RefreshIdle - grantKept)}},
+		{&models.OAuthGrant{}, "expires_at <= ? OR revoked_at <= ? OR last_used_at <= ?", []any{now.Add(-grantRetention), now.Add(-grantRetention), now.Add(-RefreshIdle - grantRetention)}},
 		{&models.OAuthLimit{}, "started_at <= ?", []any{now.Add(-window)}},
 	} {
 		if err := s.db.WithContext(ctx).Where(expired.where, expired.args...).Delete(expired.model).Error; err != nil {
@@ -34,19 +34,19 @@ func (s *Server) Sweep(ctx context.Context) error {
 	}
 	for {
 		n, err := s.purgeClients(ctx)
-		if err != nil || n < sweptAtOnce {
+		if err != nil || n < sweepBatch {
 			return err
 		}
 	}
 }
 
-// purgeClients deletes some clients that are not used, with all that hangs on
-// them, and returns how many.
+// purgeClients deletes a batch of unused clients with all their rows, and
+// returns their number.
 func (s *Server) purgeClients(ctx context.Context) (int, error) {
 	now := s.now()
 	var rows []models.OAuthClient
 	err := s.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		err := tx.Clauses(models.LockRow(tx)...).Order("created_at, id").Limit(sweptAtOnce).
+		err := tx.Clauses(models.LockRow(tx)...).Order("created_at, id").Limit(sweepBatch).
 			Find(&rows, "last_used_at IS NULL AND created_at <= ? OR last_used_at <= ?", now.Add(-UnusedClientLife), now.Add(-IdleClientLife)).Error
 		if err != nil || len(rows) == 0 {
 			return err
@@ -55,7 +55,7 @@ func (s *Server) purgeClients(ctx context.Context) (int, error) {
 		var entries []activity.Entry
 		for i := range rows {
 			ids[i] = rows[i].ID
-			if rows[i].LastUsedAt != nil { // the audit log never named the others
+			if rows[i].LastUsedAt != nil { // the others are not in the audit log
 				entries = append(entries, clientEntry("client.purged", &rows[i]))
 			}
 		}

@@ -14,42 +14,41 @@ import (
 	"mcpgateway/services/notify"
 )
 
-// TokenIndex checks access tokens from memory. A token is read from the
-// database when it is first seen here, so that one that another replica has
-// just issued works at once, and kept until it expires or something about its
-// project's grants or about people changes.
+// TokenIndex validates access tokens from memory. A token is read from the
+// database on first use, so that tokens issued by other replicas are valid at
+// once. It is cached until it expires or its project's grants or users change.
 type TokenIndex struct {
 	db  *gorm.DB
 	now func() time.Time
 
-	reading chan struct{} // a token for each read of the database
+	reading chan struct{} // limits concurrent database reads
 
 	mu      sync.RWMutex
-	known   map[tokenHash]*knownToken
-	refused map[tokenHash]time.Time // until when a token is not looked up again
-	changes uint64                  // that emptied something; a read that began before the last is not kept
+	known   map[tokenHash]*cachedToken
+	refused map[tokenHash]time.Time // time until a rejected token is not read again
+	changes uint64                  // invalidations; reads that started before the last one are not cached
 }
 
-// knownToken is a token that was good when it was read.
-type knownToken struct {
+// cachedToken is a token that was valid when it was read.
+type cachedToken struct {
 	holder    access.TokenHolder
 	projectID string
-	rule      models.OAuthAccess // of the project, under which the person was admitted
+	rule      models.OAuthAccess // the project's rule at that time
 	expiresAt time.Time
 }
 
-// NewTokenIndex returns an empty index over the database.
+// NewTokenIndex returns an empty index of the database's tokens.
 func NewTokenIndex(db *gorm.DB, now func() time.Time) *TokenIndex {
 	return &TokenIndex{
 		db: db, now: now, reading: make(chan struct{}, lookups),
-		known: map[tokenHash]*knownToken{}, refused: map[tokenHash]time.Time{},
+		known: map[tokenHash]*cachedToken{}, refused: map[tokenHash]time.Time{},
 	}
 }
 
-// Find returns whom the access token speaks for in the project; ok is false
-// for every token that opens nothing there. It reads the database only for a
-// token that it does not know, and returns UNAVAILABLE when too many of those
-// are being read, and the database's failure.
+// Find returns the holder of an access token in the project. ok is false if the
+// token is not valid there. It queries the database only for tokens that are
+// not cached, and returns UNAVAILABLE if too many are being read, and database
+// errors.
 func (x *TokenIndex) Find(ctx context.Context, project *models.Project, token string) (access.TokenHolder, bool, error) {
 	hash, ok := parseSecret(accessPrefix, token)
 	if !ok {
@@ -68,8 +67,8 @@ func (x *TokenIndex) Find(ctx context.Context, project *models.Project, token st
 	return t.holder, true, nil
 }
 
-// look returns what is known of a token under the project's present rule.
-func (x *TokenIndex) look(hash tokenHash, project *models.Project) (known *knownToken, refused bool) {
+// look returns the cached state of a token under the project's current rule.
+func (x *TokenIndex) look(hash tokenHash, project *models.Project) (known *cachedToken, refused bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if until, ok := x.refused[hash]; ok && x.now().Before(until) {
@@ -82,19 +81,19 @@ func (x *TokenIndex) look(hash tokenHash, project *models.Project) (known *known
 	return t, false
 }
 
-// read reads a token from the database and keeps what it learns.
-func (x *TokenIndex) read(ctx context.Context, hash tokenHash, project *models.Project) (*knownToken, error) {
+// read reads a token from the database and caches the result.
+func (x *TokenIndex) read(ctx context.Context, hash tokenHash, project *models.Project) (*cachedToken, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupWait)
 	defer cancel()
 	select {
 	case x.reading <- struct{}{}:
 		defer func() { <-x.reading }()
 	case <-ctx.Done():
-		f := fault.New(fault.KindUnavailable, fault.CodeUnavailable, "too many new tokens are being checked: try again in a moment")
+		f := fault.New(fault.KindUnavailable, fault.CodeUnavailable, "Too many new tokens are being checked. Retry shortly.")
 		f.RetryAfter = time.Second
 		return nil, f.Because(ctx.Err())
 	}
-	// The one before may have brought this very token.
+	// The previous read may have loaded this token.
 	if t, refused := x.look(hash, project); t != nil || refused {
 		return t, nil
 	}
@@ -112,31 +111,31 @@ func (x *TokenIndex) read(ctx context.Context, hash tokenHash, project *models.P
 		Joins("JOIN oauth_grants g ON g.id = t.grant_id").
 		Joins("JOIN users u ON u.id = g.user_id").Joins("JOIN projects p ON p.id = g.project_id").
 		Where("t.hash = ? AND t.kind = ? AND t.expires_at > ? AND g.revoked_at IS NULL AND g.expires_at > ?", hash[:], models.TokenAccess, now, now).
-		Where(admits).Scan(&rows).Error
+		Where(accessCondition).Scan(&rows).Error
 	if err != nil {
 		return nil, fault.Internal(err)
 	}
 	if len(rows) == 0 {
 		x.keep(changes, func() {
-			makeRoom(x.refused, maxRefused, func(until time.Time) bool { return !now.Before(until) })
-			x.refused[hash] = now.Add(refusedLife)
+			evict(x.refused, maxRefused, func(until time.Time) bool { return !now.Before(until) })
+			x.refused[hash] = now.Add(negativeTTL)
 		})
 		return nil, nil
 	}
 	row := rows[0]
-	t := &knownToken{projectID: row.ProjectID, rule: row.OAuthAccess, expiresAt: row.ExpiresAt, holder: access.TokenHolder{UserID: row.UserID}}
+	t := &cachedToken{projectID: row.ProjectID, rule: row.OAuthAccess, expiresAt: row.ExpiresAt, holder: access.TokenHolder{UserID: row.UserID}}
 	for scope := range strings.FieldsSeq(row.Scopes) {
 		t.holder.Scopes = append(t.holder.Scopes, access.Scope(scope))
 	}
 	x.keep(changes, func() {
-		makeRoom(x.known, maxCached, func(t *knownToken) bool { return !now.Before(t.expiresAt) })
+		evict(x.known, maxCached, func(t *cachedToken) bool { return !now.Before(t.expiresAt) })
 		x.known[hash] = t
 	})
 	return t, nil
 }
 
-// keep runs store unless something changed since the count was taken: what was
-// read before a revocation must not outlive it.
+// keep runs store unless something changed since the count was read: data read
+// before a revocation must not be cached.
 func (x *TokenIndex) keep(changes uint64, store func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -145,8 +144,9 @@ func (x *TokenIndex) keep(changes uint64, store func()) {
 	}
 }
 
-// makeRoom makes a full map smaller: by what has ended, or by a part of it.
-func makeRoom[V any](m map[tokenHash]V, limit int, ended func(V) bool) {
+// evict shrinks a full map by its expired entries, or otherwise by some
+// others.
+func evict[V any](m map[tokenHash]V, limit int, ended func(V) bool) {
 	if len(m) < limit {
 		return
 	}
@@ -165,9 +165,9 @@ func makeRoom[V any](m map[tokenHash]V, limit int, ended func(V) bool) {
 	}
 }
 
-// Changed forgets the tokens that a change may have ended: those of a grants
-// topic's project, and all when people changed. They are read again when they
-// are next used. Other topics are ignored.
+// Changed drops the tokens that a change may have revoked: those of a grants
+// topic's project, or all if users changed. They are read again on next use. It
+// ignores other topics.
 func (x *TokenIndex) Changed(_ context.Context, topic notify.Topic) error {
 	projectID, ok := topic.GrantsOf()
 	if !ok && !topic.IsPeople() {

@@ -29,7 +29,7 @@ func (w *world) run(t *testing.T) (stop func()) {
 	}
 }
 
-// countReads counts the reads of the database from now on.
+// countReads counts database reads from now on.
 func (w *world) countReads(t *testing.T) *atomic.Int64 {
 	t.Helper()
 	var reads atomic.Int64
@@ -44,7 +44,7 @@ func (w *world) countReads(t *testing.T) *atomic.Int64 {
 	return &reads
 }
 
-func TestTokensAreCheckedFromMemory(t *testing.T) {
+func TestTokensAreCached(t *testing.T) {
 	w := onSQLite(t)
 	client := w.register(t)
 	tokens := w.grant(t, "bob", client, "scope", "mcp:read")
@@ -66,7 +66,7 @@ func TestTokensAreCheckedFromMemory(t *testing.T) {
 	if n := reads.Load(); n != 1 {
 		t.Errorf("100 checks of one token read the database %d times", n)
 	}
-	// Nothing that could not be a token is looked up.
+	// Malformed tokens are not looked up.
 	good := tokens.Access.Reveal()
 	for _, text := range []string{"", "x", tokens.Refresh.Reveal(), "gwat_" + strings.Repeat("0", 49), good + "x", good[:20] + "!" + good[21:]} {
 		find(text, false)
@@ -74,7 +74,7 @@ func TestTokensAreCheckedFromMemory(t *testing.T) {
 	if n := reads.Load(); n != 1 {
 		t.Errorf("nonsense was looked up: %d reads", n)
 	}
-	// What was refused is not looked up again at once.
+	// Rejected tokens are not looked up again at once.
 	if err := w.db.Exec("DELETE FROM oauth_tokens").Error; err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestTokensAreCheckedFromMemory(t *testing.T) {
 	}
 }
 
-func TestAFailedReadAdmitsNobody(t *testing.T) {
+func TestFailedReadRejectsToken(t *testing.T) {
 	w := onSQLite(t)
 	client := w.register(t)
 	tokens := w.grant(t, "bob", client)
@@ -103,8 +103,8 @@ func TestAFailedReadAdmitsNobody(t *testing.T) {
 	}
 }
 
-// TestRevokedWhileRead lets revocations and first looks at tokens overlap: no
-// token may be good once its revocation is answered.
+// TestRevokedWhileRead overlaps revocations with first reads of tokens. No
+// token may be valid after its revocation has returned.
 func TestRevokedWhileRead(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		client := w.register(t)
@@ -134,7 +134,7 @@ func TestRevokedWhileRead(t *testing.T) {
 	})
 }
 
-func TestDisabledPeopleLoseTheirTokens(t *testing.T) {
+func TestDisabledUsersLoseTokens(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		client := w.register(t)
 		tokens := w.grant(t, "bob", client)
@@ -158,7 +158,7 @@ func TestDisabledPeopleLoseTheirTokens(t *testing.T) {
 	})
 }
 
-func TestSecretsAreStoredAsHashesOnly(t *testing.T) {
+func TestSecretsAreStoredAsHashes(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		client := w.register(t)
 		code := w.code(t, "bob", client)
@@ -232,7 +232,7 @@ func TestSweep(t *testing.T) {
 	})
 }
 
-func TestAKnownTokenCostsLittle(t *testing.T) {
+func TestCachedTokenAllocations(t *testing.T) {
 	w := onSQLite(t)
 	token := w.grant(t, "bob", w.register(t)).Access.Reveal()
 	project := models.Project{ID: "id-oa", OAuthAccess: models.OAuthAnyone}

@@ -11,25 +11,25 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// What begins the secrets of the authorization server. A secret is its prefix,
-// 43 base62 characters of 256 random bits, and 6 of the CRC-32 of all before
-// them, so that typing errors and strangers' tokens cost no look at a store.
+// Prefixes of the authorization server's secrets. A secret is its prefix, 43
+// base62 characters of 256 random bits, and 6 characters of the CRC-32 of
+// everything before. Mistyped and foreign tokens are rejected without a lookup.
 const (
 	accessPrefix  = "gwat_"
 	refreshPrefix = "gwrt_"
 	codePrefix    = "gwac_"
 	secretPrefix  = "gwcs_"
-	clientPrefix  = "gwc_" // of a client's id, which is no secret
+	clientPrefix  = "gwc_" // of a client's id, which is not secret
 
 	secretRandom   = 43
 	secretChecksum = 6
 	clientRandom   = 22
 )
 
-// tokenHash is the SHA-256 of a whole secret: all that is stored of it.
+// tokenHash is the SHA-256 of a secret. Only the hash is stored.
 type tokenHash [sha256.Size]byte
 
-// newSecret returns a fresh secret and its hash.
+// newSecret returns a new secret and its hash.
 func newSecret(prefix string) (secrets.Value, []byte) {
 	text := prefix + randomBase62(32, secretRandom)
 	tail := checksum(text)
@@ -38,7 +38,7 @@ func newSecret(prefix string) (secrets.Value, []byte) {
 	return secrets.NewValue(text), sum[:]
 }
 
-// parseSecret returns the hash of a well-formed secret; ok is false for any
+// parseSecret returns the hash of a well-formed secret. ok is false for any
 // other text.
 func parseSecret(prefix, text string) (hash tokenHash, ok bool) {
 	if len(text) != len(prefix)+secretRandom+secretChecksum || !strings.HasPrefix(text, prefix) {
@@ -51,10 +51,10 @@ func parseSecret(prefix, text string) (hash tokenHash, ok bool) {
 	return sha256.Sum256([]byte(text)), true
 }
 
-// newClientID returns the id of a client that registered itself.
+// newClientID returns an id for a registered client.
 func newClientID() string { return clientPrefix + randomBase62(16, clientRandom) }
 
-// randomBase62 returns so many random bytes as a number in width characters.
+// randomBase62 returns a random number of so many bytes in width characters.
 func randomBase62(bytes, width int) string {
 	b := make([]byte, bytes)
 	rand.Read(b)
@@ -79,7 +79,7 @@ func challengeOf(verifier string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// isUnreserved reports whether a text has only the characters of PKCE
+// isUnreserved reports whether a text contains only characters allowed in PKCE
 // verifiers and challenges (RFC 7636, section 4.1).
 func isUnreserved(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool {

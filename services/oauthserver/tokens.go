@@ -11,22 +11,22 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// Tokens is what a client gets from the token endpoint.
+// Tokens is the response of the token endpoint.
 type Tokens struct {
 	Access  secrets.Value
 	Refresh secrets.Value
 	Expires time.Duration // of the access token
-	Scopes  string        // with spaces between
+	Scopes  string        // separated by spaces
 }
 
-// Token answers a request to the token endpoint (OAuth 2.1, section 3.2) with
-// the decoded form and the Authorization header. What the client did wrong is
-// a Refusal; other errors are faults. It returns RATE_LIMITED for a grant that
-// is renewed all the time.
+// Token handles a request to the token endpoint (OAuth 2.1, section 3.2) with
+// the decoded form and the Authorization header. Errors of the client are a
+// Refusal; other errors are faults. It returns RATE_LIMITED for a grant that is
+// refreshed too often.
 func (s *Server) Token(ctx context.Context, form url.Values, authorization string) (Tokens, error) {
 	for _, values := range form {
 		if len(values) > 1 {
-			return Tokens{}, refuse(InvalidRequest, "a parameter is repeated")
+			return Tokens{}, refuse(InvalidRequest, "repeated parameter")
 		}
 	}
 	client, err := s.authenticateClient(ctx, form, authorization)
@@ -45,7 +45,7 @@ func (s *Server) Token(ctx context.Context, form url.Values, authorization strin
 	}
 }
 
-// issue stores a new pair of tokens of the grant. The access token may have
+// issue stores a new pair of tokens for the grant. The access token can have
 // fewer scopes than the grant.
 func (s *Server) issue(tx *gorm.DB, grant *models.OAuthGrant, scopes string, now time.Time) (Tokens, error) {
 	access, accessHash := newSecret(accessPrefix)

@@ -1,6 +1,6 @@
 package page
 
-// CoverageKind says whether everything was searched.
+// CoverageKind is the completeness of a search.
 type CoverageKind string
 
 // The kinds of coverage.
@@ -9,15 +9,15 @@ const (
 	Partial  CoverageKind = "partial"
 )
 
-// Coverage tells what a search looked at (contract, "Built-in tools").
-// Unavailable is what a partial one had to leave out.
+// Coverage is the coverage of a search (contract, "Built-in tools").
+// Unavailable lists what a partial search left out.
 type Coverage struct {
 	Kind        CoverageKind  `json:"kind"`
 	Unavailable []Unavailable `json:"unavailable,omitempty"`
 }
 
-// Unavailable is an upstream server, by its alias, whose tools could not be
-// searched, and why.
+// Unavailable is an upstream server, by alias, whose tools could not be
+// searched, and the reason.
 type Unavailable struct {
 	Server string `json:"server"`
 	Reason string `json:"reason"`

@@ -9,45 +9,45 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Sealer makes opaque tokens and opens them again; *secrets.KeyRing is one. A
-// token opens only for the purpose that it was sealed for.
+// Sealer encrypts and decrypts opaque tokens. A token can only be opened for
+// the purpose it was sealed for. Implemented by *secrets.KeyRing.
 type Sealer interface {
 	SealToken(purpose string, plain []byte) string
 	OpenToken(purpose, token string) ([]byte, error)
 }
 
-// Cursors makes and opens the cursors of all searches. It keeps nothing: a
-// cursor works on every replica that has the key, before and after a restart.
+// Cursors seals and opens the cursors of all searches. It has no state: cursors
+// are valid on every replica with the same key and survive restarts.
 type Cursors struct {
 	sealer Sealer
 }
 
-// NewCursors returns cursors that sealer seals.
+// NewCursors returns Cursors sealed by sealer.
 func NewCursors(sealer Sealer) *Cursors { return &Cursors{sealer: sealer} }
 
-// Binding is what a cursor belongs to; it leads on in nothing else. The limit
-// is not part of it, so pages of one search may differ in length.
+// Binding identifies the search of a cursor, which is invalid elsewhere. The
+// limit is not part of it, so the pages of a search can differ in size.
 type Binding struct {
-	Surface   string // a constant such as "registry"; each has a key of its own
+	Surface   string // a constant such as "registry"; each has its own key
 	Scope     string // the project's id, empty for the catalog
-	Principal string // who searches, empty where everyone sees the same
+	Principal string // caller, empty if results are the same for all
 	Query     string // the canonical query
 }
 
-// A cursor is version, digest of the binding, length of the revision (one
-// byte), revision, position.
+// A cursor consists of version, digest of the binding, length of the revision
+// (1 byte), revision and position.
 const (
 	cursorVersion = 1
 	digestSize    = 16
 	headSize      = 1 + digestSize + 1
 )
 
-// Seal returns the cursor of position at a revision, both in a form that the
-// surface chooses. Two cursors of one position differ. It returns an INTERNAL
-// fault when a part is longer than MaxRevision or MaxPosition.
+// Seal returns a cursor for a position at a revision; the surface defines both
+// formats. Two cursors for the same position differ. It returns an INTERNAL
+// fault if a part is longer than MaxRevision or MaxPosition.
 func (c *Cursors) Seal(b Binding, revision, position string) (string, error) {
 	if len(revision) > MaxRevision || len(position) > MaxPosition {
-		return "", fault.Internal(errors.New("a revision or position is too long for a cursor"))
+		return "", fault.Internal(errors.New("revision or position too long for a cursor"))
 	}
 	digest := b.digest()
 	plain := make([]byte, 0, headSize+len(revision)+len(position))
@@ -58,32 +58,32 @@ func (c *Cursors) Seal(b Binding, revision, position string) (string, error) {
 	plain = append(plain, position...)
 	token := c.sealer.SealToken(b.purpose(), plain)
 	if token == "" {
-		return "", fault.Internal(errors.New("the cursor could not be sealed"))
+		return "", fault.Internal(errors.New("seal cursor"))
 	}
 	return token, nil
 }
 
-// Open returns the position of a cursor. It returns an INVALID_CURSOR fault
-// (KindInvalid) when the cursor was not sealed for the binding or was changed,
-// and a CURSOR_STALE fault (KindConflict) when it is of another revision; both
-// say restart (spec, "Errors"). An empty cursor is invalid: the caller knows
-// whether one was given.
+// Open returns the position of a cursor. It returns INVALID_CURSOR
+// (KindInvalid) if the cursor was changed or belongs to another binding, and
+// CURSOR_STALE (KindConflict) if it belongs to another revision. Both set
+// restart (spec, "Errors"). An empty cursor is invalid: the caller must handle
+// its absence.
 func (c *Cursors) Open(b Binding, revision, cursor string) (position string, err error) {
 	sealed, position, err := c.open(b, cursor)
 	if err != nil {
 		return "", err
 	}
 	if sealed != revision {
-		f := fault.New(fault.KindConflict, fault.CodeCursorStale, "what is searched has changed since the cursor was made; repeat the search without the cursor")
+		f := fault.New(fault.KindConflict, fault.CodeCursorStale, "The results have changed. Search again without the cursor.")
 		f.Restart = true
 		return "", f
 	}
 	return position, nil
 }
 
-// Revision returns the revision that a cursor is of, so that a replica can
-// find out that it lags behind before it calls the cursor stale. It returns
-// the INVALID_CURSOR fault that Open returns.
+// Revision returns the revision of a cursor, so that a replica can detect that
+// it is behind before it rejects the cursor. It returns the INVALID_CURSOR
+// fault of Open.
 func (c *Cursors) Revision(b Binding, cursor string) (string, error) {
 	revision, _, err := c.open(b, cursor)
 	return revision, err
@@ -109,17 +109,17 @@ func (c *Cursors) open(b Binding, cursor string) (revision, position string, err
 }
 
 func invalid(cause error) error {
-	f := fault.New(fault.KindInvalid, fault.CodeInvalidCursor, "the cursor does not belong to this search; send it unchanged with the query that it came with, or repeat the search without it")
+	f := fault.New(fault.KindInvalid, fault.CodeInvalidCursor, "Invalid cursor. Send it unchanged with its original query, or search again without it.")
 	f.Restart = true
 	f.Cause = cause
 	return f
 }
 
-// purpose keeps the surfaces' keys apart, so that none seals too many tokens.
+// purpose separates the surfaces' keys, which limits the tokens sealed per key.
 func (b Binding) purpose() string { return "cursor " + b.Surface }
 
-// digest identifies the binding without its surface. Each part comes behind
-// its length, so that different parts never make the same text.
+// digest identifies the binding without its surface. Each part is prefixed with
+// its length, so that different parts never form the same input.
 func (b Binding) digest() [digestSize]byte {
 	text := make([]byte, 0, 3*binary.MaxVarintLen64+len(b.Scope)+len(b.Principal)+len(b.Query))
 	for _, part := range [...]string{b.Scope, b.Principal, b.Query} {

@@ -54,7 +54,7 @@ func wantInvalid(t interface {
 	}
 }
 
-func TestCursorLeadsOnWhereItWasMade(t *testing.T) {
+func TestCursorRoundTrip(t *testing.T) {
 	for _, tc := range []struct {
 		name               string
 		binding            page.Binding
@@ -71,7 +71,7 @@ func TestCursorLeadsOnWhereItWasMade(t *testing.T) {
 			if len(cursor) > page.MaxCursor {
 				t.Errorf("the cursor has %d characters", len(cursor))
 			}
-			other := page.NewCursors(ring(t, 2, 1)) // another process, whose active key is another one
+			other := page.NewCursors(ring(t, 2, 1)) // another process with another active key
 			position, err := other.Open(tc.binding, tc.revision, cursor)
 			if err != nil || position != tc.position {
 				t.Errorf("got %q (%v)", position, err)
@@ -83,7 +83,7 @@ func TestCursorLeadsOnWhereItWasMade(t *testing.T) {
 	}
 }
 
-func TestCursorOfSomethingElseIsInvalid(t *testing.T) {
+func TestCursorOfOtherBindingIsInvalid(t *testing.T) {
 	c := page.NewCursors(ring(t, 1))
 	cursor := seal(t, c, toolSearch(), "17", "20")
 	for name, change := range map[string]func(*page.Binding){
@@ -101,7 +101,7 @@ func TestCursorOfSomethingElseIsInvalid(t *testing.T) {
 		change(&b)
 		position, err := c.Open(b, "17", cursor)
 		wantInvalid(t, name, position, err)
-		position, err = c.Open(b, "18", cursor) // another's cursor does not even tell that it is old
+		position, err = c.Open(b, "18", cursor) // a foreign cursor doesn't reveal its age
 		wantInvalid(t, name, position, err)
 		revision, err := c.Revision(b, cursor)
 		wantInvalid(t, name, revision, err)
@@ -123,13 +123,13 @@ func TestCursorWithAnyBitFlippedIsInvalid(t *testing.T) {
 	}
 }
 
-func TestGarbageIsNoCursor(t *testing.T) {
+func TestGarbageIsInvalid(t *testing.T) {
 	r := ring(t, 1)
 	c := page.NewCursors(r)
 	cursor := seal(t, c, toolSearch(), "17", "20")
 	longest := strings.Repeat("A", page.MaxCursor)
 	garbage := []string{"", " ", "0", "null", "%%%", cursor + "A", cursor + "=", " " + cursor, cursor[1:], cursor[:len(cursor)-1], cursor + cursor, longest[1:], longest, longest + "A"}
-	// These were sealed with our key and for our purpose, but hold no cursor.
+	// These were sealed with the same key and purpose but are not cursors.
 	for _, plain := range []string{"", "\x01", "\x01" + strings.Repeat("\x00", 16), "\x01" + strings.Repeat("\x00", 17), "\x02" + strings.Repeat("\x00", 40)} {
 		garbage = append(garbage, r.SealToken("cursor tools", []byte(plain)))
 	}
@@ -140,7 +140,7 @@ func TestGarbageIsNoCursor(t *testing.T) {
 	}
 }
 
-// recorder seals nothing and shows what it was given.
+// recorder doesn't seal and records its input.
 type recorder struct{ plain []byte }
 
 func (r *recorder) SealToken(_ string, plain []byte) string { r.plain = plain; return "token" }
@@ -152,7 +152,7 @@ func (r *recorder) OpenToken(_, token string) ([]byte, error) {
 	return r.plain, nil
 }
 
-func TestContentThatIsNotOursIsInvalidEvenWhenItOpens(t *testing.T) {
+func TestForeignContentIsInvalid(t *testing.T) {
 	r := &recorder{}
 	c := page.NewCursors(r)
 	seal(t, c, toolSearch(), "17", "20")
@@ -194,7 +194,7 @@ func TestCursorOfAnotherRevisionIsStale(t *testing.T) {
 	}
 }
 
-func TestPartsTooLongForACursor(t *testing.T) {
+func TestOversizedCursorParts(t *testing.T) {
 	c := page.NewCursors(ring(t, 1))
 	for _, tc := range []struct {
 		revision, position int
@@ -212,18 +212,18 @@ func TestPartsTooLongForACursor(t *testing.T) {
 	}
 }
 
-// silent is a sealer that cannot seal.
+// silent is a sealer that fails.
 type silent struct{ recorder }
 
 func (silent) SealToken(string, []byte) string { return "" }
 
-func TestAnEmptyTokenIsNoCursor(t *testing.T) {
+func TestEmptyTokenIsInvalid(t *testing.T) {
 	if cursor, err := page.NewCursors(&silent{}).Seal(toolSearch(), "17", "20"); cursor != "" || !fault.Is(err, fault.CodeInternal) {
 		t.Errorf("got %q (%v)", cursor, err)
 	}
 }
 
-func TestCursorTellsOutsidersNothing(t *testing.T) {
+func TestCursorIsOpaque(t *testing.T) {
 	c := page.NewCursors(ring(t, 1))
 	cursor := seal(t, c, toolSearch(), "revision-17", "position-20")
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
@@ -237,7 +237,7 @@ func TestCursorTellsOutsidersNothing(t *testing.T) {
 	}
 }
 
-func TestACursorOpensForItsBindingOnly(t *testing.T) {
+func TestCursorOpensOnlyForItsBinding(t *testing.T) {
 	c := page.NewCursors(ring(t, 1))
 	part := rapid.OneOf(rapid.SampledFrom([]string{"", "a", "b", "ab", "\x00", "\x01a"}), rapid.StringN(0, 20, -1))
 	binding := rapid.Custom(func(t *rapid.T) page.Binding {
@@ -264,11 +264,11 @@ func TestACursorOpensForItsBindingOnly(t *testing.T) {
 	})
 }
 
-// earlier is a cursor of toolSearch at revision 17 and position 20 from
+// earlier is a cursor of toolSearch at revision 17 and position 20, sealed by
 // another process with the key of seed 1.
 const earlier = "AepBEbtFrYBeXFElt8ElY9QP5CfdBkJb8-PBwLZVLKIrGeLPZUGJCKv68sHzF6ZSf0yVJDxNgw"
 
-func TestACursorOutlivesItsProcess(t *testing.T) {
+func TestCursorSurvivesRestart(t *testing.T) {
 	if position, err := page.NewCursors(ring(t, 1)).Open(toolSearch(), "17", earlier); err != nil || position != "20" {
 		t.Errorf("got %q (%v)", position, err)
 	}

@@ -1,12 +1,11 @@
-// Package page cuts what a search finds into pages: the envelope that every
-// page comes in, the cursors that lead from one page to the next, and how long
-// a page may be.
+// Package page divides search results into pages. It defines the envelope of a
+// page, the cursors that link pages and the limits of page sizes.
 package page
 
 import "mcpgateway/services/fault"
 
-// Envelope is what every page tells besides its rows (spec, "Page envelope").
-// It is made by Enclose, which leaves nothing in it null that must be a list.
+// Envelope is the metadata of a page (spec, "Page envelope"). Enclose creates
+// it without null lists.
 type Envelope struct {
 	Count      int             `json:"count"`      // rows of this page, not of all
 	NextCursor *string         `json:"nextCursor"` // null on the last page
@@ -15,8 +14,8 @@ type Envelope struct {
 }
 
 // Enclose returns the envelope of a page with count rows. An empty nextCursor
-// means that no row follows. The coverage is complete unless something was
-// unavailable. The slices are kept, not copied.
+// means the last page. Coverage is complete if nothing was unavailable. The
+// slices are retained, not copied.
 func Enclose(count int, nextCursor string, warnings []fault.Warning, unavailable []Unavailable) Envelope {
 	e := Envelope{Count: count, Warnings: warnings, Coverage: Coverage{Kind: Complete}}
 	if nextCursor != "" {
@@ -31,24 +30,24 @@ func Enclose(count int, nextCursor string, warnings []fault.Warning, unavailable
 	return e
 }
 
-// Results is a page of tool search, whose rows are called results.
+// Results is a page of tool search.
 type Results[T any] struct {
 	Results []T `json:"results"`
 	Envelope
 }
 
-// NewResults returns rows in the envelope that Enclose makes.
+// NewResults returns rows in an envelope created by Enclose.
 func NewResults[T any](rows []T, nextCursor string, warnings []fault.Warning, unavailable []Unavailable) Results[T] {
 	return Results[T]{Results: list(rows), Envelope: Enclose(len(rows), nextCursor, warnings, unavailable)}
 }
 
-// Items is a page of the catalog, whose rows are called items.
+// Items is a page of the catalog.
 type Items[T any] struct {
 	Items []T `json:"items"`
 	Envelope
 }
 
-// NewItems returns rows in the envelope that Enclose makes.
+// NewItems returns rows in an envelope created by Enclose.
 func NewItems[T any](rows []T, nextCursor string, warnings []fault.Warning, unavailable []Unavailable) Items[T] {
 	return Items[T]{Items: list(rows), Envelope: Enclose(len(rows), nextCursor, warnings, unavailable)}
 }

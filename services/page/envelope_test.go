@@ -12,7 +12,7 @@ type item struct {
 	ID string `json:"id"`
 }
 
-func TestPagesInJSON(t *testing.T) {
+func TestPageJSON(t *testing.T) {
 	warning := []fault.Warning{{Code: "W", Message: "m", Span: &fault.Span{Start: 0, End: 2}}}
 	missing := []page.Unavailable{{Server: "jira", Reason: "never synced: connection refused"}}
 	for _, tc := range []struct {

@@ -8,7 +8,7 @@ import (
 	"mcpgateway/services/page"
 )
 
-func TestQueryLimitIsAsSpecified(t *testing.T) {
+func TestQueryLimit(t *testing.T) {
 	if got, want := page.QueryLimit(), (page.Range{Name: "limit", Min: 1, Max: 50, Default: 20}); got != want {
 		t.Errorf("got %+v", got)
 	}
@@ -25,7 +25,7 @@ func checkNumber(t *testing.T, what string, got int, err error, want int) {
 		return
 	}
 	f := fault.From(err)
-	if err == nil || f.Kind != fault.KindInvalid || f.Code != fault.CodeInvalidParameter || f.Restart || !strings.Contains(f.Message, "limit must be a whole number from 1 to 50") {
+	if err == nil || f.Kind != fault.KindInvalid || f.Code != fault.CodeInvalidParameter || f.Restart || !strings.Contains(f.Message, "limit must be an integer from 1 to 50") {
 		t.Errorf("%s: got %d (%v)", what, got, err)
 	}
 }
@@ -54,7 +54,7 @@ func TestLimitsAreExact(t *testing.T) {
 	}
 }
 
-func TestAnOffsetBeginsAtZero(t *testing.T) {
+func TestOffsetStartsAtZero(t *testing.T) {
 	r := page.Range{Name: "offset", Min: 0, Max: 10_000}
 	for _, text := range []string{"0", "9999", "10000"} {
 		a, err := r.Parse(text)

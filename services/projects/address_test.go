@@ -94,7 +94,7 @@ func TestQueryValuesAreKeptByName(t *testing.T) {
 
 func TestQueryReferencesAreChecked(t *testing.T) {
 	s := sqliteStore(t)
-	for value, why := range map[string]string{"${HOME}": "GATEWAY_ENV_ALLOW", "${GATEWAY_ADMIN_TOKEN}": "belongs to the gateway", "x${MCP_UPSTREAM_A}": "whole value"} {
+	for value, why := range map[string]string{"${HOME}": "GATEWAY_ENV_ALLOW", "${GATEWAY_ADMIN_TOKEN}": "is reserved for the gateway", "x${MCP_UPSTREAM_A}": "whole value"} {
 		_, err := s.tryApply(t, withURL("https://up.example/?a="+value))
 		wantProblem(t, err, why, "projects.p.mcpServers.s.url")
 	}

@@ -123,7 +123,7 @@ func TestEnvRefs(t *testing.T) {
 	for value, says := range map[string]string{
 		"${MCP_UPSTREAM_A}": "", "${GITHUB_TOKEN}": "", "Bearer ${GITHUB_TOKEN}": "",
 		"${HOME}": "GATEWAY_ENV_ALLOW", "${DATABASE_URL}": "GATEWAY_ENV_ALLOW", "Bearer ${HOME}": "GATEWAY_ENV_ALLOW",
-		"${GATEWAY_ADMIN_TOKEN}": "belongs to the gateway", "${gateway_admin_token}": "belongs to the gateway", "${GATEWAY_SECRETS_KEYS}": "belongs to the gateway",
+		"${GATEWAY_ADMIN_TOKEN}": "is reserved for the gateway", "${gateway_admin_token}": "is reserved for the gateway", "${GATEWAY_SECRETS_KEYS}": "is reserved for the gateway",
 		"x${GITHUB_TOKEN}": "whole value", "${GITHUB_TOKEN}x": "whole value", "${GITHUB TOKEN}": "whole value", "${}": "whole value",
 	} {
 		t.Run(value, func(t *testing.T) {

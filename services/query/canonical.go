@@ -5,10 +5,10 @@ import (
 	"unicode"
 )
 
-// Canonical returns the one spelling of what the query asks for, which cursors
-// are bound to: single spaces, qualifiers in lower case, quotes only where
-// they are needed, and no type or entity. Read again it gives the same
-// clauses and the same spelling; it is never longer than what was read.
+// Canonical returns the canonical form of the query, which cursors are bound
+// to: single spaces, lower-case qualifiers, quotes only where needed, and no
+// type or entity. Parsing it returns the same clauses and the same canonical
+// form. It is never longer than the input.
 func (q *Query) Canonical() string {
 	var b strings.Builder
 	for i := range q.Clauses {
@@ -35,7 +35,7 @@ func (c *Clause) writeTo(b *strings.Builder) {
 	}
 }
 
-// needsQuotes reports whether the bare value would be read as something else.
+// needsQuotes reports whether the bare value would be parsed as something else.
 func (c *Clause) needsQuotes() bool {
 	if c.Value[0] == '"' || strings.ContainsFunc(c.Value, unicode.IsSpace) {
 		return true
@@ -43,7 +43,7 @@ func (c *Clause) needsQuotes() bool {
 	if c.Qualifier != "" {
 		return false
 	}
-	// Behind the - of a negated clause another one is text.
+	// After the - of a negated clause, a second - is text.
 	return c.Value[0] == '-' && !c.Negated || nameLength(c.Value) > 0
 }
 

@@ -12,7 +12,7 @@ import (
 	"mcpgateway/services/query"
 )
 
-func TestCanonicalIsOneSpellingOfOneQuery(t *testing.T) {
+func TestCanonical(t *testing.T) {
 	for want, spellings := range map[string][]string{
 		"":                  {"", "  ", "type:server"},
 		"a b":               {"a b", " a\u3000b\n", `"a" "b"`, "a type:tool b"},
@@ -43,7 +43,7 @@ func TestCanonicalIsOneSpellingOfOneQuery(t *testing.T) {
 	}
 }
 
-// checkCanonical holds of every query that can be read.
+// checkCanonical checks the properties of Canonical for any valid query.
 func checkCanonical(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -65,7 +65,7 @@ func checkCanonical(t interface {
 	}
 }
 
-func TestAnyClausesSurviveTheirCanonicalForm(t *testing.T) {
+func TestCanonicalRoundTrip(t *testing.T) {
 	value := rapid.OneOf(
 		rapid.StringOfN(rapid.OneOf(rapid.SampledFrom([]rune(`"\-:a Ab_9`+"\u3000é")), rapid.Rune()), 1, 12, -1),
 		rapid.SampledFrom([]string{"-", "--", ":", `"`, `\`, `\"`, "tag:x", "-tag:x", "https://x", " "}),

@@ -8,9 +8,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold returns s in the form in which texts are compared: NFKC with the full
-// case folding of Unicode, so that letters of any width and case match. What
-// is folded stays as it is when folded again.
+// Fold returns s in the form used for comparisons: NFKC with full Unicode case
+// folding, so that case and width are ignored. Fold is idempotent.
 func Fold(s string) string {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {
@@ -20,8 +19,8 @@ func Fold(s string) string {
 	return foldASCII(s)
 }
 
-// foldASCII does the same for ASCII, which most queries are, and copies only
-// what has capitals.
+// foldASCII is Fold for ASCII, the common case. It copies only texts with
+// capitals.
 func foldASCII(s string) string {
 	for i := range len(s) {
 		if 'A' <= s[i] && s[i] <= 'Z' {
@@ -37,17 +36,17 @@ func foldASCII(s string) string {
 	return s
 }
 
-// foldUnicode normalises again behind the folding, which can take letters
-// apart or leave marks out of order. A Caser is made each time, because it
-// must not be shared between goroutines.
+// foldUnicode normalizes again after folding, which can decompose letters or
+// leave marks out of order. Each call creates a Caser, because a Caser must not
+// be shared between goroutines.
 func foldUnicode(s string) string {
 	s = strings.Map(capitalCherokee, norm.NFKC.String(s))
 	return norm.NFKC.String(cases.Fold().String(s))
 }
 
-// capitalCherokee returns the capital of a small Cherokee letter. That is how
-// Unicode folds this script alone; the caser exchanges its small and capital
-// letters instead, and without a step in between they would never be equal.
+// capitalCherokee returns the capital of a small Cherokee letter. Unicode folds
+// this script to capitals; the Caser swaps small and capital letters instead,
+// so without this step they would never be equal.
 func capitalCherokee(r rune) rune {
 	switch {
 	case 0xAB70 <= r && r <= 0xABBF:

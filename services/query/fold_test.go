@@ -12,7 +12,7 @@ import (
 	"mcpgateway/services/query"
 )
 
-func TestFoldedTextsAreEqualWhereReadersSeeNoDifference(t *testing.T) {
+func TestFold(t *testing.T) {
 	for _, same := range [][]string{
 		{"abc", "ABC", "aBc", "ＡＢＣ", "ａｂｃ"},
 		{"strasse", "Straße", "STRASSE", "STRAẞE"},
@@ -41,7 +41,7 @@ func TestFoldedTextsAreEqualWhereReadersSeeNoDifference(t *testing.T) {
 	}
 }
 
-func TestFoldingLettersTwiceChangesNothing(t *testing.T) {
+func TestFoldLettersIsIdempotent(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		if !unicode.IsGraphic(r) {
 			continue
@@ -56,7 +56,7 @@ func TestFoldingLettersTwiceChangesNothing(t *testing.T) {
 	}
 }
 
-func TestFoldingTextsTwiceChangesNothing(t *testing.T) {
+func TestFoldTextsIsIdempotent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.StringOf(rapid.OneOf(rapid.Rune(), rapid.RuneFrom(nil, unicode.Mn, unicode.Lu, unicode.Hangul))).Draw(t, "s")
 		once := query.Fold(s)
@@ -66,7 +66,7 @@ func TestFoldingTextsTwiceChangesNothing(t *testing.T) {
 	})
 }
 
-func TestCasesOfALetterFoldTogether(t *testing.T) {
+func TestLetterCasesFoldTogether(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		if other := unicode.SimpleFold(r); other != r && query.Fold(string(r)) != query.Fold(string(other)) {
 			t.Errorf("%U and %U fold to %+q and %+q", r, other, query.Fold(string(r)), query.Fold(string(other)))
@@ -74,7 +74,7 @@ func TestCasesOfALetterFoldTogether(t *testing.T) {
 	}
 }
 
-func TestASCIIFoldsAsUnicodeSays(t *testing.T) {
+func TestASCIIFoldMatchesUnicode(t *testing.T) {
 	var all strings.Builder
 	for c := range utf8.RuneSelf {
 		all.WriteRune(rune(c))

@@ -5,30 +5,30 @@ import (
 	"slices"
 )
 
-// Kind says what values a qualifier takes.
+// Kind is the kind of values of a qualifier.
 type Kind uint8
 
 // The kinds of qualifiers.
 const (
-	// Text takes any value; whether it means equality or a substring is up to
-	// the surface.
+	// Text accepts any value. The surface decides between equality and
+	// substring match.
 	Text Kind = iota
-	// Bool takes true or false.
+	// Bool accepts true or false.
 	Bool
-	// Fixed takes any value and has no effect: what a surface finds is fixed.
-	// A value that names something else adds a warning.
+	// Fixed accepts any value and has no effect, because the surface's result
+	// type is fixed. Another type adds a warning.
 	Fixed
 )
 
-// Grammar is what one search surface understands: the name of what it finds,
-// in the singular, and its qualifiers by lower-case name. It is not changed
-// once it is made, and then safe for concurrent use.
+// Grammar is the query grammar of a search surface: the singular name of its
+// results and its qualifiers by lower-case name. It is immutable and safe for
+// concurrent use.
 type Grammar struct {
 	Surface    string
 	Qualifiers map[string]Kind
 }
 
-// Tools returns the grammar of the search for a project's tools.
+// Tools returns the grammar of tool search.
 func Tools() Grammar {
 	return grammar("tool", map[string]Kind{"server": Text, "name": Text, "param": Text, "readonly": Bool, "destructive": Bool})
 }
@@ -45,13 +45,14 @@ func Templates() Grammar {
 	return grammar("template", map[string]Kind{"category": Text, "tag": Text})
 }
 
-// grammar adds what every surface accepts (spec, "Catalog query syntax", 5).
+// grammar adds the qualifiers of all surfaces (spec, "Catalog query syntax",
+// 5).
 func grammar(surface string, qualifiers map[string]Kind) Grammar {
 	qualifiers["type"], qualifiers["entity"] = Fixed, Fixed
 	return Grammar{Surface: surface, Qualifiers: qualifiers}
 }
 
-// names returns the qualifiers that select something, in alphabetical order.
+// names returns the qualifiers with an effect, sorted.
 func (g Grammar) names() []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(g.Qualifiers)) {
@@ -62,9 +63,8 @@ func (g Grammar) names() []string {
 	return names
 }
 
-// homes returns the surfaces, in the plural, that have a qualifier of the
-// name. It is asked only when this surface has none.
-func homes(name string) []string {
+// surfacesWith returns the surfaces, in the plural, that have the qualifier.
+func surfacesWith(name string) []string {
 	var surfaces []string
 	for _, g := range []Grammar{Tools(), Registry(), Templates()} {
 		if _, ok := g.Qualifiers[name]; ok {

@@ -14,7 +14,7 @@ func surfaces() map[string]query.Grammar {
 	return map[string]query.Grammar{"tool": query.Tools(), "server": query.Registry(), "template": query.Templates()}
 }
 
-func TestEverySurfaceHasItsQualifiers(t *testing.T) {
+func TestGrammarQualifiers(t *testing.T) {
 	const read, elsewhere, nowhere = fault.Code(""), fault.CodeUnsupportedQualifier, fault.CodeUnknownQualifier
 	for _, tc := range []struct {
 		input                  string
@@ -50,7 +50,7 @@ func TestEverySurfaceHasItsQualifiers(t *testing.T) {
 	}
 }
 
-func TestBooleansAreBooleans(t *testing.T) {
+func TestBoolQualifiers(t *testing.T) {
 	for surface, names := range map[string][]string{"tool": {"readonly", "destructive"}, "server": {"verified", "featured"}} {
 		for _, name := range names {
 			if _, err := surfaces()[surface].Parse(name + ":x"); !fault.Is(err, fault.CodeInvalidValue) {
@@ -60,7 +60,7 @@ func TestBooleansAreBooleans(t *testing.T) {
 	}
 }
 
-func TestATypeThatNamesSomethingElseWarns(t *testing.T) {
+func TestOtherTypeWarns(t *testing.T) {
 	for _, tc := range []struct {
 		input string
 		warns bool
@@ -87,13 +87,13 @@ func TestATypeThatNamesSomethingElseWarns(t *testing.T) {
 	}
 }
 
-func TestAWarningInJSON(t *testing.T) {
+func TestWarningJSON(t *testing.T) {
 	q := parse(t, query.Templates(), "日 type:tool")
 	got, err := json.Marshal(append(q.Warnings, query.Warning{Code: "C", Message: "M"}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `[{"code":"RESULT_TYPE_FIXED","message":"type has no effect: this search always finds templates and nothing else","span":{"start":2,"end":11}},{"code":"C","message":"M"}]`
+	want := `[{"code":"RESULT_TYPE_FIXED","message":"type has no effect: this search returns only templates","span":{"start":2,"end":11}},{"code":"C","message":"M"}]`
 	if d := cmp.Diff(want, string(got)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}

@@ -15,18 +15,18 @@ type lexer struct {
 	point int // code points read
 }
 
-// lexeme is one clause as it is written. Its span and raw text cover all of
-// it even when something in it is wrong.
+// lexeme is a clause as written. Its span and raw text cover the whole clause
+// even if it is malformed.
 type lexeme struct {
 	negated bool
 	name    string // as written, empty for text
 	value   string // unescaped
 	raw     string
 	span    fault.Span
-	problem fault.Code // the first thing wrong behind the name, or empty
+	problem fault.Code // first problem after the name, or empty
 }
 
-// next returns the next clause; ok is false at the end of the input.
+// next returns the next clause. ok is false at the end of the input.
 func (l *lexer) next() (x lexeme, ok bool) {
 	for l.pos < len(l.input) && l.atGap() {
 		l.step()
@@ -60,8 +60,8 @@ func (l *lexer) next() (x lexeme, ok bool) {
 	return x, true
 }
 
-// nameLength returns the length of the name with which s begins, or 0 unless
-// a colon follows it.
+// nameLength returns the length of the name at the start of s, or 0 if no colon
+// follows it.
 func nameLength(s string) int {
 	for i, c := range []byte(s) {
 		switch {
@@ -85,8 +85,8 @@ func (l *lexer) bare() string {
 	return l.input[start:l.pos]
 }
 
-// phrase reads from an opening quote to the end of the clause. It goes on
-// behind the first problem, because spans cover whole clauses.
+// phrase reads from an opening quote to the end of the clause. It continues
+// after a problem, because spans cover whole clauses.
 func (l *lexer) phrase() (value string, problem fault.Code) {
 	l.step()
 	start, escaped := l.pos, false
@@ -123,7 +123,8 @@ func (l *lexer) phrase() (value string, problem fault.Code) {
 	return body, problem
 }
 
-// unescape returns s with every backslash replaced by what follows it.
+// unescape replaces every backslash and its following character by that
+// character.
 func unescape(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
@@ -138,7 +139,7 @@ func unescape(s string) string {
 	}
 }
 
-// atGap reports whether a clause ends here.
+// atGap reports whether the clause ends at the current position.
 func (l *lexer) atGap() bool {
 	if l.pos == len(l.input) {
 		return true
@@ -147,7 +148,7 @@ func (l *lexer) atGap() bool {
 	return unicode.IsSpace(r)
 }
 
-// step reads one code point.
+// step reads a code point.
 func (l *lexer) step() {
 	_, size := utf8.DecodeRuneInString(l.input[l.pos:])
 	l.pos += size

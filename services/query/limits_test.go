@@ -9,7 +9,7 @@ import (
 )
 
 func TestLengthLimitsAreExact(t *testing.T) {
-	smile := "\U0001F600" // 4 bytes, so that both limits meet
+	smile := "\U0001F600" // 4 bytes, so that both limits coincide
 	for _, tc := range []struct {
 		name, input string
 		code        fault.Code
@@ -47,14 +47,14 @@ func checkUnspanned(t *testing.T, err error, code fault.Code) {
 	}
 }
 
-func TestWhatIsNoTextIsRefused(t *testing.T) {
+func TestInvalidUTF8IsRejected(t *testing.T) {
 	for _, input := range []string{"\xff", "a \xc3", "tag:\xc0\x80", "\xed\xa0\x80", "\"\xf4\x90\x80\x80\"", "\ufffd\x80"} {
 		_, err := query.Registry().Parse(input)
 		checkUnspanned(t, err, fault.CodeInvalidUTF8)
 	}
 	_, err := query.Registry().Parse("日\xff")
-	if !strings.Contains(fault.From(err).Message, "from byte 3 on") {
-		t.Errorf("the message %q does not tell where", fault.From(err).Message)
+	if !strings.Contains(fault.From(err).Message, "at byte 3") {
+		t.Errorf("the message %q lacks the position", fault.From(err).Message)
 	}
 }
 

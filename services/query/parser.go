@@ -7,14 +7,14 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// Parse returns the query that input holds; an empty one asks for everything.
-// It returns a fault of KindInvalid for the first thing that is wrong from the
-// left, a name being judged at its colon and a value when it has been read:
-// UNKNOWN_QUALIFIER, UNSUPPORTED_QUALIFIER (another surface has it),
-// EMPTY_VALUE, INVALID_VALUE, UNTERMINATED_QUOTE, INVALID_ESCAPE,
-// UNEXPECTED_CHARACTER, DANGLING_NEGATION or TOO_MANY_CLAUSES with the span of
-// the whole clause in code points, or QUERY_TOO_LONG or INVALID_UTF8 without
-// one. The messages say what to write (contract, "Catalog query grammar").
+// Parse returns the parsed query. An empty one matches everything. It returns a
+// fault of KindInvalid for the first problem from the left; names are checked
+// at their colon, values at their end. UNKNOWN_QUALIFIER, UNSUPPORTED_QUALIFIER
+// (another surface has it), EMPTY_VALUE, INVALID_VALUE, UNTERMINATED_QUOTE,
+// INVALID_ESCAPE, UNEXPECTED_CHARACTER, DANGLING_NEGATION and TOO_MANY_CLAUSES
+// have the span of the whole clause in code points. QUERY_TOO_LONG and
+// INVALID_UTF8 have none. Messages contain a correction (contract, "Catalog
+// query grammar").
 func (g Grammar) Parse(input string) (*Query, error) {
 	if err := checkText(input); err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (g Grammar) Parse(input string) (*Query, error) {
 			return q, nil
 		}
 		if n > MaxClauses {
-			return nil, x.fault(fault.CodeTooManyClauses, "the query has more than %d clauses; leave some out, or put words that stand side by side in quotes", MaxClauses)
+			return nil, x.fault(fault.CodeTooManyClauses, "The query has more than %d clauses. Remove some, or put adjacent words in quotes.", MaxClauses)
 		}
 		if err := g.read(q, &x); err != nil {
 			return nil, err
@@ -41,7 +41,7 @@ func (g Grammar) read(q *Query, x *lexeme) error {
 	name := strings.ToLower(x.name)
 	kind, known := g.Qualifiers[name]
 	if name != "" && !known {
-		return g.strange(name, x)
+		return g.unknownQualifier(name, x)
 	}
 	if x.problem != "" {
 		return x.malformed(name)
@@ -51,15 +51,15 @@ func (g Grammar) read(q *Query, x *lexeme) error {
 	case name == "":
 	case kind == Bool:
 		if c.Folded != "true" && c.Folded != "false" {
-			return x.fault(fault.CodeInvalidValue, "%s is either true or false; write %s:true or %s:false", name, name, name)
+			return x.fault(fault.CodeInvalidValue, "%s is either true or false. Write %s:true or %s:false.", name, name, name)
 		}
 		c.Bool = c.Folded == "true"
 	case kind == Fixed:
 		if named := c.Folded == g.Surface || c.Folded == g.Surface+"s"; named == c.Negated {
-			span := x.span // of its own, so that clauses need not live on the heap
+			span := x.span // a copy, so that clauses don't escape to the heap
 			q.Warnings = append(q.Warnings, Warning{
 				Code:    WarningFixedType,
-				Message: name + " has no effect: this search always finds " + g.Surface + "s and nothing else",
+				Message: name + " has no effect: this search returns only " + g.Surface + "s",
 				Span:    &span,
 			})
 		}
@@ -69,13 +69,13 @@ func (g Grammar) read(q *Query, x *lexeme) error {
 	return nil
 }
 
-// strange returns the fault for a qualifier that the surface does not have.
-func (g Grammar) strange(name string, x *lexeme) error {
+// unknownQualifier returns the fault for a qualifier that the surface doesn't have.
+func (g Grammar) unknownQualifier(name string, x *lexeme) error {
 	have := strings.Join(g.names(), ", ")
-	if others := homes(name); len(others) > 0 {
-		return x.fault(fault.CodeUnsupportedQualifier, "%s works in the search for %s, not for %ss; here the qualifiers are %s%s", name, strings.Join(others, " and "), g.Surface, have, x.asText())
+	if others := surfacesWith(name); len(others) > 0 {
+		return x.fault(fault.CodeUnsupportedQualifier, "%s works in the search for %s, not for %ss. The qualifiers are %s.%s", name, strings.Join(others, " and "), g.Surface, have, x.asText())
 	}
-	return x.fault(fault.CodeUnknownQualifier, "there is no qualifier %s; here the qualifiers are %s%s", clip(name), have, x.asText())
+	return x.fault(fault.CodeUnknownQualifier, "Unknown qualifier %s. The qualifiers are %s.%s", clip(name), have, x.asText())
 }
 
 // asText returns the end of a message about a clause that may have been meant
@@ -85,7 +85,7 @@ func (x *lexeme) asText() string {
 	if x.negated {
 		text = text[1:]
 	}
-	const lead = "; to search for this as text, put it in quotes"
+	const lead = " To search for this as text, put it in quotes"
 	if clip(text) != text || strings.HasSuffix(text, `"`) {
 		return lead // an example would hide more than it shows
 	}
@@ -98,22 +98,22 @@ func (x *lexeme) asText() string {
 	return b.String()
 }
 
-// malformed returns the fault for a clause that cannot be read.
+// malformed returns the fault for a malformed clause.
 func (x *lexeme) malformed(name string) error {
 	switch x.problem {
 	case fault.CodeDanglingNegation:
-		return x.fault(x.problem, `a - leaves out what follows it without a space; write -word, or "-" in quotes to search for it`)
+		return x.fault(x.problem, `- must be followed by a word to exclude. Write -word, or "-" in quotes to search for it.`)
 	case fault.CodeUnterminatedQuote:
-		return x.fault(x.problem, `the quotes are not closed; write " at the end of the phrase, and \" for a quote inside it`)
+		return x.fault(x.problem, `The quotes are not closed. End the phrase with ", and write \" for a quote inside it.`)
 	case fault.CodeInvalidEscape:
-		return x.fault(x.problem, `inside quotes a \ stands only before " and \; write \\ for a backslash`)
+		return x.fault(x.problem, `Inside quotes, \ must be followed by " or \. Write \\ for a backslash.`)
 	case fault.CodeUnexpectedCharacter:
-		return x.fault(x.problem, `something follows the closing quote directly; write a space behind it, or \" for a quote inside the phrase`)
+		return x.fault(x.problem, `The closing quote must be followed by a space. Write \" for a quote inside the phrase.`)
 	}
 	if name != "" {
-		return x.fault(x.problem, "%s has no value; write it right behind the colon, such as %s:value", name, name)
+		return x.fault(x.problem, "%s has no value. Write it directly after the colon, such as %s:value.", name, name)
 	}
-	return x.fault(x.problem, "there is nothing between the quotes; write the text to search for, or leave them out")
+	return x.fault(x.problem, "The quotes are empty. Write the text to search for, or remove them.")
 }
 
 func (x *lexeme) fault(code fault.Code, format string, args ...any) *fault.Fault {
@@ -123,7 +123,7 @@ func (x *lexeme) fault(code fault.Code, format string, args ...any) *fault.Fault
 	return f
 }
 
-// clip shortens what a message quotes.
+// clip shortens a quoted text.
 func clip(s string) string {
 	const most = 40 // code points
 	if utf8.RuneCountInString(s) <= most {

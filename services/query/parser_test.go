@@ -37,7 +37,7 @@ func parse(t testing.TB, g query.Grammar, input string) *query.Query {
 	return q
 }
 
-func TestClausesAreReadAsTheyAreWritten(t *testing.T) {
+func TestParse(t *testing.T) {
 	for _, tc := range []struct {
 		name, input string
 		want        []query.Clause
@@ -109,34 +109,34 @@ func TestClausesAreReadAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadSaysWhatToWrite(t *testing.T) {
+func TestParseErrors(t *testing.T) {
 	for _, tc := range []struct {
 		name, input string
 		code        fault.Code
 		span        fault.Span
 		says        string
 	}{
-		{"an unknown qualifier", "foo:ba", fault.CodeUnknownQualifier, span(0, 6), `no qualifier foo; here the qualifiers are featured, publisher, tag, transport, verified; to search for this as text, put it in quotes: "foo:ba"`},
-		{"an unknown qualifier behind text", "日 -foo:x", fault.CodeUnknownQualifier, span(2, 8), `put it in quotes: -"foo:x"`},
+		{"an unknown qualifier", "foo:ba", fault.CodeUnknownQualifier, span(0, 6), `Unknown qualifier foo. The qualifiers are featured, publisher, tag, transport, verified. To search for this as text, put it in quotes: "foo:ba"`},
+		{"an unknown qualifier after text", "日 -foo:x", fault.CodeUnknownQualifier, span(2, 8), `put it in quotes: -"foo:x"`},
 		{"an unknown qualifier with a phrase", `foo:"a b" c`, fault.CodeUnknownQualifier, span(0, 9), "put it in quotes"},
 		{"an address", "https://x.example/y", fault.CodeUnknownQualifier, span(0, 19), `put it in quotes: "https://x.example/y"`},
 		{"a very long address", "https://" + strings.Repeat("x", 2000), fault.CodeUnknownQualifier, span(0, 2008), "put it in quotes"},
 		{"a very long name", strings.Repeat("x", 2000) + ":y", fault.CodeUnknownQualifier, span(0, 2002), "put it in quotes"},
-		{"a name with digits and signs", "a-1_:x", fault.CodeUnknownQualifier, span(0, 6), "no qualifier a-1_;"},
-		{"an unknown qualifier without a value", "foo: x", fault.CodeUnknownQualifier, span(0, 4), "no qualifier foo;"},
-		{"the name is judged before the value", `foo:"x`, fault.CodeUnknownQualifier, span(0, 6), "no qualifier foo;"},
-		{"a qualifier of tools", "readonly:true", fault.CodeUnsupportedQualifier, span(0, 13), "readonly works in the search for tools, not for servers; here the qualifiers are featured,"},
+		{"a name with digits and signs", "a-1_:x", fault.CodeUnknownQualifier, span(0, 6), "qualifier a-1_."},
+		{"an unknown qualifier without a value", "foo: x", fault.CodeUnknownQualifier, span(0, 4), "qualifier foo."},
+		{"the name is checked before the value", `foo:"x`, fault.CodeUnknownQualifier, span(0, 6), "qualifier foo."},
+		{"a qualifier of tools", "readonly:true", fault.CodeUnsupportedQualifier, span(0, 13), "readonly works in the search for tools, not for servers. The qualifiers are featured,"},
 		{"a qualifier of templates in capitals", "-CATEGORY:x", fault.CodeUnsupportedQualifier, span(0, 11), "category works in the search for templates,"},
 
-		{"a qualifier without a value", "a tag: b", fault.CodeEmptyValue, span(2, 6), "right behind the colon, such as tag:value"},
-		{"a qualifier without a value at the end", "-tag:", fault.CodeEmptyValue, span(0, 5), "right behind the colon"},
+		{"a qualifier without a value", "a tag: b", fault.CodeEmptyValue, span(2, 6), "directly after the colon, such as tag:value"},
+		{"a qualifier without a value at the end", "-tag:", fault.CodeEmptyValue, span(0, 5), "directly after the colon"},
 		{"a qualifier with an empty phrase", `tag:""`, fault.CodeEmptyValue, span(0, 6), "tag has no value"},
-		{"an empty phrase", `a ""`, fault.CodeEmptyValue, span(2, 4), "nothing between the quotes"},
-		{"a negated empty phrase", `-""`, fault.CodeEmptyValue, span(0, 3), "nothing between the quotes"},
+		{"an empty phrase", `a ""`, fault.CodeEmptyValue, span(2, 4), "quotes are empty"},
+		{"a negated empty phrase", `-""`, fault.CodeEmptyValue, span(0, 3), "quotes are empty"},
 		{"an empty type", "type:", fault.CodeEmptyValue, span(0, 5), "type has no value"},
 
-		{"a boolean that is none", "verified:yes", fault.CodeInvalidValue, span(0, 12), "write verified:true or verified:false"},
-		{"a boolean as a number", "-featured:1", fault.CodeInvalidValue, span(0, 11), "write featured:true or featured:false"},
+		{"a boolean that is none", "verified:yes", fault.CodeInvalidValue, span(0, 12), "Write verified:true or verified:false"},
+		{"a boolean as a number", "-featured:1", fault.CodeInvalidValue, span(0, 11), "Write featured:true or featured:false"},
 		{"a boolean with a space", `verified:"true "`, fault.CodeInvalidValue, span(0, 16), "either true or false"},
 
 		{"an open phrase", `a "b c`, fault.CodeUnterminatedQuote, span(2, 6), "not closed"},
@@ -145,21 +145,21 @@ func TestWhatCannotBeReadSaysWhatToWrite(t *testing.T) {
 		{"an escaped quote does not close", `"a\"`, fault.CodeUnterminatedQuote, span(0, 4), "not closed"},
 		{"a backslash at the end", `"a\`, fault.CodeUnterminatedQuote, span(0, 3), "not closed"},
 
-		{"an escape of a letter", `x "a\n" y`, fault.CodeInvalidEscape, span(2, 7), `write \\ for a backslash`},
-		{"an escape beyond ASCII", `"\日" y`, fault.CodeInvalidEscape, span(0, 4), `write \\ for a backslash`},
-		{"an escape in a value", `tag:"\d" y`, fault.CodeInvalidEscape, span(0, 8), `write \\ for a backslash`},
-		{"of two problems the first", `"\d" "b`, fault.CodeInvalidEscape, span(0, 4), `write \\ for a backslash`},
-		{"of two problems of one clause the first", `"\d`, fault.CodeInvalidEscape, span(0, 3), `write \\ for a backslash`},
+		{"an escape of a letter", `x "a\n" y`, fault.CodeInvalidEscape, span(2, 7), `Write \\ for a backslash`},
+		{"an escape beyond ASCII", `"\日" y`, fault.CodeInvalidEscape, span(0, 4), `Write \\ for a backslash`},
+		{"an escape in a value", `tag:"\d" y`, fault.CodeInvalidEscape, span(0, 8), `Write \\ for a backslash`},
+		{"of two problems the first", `"\d" "b`, fault.CodeInvalidEscape, span(0, 4), `Write \\ for a backslash`},
+		{"of two problems of one clause the first", `"\d`, fault.CodeInvalidEscape, span(0, 3), `Write \\ for a backslash`},
 
-		{"a letter behind a phrase", `"a"b c`, fault.CodeUnexpectedCharacter, span(0, 4), "write a space behind it"},
-		{"a phrase behind a phrase", `"a""b" c`, fault.CodeUnexpectedCharacter, span(0, 6), `\" for a quote inside`},
-		{"a letter behind a value", `-tag:"a"b`, fault.CodeUnexpectedCharacter, span(0, 9), "write a space behind it"},
-		{"a letter behind an empty phrase", `""b`, fault.CodeUnexpectedCharacter, span(0, 3), "write a space behind it"},
-		{"a letter behind a boolean that is none", `verified:"x"y`, fault.CodeUnexpectedCharacter, span(0, 13), "write a space behind it"},
+		{"a letter after a phrase", `"a"b c`, fault.CodeUnexpectedCharacter, span(0, 4), "followed by a space"},
+		{"a phrase after a phrase", `"a""b" c`, fault.CodeUnexpectedCharacter, span(0, 6), `\" for a quote inside`},
+		{"a letter after a value", `-tag:"a"b`, fault.CodeUnexpectedCharacter, span(0, 9), "followed by a space"},
+		{"a letter after an empty phrase", `""b`, fault.CodeUnexpectedCharacter, span(0, 3), "followed by a space"},
+		{"a letter after a boolean that is none", `verified:"x"y`, fault.CodeUnexpectedCharacter, span(0, 13), "followed by a space"},
 
-		{"a lone dash", "-", fault.CodeDanglingNegation, span(0, 1), "write -word"},
-		{"a dash before a space", "a - b", fault.CodeDanglingNegation, span(2, 3), "write -word"},
-		{"the first clause wins", `- foo:x "`, fault.CodeDanglingNegation, span(0, 1), "write -word"},
+		{"a lone dash", "-", fault.CodeDanglingNegation, span(0, 1), "Write -word"},
+		{"a dash before a space", "a - b", fault.CodeDanglingNegation, span(2, 3), "Write -word"},
+		{"the first clause wins", `- foo:x "`, fault.CodeDanglingNegation, span(0, 1), "Write -word"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			q, err := query.Registry().Parse(tc.input)
@@ -183,7 +183,7 @@ func TestWhatCannotBeReadSaysWhatToWrite(t *testing.T) {
 	}
 }
 
-func TestASuggestedSpellingIsText(t *testing.T) {
+func TestSuggestedQuotesParseAsText(t *testing.T) {
 	for _, input := range []string{"https://x", `C:\dir`, "-localhost:80", `a:b"c`, "readonly:true"} {
 		_, err := query.Registry().Parse(input)
 		_, suggested, ok := strings.Cut(fault.From(err).Message, "put it in quotes: ")

@@ -1,18 +1,18 @@
-// Package query reads the search language of the catalog and of tool search:
-// words, quoted phrases, name:value qualifiers, and - before what to leave
-// out. A Grammar says which qualifiers a surface has; every error tells which
-// clause is wrong and what to write instead.
+// Package query parses the search language of the catalog and of tool search:
+// words, quoted phrases, name:value qualifiers, and - to exclude. A Grammar
+// defines the qualifiers of a surface. Every error has the span of the wrong
+// clause and a correction.
 package query
 
 import "mcpgateway/services/fault"
 
-// Query is a query that was read. It is made by Grammar.Parse, never changed
-// afterwards, and safe for concurrent use.
+// Query is a parsed query. It is immutable and safe for concurrent use.
+// Grammar.Parse returns it.
 type Query struct {
-	// Clauses are what the query asks for, in its order. The qualifiers type
-	// and entity, which have no effect, are not among them.
+	// Clauses are the conditions in the order of the input, without the
+	// qualifiers type and entity, which have no effect.
 	Clauses []Clause
-	// Warnings are in the order of the clauses that they are about.
+	// Warnings are in the order of their clauses.
 	Warnings []Warning
 
 	text     []Clause
@@ -20,7 +20,7 @@ type Query struct {
 	choices  [][]Clause // the positive clauses of each qualifier
 }
 
-// Clause is one condition of a query.
+// Clause is a condition of a query.
 type Clause struct {
 	Negated   bool
 	Qualifier string     // in lower case, empty for text
@@ -30,21 +30,21 @@ type Clause struct {
 	Span      fault.Span // the whole clause with its - in code points of the input
 }
 
-// Warning tells about a clause that does not do what it seems to.
+// Warning concerns a clause that has another effect than it seems to.
 type Warning = fault.Warning
 
-// WarningFixedType is the code of the warning about a type or entity that
-// would leave nothing of what the surface finds.
+// WarningFixedType is the code of the warning about a type or entity other than
+// the surface's.
 const WarningFixedType = "RESULT_TYPE_FIXED"
 
-// Text returns the text clauses that are not negated, which relevance is
-// computed from. The caller must not change them.
+// Text returns the text clauses that are not negated, for ranking. The caller
+// must not modify them.
 func (q *Query) Text() []Clause { return q.text }
 
 // Matches reports whether a row satisfies the query (spec, "Catalog query
-// syntax", 1 to 4): every text clause, at least one of the positive values of
-// each qualifier, and no negated clause. The function holds tells whether the
-// row satisfies one clause, its negation left aside; it must not change it.
+// syntax", 1 to 4): every text clause, at least one positive value of each
+// qualifier, and no negated clause. holds reports whether the row satisfies a
+// clause, ignoring its negation; it must not modify the clause.
 func (q *Query) Matches(holds func(*Clause) bool) bool {
 	for i := range q.text {
 		if !holds(&q.text[i]) {
@@ -68,7 +68,7 @@ func anyHolds(clauses []Clause, holds func(*Clause) bool) bool {
 	return false
 }
 
-// arrange sorts the clauses by what Matches does with them.
+// arrange groups the clauses for Matches.
 func (q *Query) arrange() {
 	for _, c := range q.Clauses {
 		switch {

@@ -10,7 +10,7 @@ import (
 	"mcpgateway/services/query"
 )
 
-// row is a thing with a title and values of qualifiers.
+// row has a title and values of qualifiers.
 type row struct {
 	title  string
 	values map[string]string
@@ -26,7 +26,7 @@ func (r row) holds(c *query.Clause) bool {
 	return query.Fold(r.values[c.Qualifier]) == c.Folded
 }
 
-func TestRowsMatchAsTheSpecificationSays(t *testing.T) {
+func TestMatches(t *testing.T) {
 	r := row{"GitHub Issues", map[string]string{"tag": "Code", "transport": "http", "verified": "yes"}}
 	for _, tc := range []struct {
 		input string
@@ -52,7 +52,7 @@ func TestRowsMatchAsTheSpecificationSays(t *testing.T) {
 	}
 }
 
-func TestTextIsWhatRelevanceIsComputedFrom(t *testing.T) {
+func TestText(t *testing.T) {
 	q := parse(t, query.Registry(), `a -b tag:c "D e" -tag:f`)
 	want := []query.Clause{text("a", span(0, 1)), text("D e", span(11, 16))}
 	if d := cmp.Diff(want, q.Text()); d != "" {
@@ -63,7 +63,7 @@ func TestTextIsWhatRelevanceIsComputedFrom(t *testing.T) {
 	}
 }
 
-func TestAQueryServesManyReaders(t *testing.T) {
+func TestQueryIsSafeForConcurrentUse(t *testing.T) {
 	g := query.Registry()
 	r := row{"GitHub", map[string]string{"tag": "code"}}
 	q := parse(t, g, "GIT tag:a tag:code -lab ÄÖ")

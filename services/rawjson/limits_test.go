@@ -9,8 +9,8 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// manyNames returns an object of n members with different names, and one more
-// with the name last unless that is "".
+// manyNames returns an object of n members with distinct names, and another
+// member named last unless last is "".
 func manyNames(n int, last string) string {
 	var b strings.Builder
 	b.WriteByte('{')
@@ -27,7 +27,7 @@ func manyNames(n int, last string) string {
 	return b.String()
 }
 
-func TestDuplicatesAreFoundAmongAnyNumberOfNames(t *testing.T) {
+func TestDuplicatesAmongManyNames(t *testing.T) {
 	for _, n := range []int{1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 130, 5000} {
 		unique := manyNames(n, "")
 		for _, raw := range []string{unique, `{"nested":` + unique + `,"again":` + unique + `}`} {
@@ -49,7 +49,7 @@ func TestDuplicatesAreFoundAmongAnyNumberOfNames(t *testing.T) {
 	}
 }
 
-func TestNestingHasALimit(t *testing.T) {
+func TestNestingLimit(t *testing.T) {
 	const limit = 10_000
 	for _, n := range []int{limit - 1, limit, limit + 1} {
 		arrays := strings.Repeat("[", n) + strings.Repeat("]", n)
@@ -74,9 +74,9 @@ func TestNestingHasALimit(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// TestSmallMessagesCostTwoAllocations keeps what every request and every answer
-// goes through as cheap as it is.
-func TestSmallMessagesCostTwoAllocations(t *testing.T) {
+// TestSmallMessagesAllocateTwice limits the cost of parsing, which every
+// request and response pays.
+func TestSmallMessagesAllocateTwice(t *testing.T) {
 	raw := []byte(texts[0])
 	for name, mode := range map[string]rawjson.Mode{"strict": rawjson.Strict, "lenient": rawjson.Lenient} {
 		if n := testing.AllocsPerRun(100, func() {
@@ -89,8 +89,7 @@ func TestSmallMessagesCostTwoAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkParse shows what texts cost: those of every day, and those that are
-// made to cost much.
+// BenchmarkParse measures typical texts and texts crafted to be expensive.
 func BenchmarkParse(b *testing.B) {
 	call := func(text string) string {
 		return `{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"up__echo","arguments":{"text":"` + text + `"}}}`

@@ -6,18 +6,17 @@ import (
 	"hash/maphash"
 )
 
-// fewNames is up to how many names of an object are compared one by one; the
-// names of larger objects are found by their hash, so that no text makes this
-// slow.
-const fewNames = 16
+// linearScanNames is the number of names up to which an object's names are compared
+// one by one. Larger objects use hashes, so that no text is slow to check.
+const linearScanNames = 16
 
-// distinct takes note of a name of the innermost object. It returns an error
-// when the object already has one like it.
+// distinct records a name of the innermost object. It returns an error if the
+// object already has that name.
 func (s *scanner) distinct(name []byte) error {
 	object := &s.open[len(s.open)-1]
 	names := s.names[object.first:]
 	duplicate := false
-	if len(names) < fewNames {
+	if len(names) < linearScanNames {
 		for _, other := range names {
 			duplicate = duplicate || bytes.Equal(other, name)
 		}
@@ -31,29 +30,29 @@ func (s *scanner) distinct(name []byte) error {
 		return fmt.Errorf("duplicate member name %.64q", name)
 	}
 	s.names = append(s.names, name)
-	s.most = max(s.most, len(s.names))
+	s.maxNames = max(s.maxNames, len(s.names))
 	return nil
 }
 
-// nameIndex finds names of one object by their hash: an open-addressed table
-// of their places in the list of names. Nobody outside knows the seed, and so
-// nobody can make names that collide.
+// nameIndex finds names of an object by hash: an open-addressed table of
+// indexes into the list of names. The seed is random, so colliding names can't
+// be crafted.
 type nameIndex struct {
 	seed  maphash.Seed
-	slots []int32 // place + 1; 0 is free; a power of two, at most half full
+	slots []int32 // index + 1; 0 is free; length is a power of two, at most half full
 	used  int
 }
 
 func newNameIndex(names [][]byte) *nameIndex {
-	x := &nameIndex{seed: maphash.MakeSeed(), slots: make([]int32, 8*fewNames)}
+	x := &nameIndex{seed: maphash.MakeSeed(), slots: make([]int32, 8*linearScanNames)}
 	for i := range names {
 		x.add(names[:i], names[i])
 	}
 	return x
 }
 
-// add adds the name that will follow names. It returns false when it is one of
-// them.
+// add adds the name that will follow names. It returns false if names contains
+// it.
 func (x *nameIndex) add(names [][]byte, name []byte) bool {
 	slot, found := x.find(names, name)
 	if found {
@@ -66,7 +65,7 @@ func (x *nameIndex) add(names [][]byte, name []byte) bool {
 	return true
 }
 
-// find returns the slot of the name, or the free one where it belongs.
+// find returns the slot of the name, or the free slot for it.
 func (x *nameIndex) find(names [][]byte, name []byte) (slot int, found bool) {
 	mask := len(x.slots) - 1
 	slot = int(maphash.Bytes(x.seed, name)) & mask
@@ -79,7 +78,7 @@ func (x *nameIndex) find(names [][]byte, name []byte) (slot int, found bool) {
 	return slot, false
 }
 
-// grow doubles the table of names and the one that follows them.
+// grow doubles the table for names and last.
 func (x *nameIndex) grow(names [][]byte, last []byte) {
 	x.slots = make([]int32, 2*len(x.slots))
 	for i, name := range names {

@@ -1,6 +1,6 @@
-// Package rawjson reads and edits JSON without decoding it. What is not
-// touched keeps its bytes: key order, white space, number spelling, unknown
-// fields. Requests and results pass through the gateway in this form only.
+// Package rawjson reads and edits JSON without decoding it. Unmodified parts
+// keep their bytes: key order, white space, number spelling and unknown fields.
+// Requests and results pass through the gateway only in this form.
 package rawjson
 
 import (
@@ -11,56 +11,55 @@ import (
 	"slices"
 )
 
-// Mode says how duplicate member names are met.
+// Mode is the handling of duplicate member names.
 type Mode uint8
 
 const (
-	// Strict refuses duplicate names: for input from clients, where two
-	// readers that pick different duplicates are a security hole.
+	// Strict rejects duplicate names. It is for input from clients: readers
+	// that choose different duplicates are a security risk.
 	Strict Mode = iota
-	// Lenient lets duplicates stand: for upstream answers, which are passed
-	// on as they came.
+	// Lenient accepts duplicates. It is for upstream responses, which are
+	// forwarded unchanged.
 	Lenient
 )
 
-// ErrTooDeep is returned for a value nested beyond the allowed depth.
-var ErrTooDeep = errors.New("the JSON value is nested too deeply")
+// ErrTooDeep is returned for a value nested too deeply.
+var ErrTooDeep = errors.New("JSON value nested too deeply")
 
-// member is one name and value of an object, as ranges of the object's bytes.
-// The chunk from the previous member's end to valueStart holds the separator,
-// the name and the colon.
+// member is a member of an object, as ranges of the object's bytes. The range
+// from start to valueStart contains the separator, the name and the colon.
 type member struct {
-	name       []byte // decoded; a range of raw when nothing is escaped
-	value      []byte // the current value: a range of raw, or a replacement
-	start      int32  // the end of the previous member, or just behind the brace
+	name       []byte // decoded; a range of raw if nothing is escaped
+	value      []byte // current value: a range of raw, or a replacement
+	start      int32  // end of the previous member or of the opening brace
 	valueStart int32
 	end        int32
-	added      bool // it has no place in raw
+	added      bool // not in raw
 	deleted    bool
 }
 
-// Object is one JSON object, split into its members. Names are decoded and
-// compared exactly (case-sensitive); values stay raw. It points nowhere into
-// itself, so that one that its function keeps to itself needs no allocation.
+// Object is a JSON object split into its members. Names are decoded and
+// case-sensitive; values stay raw. It has no pointers into itself, so an Object
+// that doesn't escape needs no allocation.
 type Object struct {
 	raw     []byte
 	few     [5]member // the first members
-	rest    []member  // those behind them
-	count   int       // of all, the deleted ones included
+	rest    []member  // the rest
+	count   int       // including deleted ones
 	changed bool
 }
 
-// maxObject is how long the text of an object may be, in bytes.
+// maxObject is the maximum length of an object's text in bytes.
 const maxObject = math.MaxInt32
 
-// Clone returns a copy, whose edits do not show in the object.
+// Clone returns a copy. Edits of the copy don't change the object.
 func (o *Object) Clone() Object {
 	c := *o
 	c.rest = slices.Clone(o.rest)
 	return c
 }
 
-// at returns the member at the place.
+// at returns the member at index i.
 func (o *Object) at(i int) *member {
 	if i < len(o.few) {
 		return &o.few[i]
@@ -68,7 +67,7 @@ func (o *Object) at(i int) *member {
 	return &o.rest[i-len(o.few)]
 }
 
-// push makes room for one more member and returns it.
+// push appends an empty member and returns it.
 func (o *Object) push() *member {
 	o.count++
 	if o.count > len(o.few) {
@@ -77,17 +76,17 @@ func (o *Object) push() *member {
 	return o.at(o.count - 1)
 }
 
-// ParseObject splits raw, which must hold exactly one valid JSON object in
-// UTF-8 of less than 2 GiB. The object keeps raw; the caller must not change it
-// afterwards. It returns ErrTooDeep beyond 10,000 levels, and for everything
-// else that is wrong an error that says where.
+// ParseObject parses raw, which must be exactly one valid JSON object in UTF-8
+// of less than 2 GiB. The object retains raw, which must not be modified
+// afterwards. It returns ErrTooDeep beyond 10,000 levels, and otherwise an
+// error with the position of the problem.
 func ParseObject(raw []byte, mode Mode) (*Object, error) {
-	return new(Object).parse(raw, mode) // short, to be compiled into its callers, whose stacks then hold the object
+	return new(Object).parse(raw, mode) // short enough to be inlined, so that the object can stay on the caller's stack
 }
 
 func (o *Object) parse(raw []byte, mode Mode) (*Object, error) {
 	if len(raw) > maxObject {
-		return nil, errors.New("the JSON object is too large")
+		return nil, errors.New("JSON object too large")
 	}
 	o.raw = raw
 	s := scan(raw, mode)
@@ -120,7 +119,7 @@ func (o *Object) parse(raw []byte, mode Mode) (*Object, error) {
 	return o, nil
 }
 
-// Elements returns the raw elements of raw, which must hold exactly one valid
+// Elements returns the raw elements of raw, which must be exactly one valid
 // JSON array in UTF-8. It returns the errors of ParseObject.
 func Elements(raw []byte, mode Mode) ([][]byte, error) {
 	s := scan(raw, mode)
@@ -147,8 +146,8 @@ func Elements(raw []byte, mode Mode) ([][]byte, error) {
 	return out, nil
 }
 
-// Valid reports with a nil error that raw holds exactly one JSON value. It
-// returns the errors of ParseObject.
+// Valid returns nil if raw is exactly one JSON value, and otherwise the errors
+// of ParseObject.
 func Valid(raw []byte, mode Mode) error {
 	s := scan(raw, mode)
 	defer s.release()
@@ -159,10 +158,10 @@ func Valid(raw []byte, mode Mode) error {
 	return s.end(end)
 }
 
-// CheckDepth returns ErrTooDeep when raw nests arrays and objects beyond max
-// levels. It does not need raw to be valid.
+// CheckDepth returns ErrTooDeep if raw nests arrays and objects beyond max
+// levels. raw need not be valid.
 func CheckDepth(raw []byte, max int) error {
-	// What has few brackets in all needs no closer look.
+	// Few brackets in total can't exceed the depth.
 	if bytes.Count(raw, []byte{'{'})+bytes.Count(raw, []byte{'['}) <= max {
 		return nil
 	}
@@ -188,8 +187,8 @@ func CheckDepth(raw []byte, max int) error {
 	return nil
 }
 
-// Get returns the raw value of the member called name; with duplicates the
-// last one. It returns nil when there is none.
+// Get returns the raw value of the member called name, or nil. With duplicates
+// it returns the last one.
 func (o *Object) Get(name string) []byte {
 	if o == nil {
 		return nil
@@ -202,12 +201,12 @@ func (o *Object) Get(name string) []byte {
 	return nil
 }
 
-// String returns the decoded string member called name; ok is false when it
-// is absent or not a string.
+// String returns the decoded string member called name. ok is false if it is
+// absent or not a string.
 func (o *Object) String(name string) (s string, ok bool) { return String(o.Get(name)) }
 
-// Object returns the member called name as an object, or nil when it is
-// absent or not an object.
+// Object returns the member called name as an object, or nil if it is absent or
+// not an object.
 func (o *Object) Object(name string) *Object {
 	v := o.Get(name)
 	if Kind(v) != '{' {
@@ -220,10 +219,10 @@ func (o *Object) Object(name string) *Object {
 	return inner
 }
 
-// RawLen returns how long the text was that was parsed, in bytes.
+// RawLen returns the length of the parsed text in bytes.
 func (o *Object) RawLen() int { return len(o.raw) }
 
-// Names returns the member names in their order of appearance.
+// Names returns the member names in order of appearance.
 func (o *Object) Names() []string {
 	if o == nil {
 		return nil
@@ -237,8 +236,8 @@ func (o *Object) Names() []string {
 	return names
 }
 
-// All yields the members, their decoded names and raw values, in their order
-// of appearance.
+// All yields the decoded names and raw values of the members in order of
+// appearance.
 func (o *Object) All() iter.Seq2[string, []byte] {
 	return func(yield func(name string, value []byte) bool) {
 		if o == nil {
@@ -252,8 +251,8 @@ func (o *Object) All() iter.Seq2[string, []byte] {
 	}
 }
 
-// Set gives the member called name the raw value; a new member stands last.
-// With duplicates every earlier one is removed, so readers cannot disagree.
+// Set sets the raw value of the member called name. A new member is appended.
+// Earlier duplicates are removed.
 func (o *Object) Set(name string, value []byte) {
 	o.changed = true
 	var last *member
@@ -295,8 +294,8 @@ func (o *Object) Len() int {
 	return n
 }
 
-// Bytes returns the object with its edits. Without edits it is the slice that
-// was parsed.
+// Bytes returns the object with its edits. Without edits it returns the parsed
+// slice.
 func (o *Object) Bytes() []byte {
 	if !o.changed {
 		return o.raw
@@ -313,8 +312,8 @@ func (o *Object) AppendTo(dst []byte) []byte {
 	return append(dst, o.raw[tail:]...)
 }
 
-// AppendWith appends the object with its edits and one more member, which stands
-// last, to dst. The object has no member of that name, and is not changed.
+// AppendWith appends the object with its edits and one more member to dst. The
+// object must not have a member of that name. It is not modified.
 func (o *Object) AppendWith(dst []byte, name string, value []byte) []byte {
 	dst, tail := o.appendMembers(dst)
 	if o.Len() > 0 {
@@ -324,8 +323,8 @@ func (o *Object) AppendWith(dst []byte, name string, value []byte) []byte {
 	return append(append(dst, value...), o.raw[tail:]...)
 }
 
-// appendMembers appends the object up to its last member, and returns where in
-// the text of the object the rest begins.
+// appendMembers appends the object up to its last member and returns the index
+// in raw at which the rest starts.
 func (o *Object) appendMembers(dst []byte) (_ []byte, tail int) {
 	open := bytes.IndexByte(o.raw, '{') + 1
 	dst = append(dst, o.raw[:open]...)
@@ -348,7 +347,7 @@ func (o *Object) appendMembers(dst []byte) (_ []byte, tail int) {
 			lead := o.raw[m.start:m.valueStart]
 			comma := bytes.IndexByte(lead[:bytes.IndexByte(lead, '"')], ',')
 			switch {
-			case first && comma >= 0: // its predecessors were deleted
+			case first && comma >= 0: // all previous members were deleted
 				lead = lead[comma+1:]
 			case !first && comma < 0:
 				dst = append(dst, ',')
@@ -361,8 +360,8 @@ func (o *Object) appendMembers(dst []byte) (_ []byte, tail int) {
 	return dst, tail
 }
 
-// Kind returns the first byte that is not white space: '{', '[', '"', 't',
-// 'f', 'n', a digit or '-'; 0 for an empty value.
+// Kind returns the first byte that is not white space: '{', '[', '"', 't', 'f',
+// 'n', a digit or '-'. It returns 0 for an empty value.
 func Kind(raw []byte) byte {
 	for _, c := range raw {
 		if c != ' ' && c != '\t' && c != '\n' && c != '\r' {
@@ -372,7 +371,7 @@ func Kind(raw []byte) byte {
 	return 0
 }
 
-// IsNumber reports whether the valid JSON value raw is a number.
+// IsNumber reports whether raw, a valid JSON value, is a number.
 func IsNumber(raw []byte) bool {
 	k := Kind(raw)
 	return k == '-' || '0' <= k && k <= '9'

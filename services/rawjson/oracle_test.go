@@ -16,14 +16,14 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// split is what another reader of JSON, jsontext, sees in a text.
+// split contains the parts of a text as parsed by jsontext.
 type split struct {
 	Names  []string // of an object
 	Values []string // of an object or an array
 }
 
-// splitByOther returns the parts of an object or of an array as jsontext sees
-// them, or its error.
+// splitByOther returns the parts of an object or array according to jsontext,
+// or its error.
 func splitByOther(raw []byte, kind jsontext.Kind, mode rawjson.Mode) (s split, err error) {
 	d, err := otherDecoder(raw, mode)
 	if err != nil {
@@ -66,8 +66,8 @@ func validByOther(raw []byte, mode rawjson.Mode) error {
 	return ended(d)
 }
 
-// otherDecoder returns jsontext's decoder of raw. With the option that accepts
-// half a surrogate pair in an escape, jsontext accepts invalid bytes too.
+// otherDecoder returns jsontext's decoder of raw. The option that accepts half
+// a surrogate pair in an escape also accepts invalid bytes.
 func otherDecoder(raw []byte, mode rawjson.Mode) (*jsontext.Decoder, error) {
 	if !utf8.Valid(raw) {
 		return nil, errors.New("invalid UTF-8")
@@ -82,8 +82,8 @@ func ended(d *jsontext.Decoder) error {
 	return nil
 }
 
-// compare fails the test when this package and jsontext read raw differently,
-// or when it accepts what encoding/json does not, or the other way round.
+// compare fails the test if this package and jsontext parse raw differently, or
+// if it accepts what encoding/json rejects or vice versa.
 func compare(t *testing.T, raw []byte) {
 	t.Helper()
 	for name, mode := range map[string]rawjson.Mode{"strict": rawjson.Strict, "lenient": rawjson.Lenient} {
@@ -153,7 +153,7 @@ func compare(t *testing.T, raw []byte) {
 	}
 }
 
-// texts have something of all that JSON has, right and wrong.
+// texts contain all features of JSON, valid and invalid.
 var texts = []string{
 	`{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"up__echo","arguments":{"text":"0123456789"}}}`,
 	" { \"a\" : [ 1 , -2.5e+10 , true , false , null , {} , [ ] , \"\" ] ,\r\n\t\"b\":{\"c\":{\"d\":[[[]]]}} } ",
@@ -165,15 +165,15 @@ var texts = []string{
 	`{1:2}`, `{"a":}`, `{'a':1}`, `[1}`, `{"a":1]`, `/*c*/1`, `"abc`, `"abc\`, `"abc\u12`, `[[[[`, `{"a":{"b":`, `]`, `}`, `:`, `,`,
 }
 
-func TestReadsAsOthersDo(t *testing.T) {
+func TestMatchesOtherParsers(t *testing.T) {
 	for _, text := range texts {
 		compare(t, []byte(text))
 	}
 }
 
-// TestDamagedTextIsReadAsOthersDo cuts the texts at every place, and puts
-// every kind of byte at every place.
-func TestDamagedTextIsReadAsOthersDo(t *testing.T) {
+// TestDamagedTextMatchesOtherParsers truncates the texts at every index and
+// inserts every kind of byte at every index.
+func TestDamagedTextMatchesOtherParsers(t *testing.T) {
 	damage := []byte("\"\\{}[],:0 1-.eEtfnu\n\x00\x1f\x7f\x80\xc3\xe2\xf0\xff")
 	for _, text := range texts {
 		for i := range len(text) {
@@ -187,9 +187,9 @@ func TestDamagedTextIsReadAsOthersDo(t *testing.T) {
 	}
 }
 
-// TestEveryLengthOfTextIsReadAsOthersDo puts what ends a plain run of bytes at
-// every distance from its begin.
-func TestEveryLengthOfTextIsReadAsOthersDo(t *testing.T) {
+// TestTextLengthsMatchOtherParsers ends a plain run of bytes after every
+// length.
+func TestTextLengthsMatchOtherParsers(t *testing.T) {
 	for n := range 40 {
 		plain := strings.Repeat("x~ }", 10)[:n]
 		for _, special := range []string{"", `\n`, "\x1f", " ", "!", "#", "[", "]", "\x7f", "é", "\x80", `\u00e9`, `"`} {
@@ -199,7 +199,7 @@ func TestEveryLengthOfTextIsReadAsOthersDo(t *testing.T) {
 	}
 }
 
-func FuzzReadsAsOthersDo(f *testing.F) {
+func FuzzMatchesOtherParsers(f *testing.F) {
 	for _, text := range texts {
 		f.Add([]byte(text))
 	}

@@ -10,60 +10,59 @@ import (
 	"unicode/utf8"
 )
 
-// maxNesting is how deep arrays and objects may be nested in what is read at
-// all. Callers who want less ask CheckDepth first.
+// maxNesting is the maximum nesting of arrays and objects. Callers with a lower
+// limit call CheckDepth first.
 const maxNesting = 10_000
 
-// scanner walks over JSON text (RFC 8259) in one pass and finds where values
-// begin and end. It decodes nothing but names with escapes.
+// scanner validates JSON text (RFC 8259) in one pass and finds where values
+// start and end. It decodes only names with escapes.
 type scanner struct {
-	raw    []byte
-	strict bool     // duplicate names are refused
-	open   []level  // the arrays and objects around the present place
-	names  [][]byte // of the open objects, decoded; only when strict
-	most   int      // of names at once
+	raw      []byte
+	strict   bool     // duplicate names are rejected
+	open     []level  // enclosing arrays and objects
+	names    [][]byte // decoded names of the open objects; only if strict
+	maxNames int      // peak length of names
 }
 
 // level is an open array or object.
 type level struct {
 	kind  byte // '[' or '{'
-	first int  // where its names begin in scanner.names
+	first int  // index of its first name in scanner.names
 	index *nameIndex
 }
 
-// What a scanner keeps room for between two texts. It is more than most
-// requests need.
+// Capacities that a pooled scanner retains. Most requests need less.
 const (
 	keptLevels = 64
 	keptNames  = 64
 )
 
-// scanners are kept, so that scanning a text allocates nothing.
+// scanners are pooled, so that scanning allocates nothing.
 var scanners = sync.Pool{New: func() any {
 	return &scanner{open: make([]level, 0, keptLevels), names: make([][]byte, 0, keptNames)}
 }}
 
-// scan returns a scanner of raw, which release takes back.
+// scan returns a scanner of raw, which must be released.
 func scan(raw []byte, mode Mode) *scanner {
 	s := scanners.Get().(*scanner)
 	s.raw, s.strict = raw, mode == Strict
 	return s
 }
 
-// release must not keep the caller's bytes alive, nor the room that a large
-// text took.
+// release drops the caller's bytes and the capacity that a large text needed,
+// and returns the scanner to the pool.
 func (s *scanner) release() {
 	if cap(s.open) > keptLevels || cap(s.names) > keptNames {
 		return
 	}
 	clear(s.open)
-	clear(s.names[:s.most])
-	s.raw, s.open, s.names, s.most = nil, s.open[:0], s.names[:0], 0
+	clear(s.names[:s.maxNames])
+	s.raw, s.open, s.names, s.maxNames = nil, s.open[:0], s.names[:0], 0
 	scanners.Put(s)
 }
 
-// value returns the index behind the value that begins at i or behind the
-// white space there.
+// value returns the index after the value that starts at i or after the white
+// space there.
 func (s *scanner) value(i int) (end int, err error) {
 	raw, around := s.raw, len(s.open)
 	for {
@@ -101,7 +100,7 @@ func (s *scanner) value(i int) (end int, err error) {
 				return i, err
 			}
 		}
-		// A value ended, and perhaps what is around it with it.
+		// A value ended, and possibly its containers.
 		for {
 			if len(s.open) == around {
 				return i, nil
@@ -126,8 +125,8 @@ func (s *scanner) value(i int) (end int, err error) {
 	}
 }
 
-// into enters the array or object that the text must be, and returns the index
-// behind its first byte; when it is empty, behind the whole.
+// into enters the array or object that the text must be. It returns the index
+// after its first byte or, if it is empty, after its end.
 func (s *scanner) into(kind byte) (i int, empty bool, err error) {
 	if i = s.space(0); i >= len(s.raw) || s.raw[i] != kind {
 		what := "a JSON object"
@@ -146,8 +145,8 @@ func (s *scanner) into(kind byte) (i int, empty bool, err error) {
 	return i, false, nil
 }
 
-// more looks behind a member or an element: next is behind the comma that
-// announces another one, or behind the end of the object or array.
+// more reads the text after a member or an element. next is the index after the
+// comma before another one, or after the end of the container.
 func (s *scanner) more(i int, kind byte) (more bool, next int, err error) {
 	i = s.space(i)
 	if i < len(s.raw) {
@@ -164,8 +163,8 @@ func (s *scanner) more(i int, kind byte) (more bool, next int, err error) {
 	return false, i, s.unexpected(i, "a comma or the end of the array")
 }
 
-// name returns the quoted name of the member that begins at i and the index
-// behind its colon.
+// name returns the quoted name of the member that starts at i and the index
+// after its colon.
 func (s *scanner) name(i int) (quoted []byte, next int, err error) {
 	if i >= len(s.raw) || s.raw[i] != '"' {
 		return nil, i, s.unexpected(i, "a member's name in quotes")
@@ -186,7 +185,7 @@ func (s *scanner) name(i int) (quoted []byte, next int, err error) {
 	return quoted, end + 1, nil
 }
 
-// enter begins an array or an object. It returns ErrTooDeep.
+// enter starts an array or object. It returns ErrTooDeep.
 func (s *scanner) enter(kind byte) error {
 	if len(s.open) == maxNesting {
 		return ErrTooDeep
@@ -203,10 +202,11 @@ func (s *scanner) leave() {
 	s.open = s.open[:last]
 }
 
-// closing returns what closes '{' or '[': in ASCII each stands two behind.
+// closing returns the closing bracket of '{' or '[', which is 2 higher in
+// ASCII.
 func closing(kind byte) byte { return kind + 2 }
 
-// end returns an error when anything but white space is behind i.
+// end returns an error if anything but white space follows at i.
 func (s *scanner) end(i int) error {
 	if i = s.space(i); i < len(s.raw) {
 		return errors.New("unexpected data after the JSON value")
@@ -214,7 +214,7 @@ func (s *scanner) end(i int) error {
 	return nil
 }
 
-// space returns the index of what is not white space, from i on.
+// space returns the index of the first byte from i on that is not white space.
 func (s *scanner) space(i int) int {
 	for i < len(s.raw) && s.raw[i] <= ' ' && isSpace(s.raw[i]) {
 		i++
@@ -224,8 +224,8 @@ func (s *scanner) space(i int) int {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// text returns the index after the string that begins at i. Its bytes are valid
-// UTF-8. An escape may be half of a surrogate pair, as in RFC 8259 section 8.2.
+// text returns the index after the string that starts at i. Its bytes are valid
+// UTF-8. An escape can be half of a surrogate pair, as in RFC 8259 section 8.2.
 func (s *scanner) text(i int) (end int, err error) {
 	raw := s.raw
 	for i++; ; {
@@ -254,8 +254,8 @@ func (s *scanner) text(i int) (end int, err error) {
 	}
 }
 
-// plainEnd returns the index of the first byte from i on that is not printable
-// ASCII, or is a quote or a backslash; len(raw) when there is none.
+// plainEnd returns the index of the first byte from i on that is a quote, a
+// backslash or not printable ASCII, or len(raw).
 func plainEnd(raw []byte, i int) int {
 	const (
 		ones   = 0x0101010101010101
@@ -264,10 +264,10 @@ func plainEnd(raw []byte, i int) int {
 		quotes = '"' * ones
 		slants = '\\' * ones
 	)
-	// Eight bytes at a time: a byte's high bit gets set when the byte is not
-	// ASCII, when the subtraction of a space borrows, or when that of one does
-	// after the byte sought was made zero. A borrow reaches only bytes above
-	// one whose bit is set, so the lowest bit set is always right.
+	// 8 bytes at a time: a byte's high bit is set if the byte is not ASCII, if
+	// subtracting a space borrows, or if subtracting 1 borrows after the byte
+	// sought was made zero. A borrow only reaches bytes above one whose bit is
+	// set, so the lowest set bit is always right.
 	for ; i+8 <= len(raw); i += 8 {
 		w := binary.LittleEndian.Uint64(raw[i:])
 		if found := (w | (w - spaces) | ((w ^ quotes) - ones) | ((w ^ slants) - ones)) & high; found != 0 {
@@ -300,7 +300,7 @@ func (s *scanner) escape(i int) (end int, err error) {
 	return i, fmt.Errorf("invalid escape sequence at byte %d", i)
 }
 
-// number returns the index behind the number that begins at i.
+// number returns the index after the number that starts at i.
 func (s *scanner) number(i int) (end int, err error) {
 	raw := s.raw
 	if raw[i] == '-' {
@@ -325,7 +325,7 @@ func (s *scanner) number(i int) (end int, err error) {
 	return i, nil
 }
 
-// digits returns the index behind the digits at i, of which there must be one.
+// digits returns the index after the digits at i. At least one is required.
 func (s *scanner) digits(i int) (end int, err error) {
 	if i >= len(s.raw) || s.raw[i] < '0' || s.raw[i] > '9' {
 		return i, s.unexpected(i, "a digit")
@@ -336,7 +336,7 @@ func (s *scanner) digits(i int) (end int, err error) {
 	return i, nil
 }
 
-// literal returns the index behind true, false or null.
+// literal returns the index after true, false or null.
 func (s *scanner) literal(i int) (end int, err error) {
 	for _, literal := range [...]string{"true", "false", "null"} {
 		if end := i + len(literal); end <= len(s.raw) && string(s.raw[i:end]) == literal {
@@ -346,21 +346,20 @@ func (s *scanner) literal(i int) (end int, err error) {
 	return i, s.unexpected(i, "a value")
 }
 
-// unexpected returns the error of a text that goes on at i with something else
-// than it should.
+// unexpected returns the error for unexpected text at i.
 func (s *scanner) unexpected(i int, wanted string) error {
 	if i >= len(s.raw) {
-		return fmt.Errorf("it ends where %s should be", wanted)
+		return fmt.Errorf("unexpected end of JSON, expected %s", wanted)
 	}
 	r, size := utf8.DecodeRune(s.raw[i:])
 	if r == utf8.RuneError && size <= 1 {
-		return fmt.Errorf("0x%02x at byte %d is no text, where %s should be", s.raw[i], i, wanted)
+		return fmt.Errorf("invalid UTF-8 0x%02x at byte %d, expected %s", s.raw[i], i, wanted)
 	}
-	return fmt.Errorf("invalid character %q at byte %d, where %s should be", r, i, wanted)
+	return fmt.Errorf("invalid character %q at byte %d, expected %s", r, i, wanted)
 }
 
-// unescaped returns what \c stands for, or 0 when that is no escape sequence
-// of one letter.
+// unescaped returns the character of the escape sequence \c, or 0 if there is
+// none.
 func unescaped(c byte) byte {
 	switch c {
 	case '"', '\\', '/':
@@ -397,7 +396,7 @@ func escapedRune(b []byte) (r rune, size int) {
 	return r, 12
 }
 
-// escapedUnit reads \uXXXX.
+// escapedUnit parses \uXXXX.
 func escapedUnit(b []byte) (unit rune, ok bool) {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return 0, false

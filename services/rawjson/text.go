@@ -25,9 +25,9 @@ func String(raw []byte) (s string, ok bool) {
 	return string(inner), true
 }
 
-// Says reports whether raw, which is valid JSON or nil, is a string that decodes
-// to text, which holds nothing that has to be escaped. One that is written
-// plainly is told without being decoded.
+// Says reports whether raw, valid JSON or nil, is a string that decodes to
+// text. text must not contain characters that have to be escaped. Strings
+// without escapes are compared without decoding.
 func Says(raw []byte, text string) bool {
 	if len(raw) == len(text)+2 && raw[0] == '"' && string(raw[1:len(raw)-1]) == text {
 		return true
@@ -36,8 +36,8 @@ func Says(raw []byte, text string) bool {
 	return ok && s == text
 }
 
-// IsExact reports whether String returns all that raw, a valid JSON string,
-// holds. String replaces half of a surrogate pair by U+FFFD.
+// IsExact reports whether String returns raw, a valid JSON string, without
+// loss. String replaces half of a surrogate pair by U+FFFD.
 func IsExact(raw []byte) bool {
 	for {
 		i := bytes.IndexByte(raw, '\\')
@@ -57,7 +57,7 @@ func IsExact(raw []byte) bool {
 }
 
 // unquotedName returns the decoded text of a valid quoted name: a range of it
-// when nothing in it is escaped.
+// if nothing is escaped.
 func unquotedName(quoted []byte) []byte {
 	inner := quoted[1 : len(quoted)-1 : len(quoted)-1]
 	if bytes.IndexByte(inner, '\\') < 0 {
@@ -66,8 +66,8 @@ func unquotedName(quoted []byte) []byte {
 	return appendUnescaped(make([]byte, 0, len(inner)), inner)
 }
 
-// appendUnescaped appends the decoded form of what stands between the quotes
-// of a valid string.
+// appendUnescaped appends the decoded content of a valid string, given without
+// its quotes.
 func appendUnescaped(dst, inner []byte) []byte {
 	for {
 		i := bytes.IndexByte(inner, '\\')
@@ -87,7 +87,7 @@ func appendUnescaped(dst, inner []byte) []byte {
 	}
 }
 
-// AppendString appends s as a JSON string; invalid UTF-8 becomes U+FFFD.
+// AppendString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, s string) []byte {
 	if !utf8.ValidString(s) {
 		s = string(bytes.ToValidUTF8([]byte(s), []byte("\uFFFD")))

@@ -1,6 +1,6 @@
-// Package redact takes secrets out of what is kept for people to look at. It
-// goes by the names of members and by what secrets look like, so it is a
-// safeguard and no proof: what it does not know it does not find.
+// Package redact removes secrets from data stored for inspection. It recognizes
+// them by member names and known formats. Redaction is best effort: unknown
+// formats are not found.
 package redact
 
 import (
@@ -12,54 +12,54 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Mark stands where a secret was.
+// Mark replaces a secret.
 const Mark = "[redacted]"
 
 const (
-	// maxNested bounds how deep JSON within the strings of JSON is looked into.
+	// maxNested is the maximum depth of JSON in strings of JSON.
 	maxNested = 4
-	// maxDepth bounds the levels of one JSON value; deeper ones are left out.
+	// maxDepth is the maximum nesting of a JSON value. Deeper values are
+	// omitted.
 	maxDepth = 256
 )
 
-// errCut ends the reading of a value of which enough was kept.
-var errCut = errors.New("the value is longer than what is kept of it")
+// errTruncated stops the reading of a value at the limit.
+var errTruncated = errors.New("value exceeds the limit")
 
-// JSON returns a JSON value without white space and without its secrets: the
-// values of members whose names promise one, at any depth and also within
-// strings that hold JSON themselves, and whatever in texts looks like one.
-// Besides the usual names those of names are taken, in any case. At most limit
-// bytes are returned; cut says that there was more, or that the rest could
-// not be read.
+// JSON returns a JSON value without white space and secrets: the values of
+// members with secret names, at any depth and in strings that contain JSON, and
+// anything in texts that looks like a secret. names are additional secret
+// names, case-insensitive. At most limit bytes are returned. cut reports
+// whether the value was truncated, or the rest was invalid.
 func JSON(raw []byte, limit int, names []string) (text string, cut bool) {
-	r := &reader{names: folded(names), limit: limit}
+	r := &redactor{names: folded(names), limit: limit}
 	r.open(raw)
 	err := r.value(0)
 	if len(r.out) > limit {
 		r.out = trimmed(r.out, limit)
-		err = errCut
+		err = errTruncated
 	}
 	return string(r.out), err != nil || r.cut
 }
 
-// reader copies one JSON value.
-type reader struct {
+// redactor copies a JSON value.
+type redactor struct {
 	names  map[string]bool
 	limit  int
-	nested int // how many strings this value is within
+	nested int // number of enclosing strings
 
 	dec *jsontext.Decoder
 	out []byte
 	cut bool
 }
 
-func (r *reader) open(raw []byte) {
+func (r *redactor) open(raw []byte) {
 	r.dec = jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-func (r *reader) value(depth int) error {
+func (r *redactor) value(depth int) error {
 	if len(r.out) >= r.limit || depth > maxDepth {
-		return errCut
+		return errTruncated
 	}
 	switch r.dec.PeekKind() {
 	case '{':
@@ -83,9 +83,9 @@ func (r *reader) value(depth int) error {
 	}
 }
 
-// object copies an object. Lists of named values, such as headers in the form
-// {"name": …, "value": …}, name their secrets in a value.
-func (r *reader) object(depth int) error {
+// object copies an object. In lists of named values, such as headers of the
+// form {"name": …, "value": …}, the name is the value of a member.
+func (r *redactor) object(depth int) error {
 	if _, err := r.dec.ReadToken(); err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (r *reader) object(depth int) error {
 	return nil
 }
 
-func (r *reader) array(depth int) error {
+func (r *redactor) array(depth int) error {
 	if _, err := r.dec.ReadToken(); err != nil {
 		return err
 	}
@@ -150,9 +150,9 @@ func (r *reader) array(depth int) error {
 	return nil
 }
 
-// text copies a string. One that is JSON is read as such; of any other so much
-// is looked at as can be kept.
-func (r *reader) text(s string) {
+// text copies a string. A string that is JSON is redacted as JSON. Other
+// strings are processed up to the limit.
+func (r *redactor) text(s string) {
 	room := max(r.limit-len(r.out), 0)
 	if inner, ok := r.inner(s, room); ok {
 		s = inner
@@ -164,23 +164,24 @@ func (r *reader) text(s string) {
 	}
 	quoted, err := jsontext.AppendQuote(r.out, s)
 	if err != nil {
-		// Only invalid UTF-8 is refused, and it becomes valid.
+		// Only invalid UTF-8 fails; it is replaced.
 		quoted, _ = jsontext.AppendQuote(r.out, string(bytes.ToValidUTF8([]byte(s), []byte("\uFFFD"))))
 	}
 	r.out = quoted
 }
 
-// inner returns what is kept of a string that holds a JSON object or array.
-func (r *reader) inner(s string, room int) (text string, ok bool) {
+// inner returns the redacted text of a string that contains a JSON object or
+// array.
+func (r *redactor) inner(s string, room int) (text string, ok bool) {
 	trimmedLeft := strings.TrimLeft(s, " \t\r\n")
 	if r.nested >= maxNested || trimmedLeft == "" || trimmedLeft[0] != '{' && trimmedLeft[0] != '[' {
 		return "", false
 	}
 	start := []byte(trimmedLeft)
-	within := &reader{names: r.names, limit: room, nested: r.nested + 1}
+	within := &redactor{names: r.names, limit: room, nested: r.nested + 1}
 	within.open(start)
 	switch err := within.value(0); {
-	case errors.Is(err, errCut):
+	case errors.Is(err, errTruncated):
 		r.cut = true
 		return string(trimmed(within.out, room)), true
 	case err != nil:
@@ -196,7 +197,8 @@ func (r *reader) inner(s string, room int) (text string, ok bool) {
 	return string(within.out), true
 }
 
-// trimmed returns at most limit bytes of b, without a broken character at the end.
+// trimmed returns at most limit bytes of b, without a partial character at the
+// end.
 func trimmed(b []byte, limit int) []byte {
 	if len(b) <= limit {
 		return b

@@ -9,7 +9,7 @@ import (
 	"mcpgateway/services/redact"
 )
 
-func TestSecretsAreTakenOut(t *testing.T) {
+func TestSecretsAreRemoved(t *testing.T) {
 	const jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"
 	for name, tc := range map[string]struct{ raw, want string }{
 		"nothing to hide":        {`{ "a" : [1, 2.50, true, null, "text"] , "b":{}}`, `{"a":[1,2.50,true,null,"text"],"b":{}}`},
@@ -46,7 +46,7 @@ func TestSecretsAreTakenOut(t *testing.T) {
 	}
 }
 
-func TestOnlyTheBeginningIsKept(t *testing.T) {
+func TestTruncation(t *testing.T) {
 	raw := `{"a":"` + strings.Repeat("ü", 100) + `","password":"hunter2","b":[` + strings.Repeat(`"x",`, 100) + `"x"]}`
 	whole, cut := redact.JSON([]byte(raw), len(raw)+100, nil)
 	if cut || strings.Contains(whole, "hunter2") {
@@ -58,7 +58,7 @@ func TestOnlyTheBeginningIsKept(t *testing.T) {
 			t.Fatalf("%d of %d bytes: %q, cut %t", limit, len(whole), got, cut)
 		}
 	}
-	// A secret at the place of the cut does not show in part.
+	// A secret at the limit is not shown partially.
 	secret := "gwk_" + strings.Repeat("Z", 36)
 	for limit := range 80 {
 		got, _ := redact.JSON([]byte(`["`+strings.Repeat("a", 20)+" "+secret+" b"+`"]`), limit, nil)
@@ -88,7 +88,7 @@ func FuzzRedact(f *testing.F) {
 		if !cut && !json.Valid([]byte(got)) {
 			t.Fatalf("%q became %q", raw, got)
 		}
-		// What is canary by its place never shows, whatever stands around it.
+		// A canary in a secret position never appears in the output.
 		const canary = "c4n4ry-v4lu3"
 		if json.Valid(raw) {
 			if got, _ := redact.JSON([]byte(`{"a":`+string(raw)+`,"password":{"x":"`+canary+`"}}`), 1<<16, nil); strings.Contains(got, canary) {

@@ -2,25 +2,23 @@ package redact
 
 import "strings"
 
-// promising are parts of names that promise a secret, without anything but
-// letters and digits.
-var promising = [...]string{
+// secretParts are parts of secret names, in letters and digits only.
+var secretParts = [...]string{
 	"password", "passwd", "passphrase", "secret", "token", "apikey", "authorization", "credential", "cookie", "privatekey", "accesskey",
 	"sessionid", "signingkey", "encryptionkey", "connectionstring", "bearer", "jwt",
 }
 
-// exact are whole names that promise a secret; as parts of others they would
-// find too much.
+// exact are complete secret names that would match too much as parts.
 var exact = map[string]bool{"pwd": true, "pass": true, "auth": true, "otp": true, "pin": true, "sid": true, "cvv": true, "cvc": true, "sig": true, "signature": true, "xauthkey": true}
 
-// Secret reports whether a member, header or parameter of this name holds a
-// secret by its name alone.
+// Secret reports whether a member, header or parameter of this name contains a
+// secret.
 func Secret(name string) bool {
 	name = fold(name)
 	if exact[name] {
 		return true
 	}
-	for _, part := range promising {
+	for _, part := range secretParts {
 		if strings.Contains(name, part) {
 			return true
 		}
@@ -28,11 +26,11 @@ func Secret(name string) bool {
 	return false
 }
 
-func (r *reader) secret(name string) bool {
+func (r *redactor) secret(name string) bool {
 	return Secret(name) || len(r.names) > 0 && r.names[fold(name)]
 }
 
-// holdsName reports whether a member tells the name of the one beside it.
+// holdsName reports whether a member contains the name of its sibling value.
 func holdsName(name string) bool {
 	switch fold(name) {
 	case "name", "key", "header", "field", "param", "parameter":
@@ -42,7 +40,7 @@ func holdsName(name string) bool {
 	}
 }
 
-// holdsValue reports whether a member has the value of what is named beside it.
+// holdsValue reports whether a member contains the value for its sibling name.
 func holdsValue(name string) bool {
 	switch fold(name) {
 	case "value", "values", "val", "text", "data", "content":
@@ -62,7 +60,7 @@ func folded(names []string) map[string]bool {
 	return all
 }
 
-// fold returns the lower-case letters and digits of a name.
+// fold returns the letters and digits of a name in lower case.
 func fold(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

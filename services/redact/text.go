@@ -5,38 +5,38 @@ import (
 	"strings"
 )
 
-// What secrets look like in texts. Each of these is replaced as a whole.
-var shapes = regexp.MustCompile(strings.Join([]string{
-	`gw[a-z]{1,3}_[0-9A-Za-z]{6,}`,                               // our own keys and tokens
+// secretPatterns are the formats of secrets in texts. Matches are replaced completely.
+var secretPatterns = regexp.MustCompile(strings.Join([]string{
+	`gw[a-z]{1,3}_[0-9A-Za-z]{6,}`,                               // keys and tokens of the gateway
 	`eyJ[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*){0,4}`,             // JSON Web Tokens (RFC 7519)
-	`gh[pousr]_[A-Za-z0-9]{16,}`, `github_pat_[A-Za-z0-9_]{16,}`, // what providers mark as theirs
+	`gh[pousr]_[A-Za-z0-9]{16,}`, `github_pat_[A-Za-z0-9_]{16,}`, // prefixes of providers
 	`glpat-[A-Za-z0-9_-]{12,}`, `xox[a-z]-[A-Za-z0-9-]{8,}`, `\bsk-[A-Za-z0-9_-]{16,}`, `\b[srp]k_(?:live|test)_[A-Za-z0-9]{8,}`,
 	`\bA(?:KIA|SIA)[0-9A-Z]{16}`, `AIza[0-9A-Za-z_-]{20,}`, `\bnpm_[A-Za-z0-9]{20,}`, `\bya29\.[A-Za-z0-9_-]{10,}`,
 	`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`,
 }, "|"))
 
-// What stands before a secret, and what is kept of it.
+// Patterns of secrets after a prefix that is preserved.
 var (
 	schemes  = regexp.MustCompile(`(?i)\b(bearer)(\s+)[A-Za-z0-9._~+/=-]{6,}`)
 	userinfo = regexp.MustCompile(`(://)[^/\s:@]*:[^/\s@]+(@)`)
-	// The whole line, because a cookie has many parts.
+	// The whole line, because a cookie has several parts.
 	lines = regexp.MustCompile(`(?i)((?:set-)?cookie|(?:proxy-)?authorization)(["'\\]*\s*[:=]\s*)[^\r\n]+`)
 	named = regexp.MustCompile(`([A-Za-z0-9_.-]{1,128})\\*["']?\s*[:=]\s*`)
 	value = regexp.MustCompile(`^(?:\\+["'][^"'\\]*|"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|[^\s,;&"'<>{}\[\]]+)`)
 )
 
-// plain returns a text without what looks like a secret in it.
-func (r *reader) plain(s string) string {
-	s = shapes.ReplaceAllString(s, Mark)
+// plain returns a text without texts that look like secrets.
+func (r *redactor) plain(s string) string {
+	s = secretPatterns.ReplaceAllString(s, Mark)
 	s = schemes.ReplaceAllString(s, "${1}${2}"+Mark)
 	s = userinfo.ReplaceAllString(s, "${1}"+Mark+"${2}")
 	s = lines.ReplaceAllString(s, "${1}${2}"+Mark)
 	return r.pairs(s)
 }
 
-// pairs returns a text without the values behind names that promise a secret,
-// as in password=… and "token": "…".
-func (r *reader) pairs(s string) string {
+// pairs returns a text without the values after secret names, as in password=…
+// and "token": "…".
+func (r *redactor) pairs(s string) string {
 	var b strings.Builder
 	for rest := s; ; {
 		at := named.FindStringSubmatchIndex(rest)

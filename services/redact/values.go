@@ -14,20 +14,20 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// MinValue is the length of the shortest secret that Values removes, in bytes.
-// A shorter one would be found in texts that have nothing to do with it.
+// MinValue is the minimum length of secrets that Values removes, in bytes.
+// Shorter ones would match unrelated texts.
 const MinValue = 8
 
-// Values removes secrets that are known from what is received. A nil Values
-// removes nothing. It is immutable.
+// Values removes known secrets from received data. A nil Values removes
+// nothing. It is immutable.
 type Values struct {
-	inText []string // all spellings, the longest first
-	inJSON [][]byte // spellings between the quotes of a string, the longest first
+	inText []string // all encodings, longest first
+	inJSON [][]byte // encodings inside a JSON string, longest first
 }
 
 // NewValues returns the Values for secrets of at least MinValue bytes. Each is
-// found as it is, as the usual encoders of JSON and of URLs write it, and in
-// base64 when nothing else was encoded with it.
+// found verbatim, as encoded by common JSON and URL encoders, and in base64 if
+// nothing else was encoded with it.
 func NewValues(secrets ...string) *Values {
 	inText, inJSON := map[string]bool{}, map[string]bool{}
 	for _, secret := range secrets {
@@ -71,8 +71,8 @@ func (v *Values) Text(s string) string {
 	return s
 }
 
-// JSON returns raw without the secrets, and raw itself when it holds none. Valid
-// JSON stays valid: a number that holds a secret becomes a string.
+// JSON returns raw without the secrets, or raw itself if it has none. Valid
+// JSON stays valid: a number that contains a secret becomes a string.
 func (v *Values) JSON(raw []byte) []byte {
 	if v == nil || !slices.ContainsFunc(v.inJSON, func(s []byte) bool { return bytes.Contains(raw, s) }) {
 		return raw
@@ -102,7 +102,7 @@ func (v *Values) JSON(raw []byte) []byte {
 }
 
 // appendString appends a quoted string of valid JSON without the secrets. A
-// spelling that begins within an escape sequence is none.
+// match that starts within an escape sequence is ignored.
 func (v *Values) appendString(dst, quoted []byte) []byte {
 	for i := 0; i < len(quoted); {
 		if n := v.at(quoted[i:]); n > 0 {
@@ -117,7 +117,7 @@ func (v *Values) appendString(dst, quoted []byte) []byte {
 	return dst
 }
 
-// at returns the length of the spelling that b begins with, or 0.
+// at returns the length of the secret at the start of b, or 0.
 func (v *Values) at(b []byte) int {
 	for _, s := range v.inJSON {
 		if bytes.HasPrefix(b, s) {
@@ -127,7 +127,7 @@ func (v *Values) at(b []byte) int {
 	return 0
 }
 
-// stringEnd returns the index after the string of valid JSON that begins at i.
+// stringEnd returns the index after the string of valid JSON that starts at i.
 func stringEnd(raw []byte, i int) int {
 	for i++; raw[i] != '"'; {
 		i += escapeLen(raw[i:])
@@ -135,7 +135,7 @@ func stringEnd(raw []byte, i int) int {
 	return i + 1
 }
 
-// escapeLen returns the length of the escape sequence that b begins with, or 1.
+// escapeLen returns the length of the escape sequence at the start of b, or 1.
 func escapeLen(b []byte) int {
 	switch {
 	case b[0] != '\\':
@@ -151,7 +151,7 @@ func isNumber(c byte) bool {
 	return '0' <= c && c <= '9' || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'
 }
 
-// writer is the way in which an encoder of JSON writes strings.
+// writer is an encoder's way to write JSON strings.
 type writer struct {
 	slash   bool   // as \/
 	escaped string // these characters as \u sequences

@@ -45,7 +45,7 @@ func TestKnownSecretsAreRemoved(t *testing.T) {
 	}
 }
 
-func TestShortSecretsAreNot(t *testing.T) {
+func TestShortSecretsAreNotRemoved(t *testing.T) {
 	for n, removed := range map[int]bool{redact.MinValue - 1: false, redact.MinValue: true, redact.MinValue + 1: true} {
 		secret := strings.Repeat("k", n)
 		if got := redact.NewValues(secret).Text(secret); (got == redact.Mark) != removed {
@@ -57,8 +57,8 @@ func TestShortSecretsAreNot(t *testing.T) {
 	}
 }
 
-// TestWhatHoldsNoSecretCostsNothing is about every response of a server.
-func TestWhatHoldsNoSecretCostsNothing(t *testing.T) {
+// TestUnchangedTextAllocatesNothing covers every response of a server.
+func TestUnchangedTextAllocatesNothing(t *testing.T) {
 	v := redact.NewValues("ghp_0123456789abcdefABCDEF0123456789abcd", "a/b+c=defgh")
 	raw := []byte(`{"content":[{"type":"text","text":"` + strings.Repeat("some words of a text, ", 5000) + `"}]}`)
 	if n := testing.AllocsPerRun(100, func() {
@@ -70,7 +70,7 @@ func TestWhatHoldsNoSecretCostsNothing(t *testing.T) {
 	}
 }
 
-func TestCleanedJSONIsValid(t *testing.T) {
+func TestRedactedJSONIsValid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringOf(rapid.SampledFrom([]rune(`ab1e.-"\/ué😀<`)))
 		secret := rapid.StringOfN(rapid.SampledFrom([]rune(`ab1e.-"\/ué😀<`)), redact.MinValue, 12, -1).Draw(t, "secret")

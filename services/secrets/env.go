@@ -6,30 +6,29 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// bearerPrefix may stand before a reference, for header values.
+// bearerPrefix may precede a reference, for header values.
 const bearerPrefix = "Bearer "
 
-// ownPrefix begins the names of the gateway's own settings, some of which are
-// secrets that no upstream may ever receive.
+// ownPrefix is the prefix of the gateway's settings, some of which are secrets.
+// They are never sent to an upstream.
 const ownPrefix = "GATEWAY_"
 
-// Environment gives the values of environment variables whose names an
-// operator has allowed.
+// Environment returns the values of allowed environment variables.
 type Environment struct {
 	allow  []string
 	lookup func(string) (string, bool)
 }
 
-// NewEnvironment returns the environment that lookup reads, such as
-// os.LookupEnv, limited to names that match one of the globs in allow: `*`
-// stands for any characters, `?` for one, and case counts. Names that begin
-// with GATEWAY_ are never allowed.
+// NewEnvironment returns the Environment of lookup, such as os.LookupEnv,
+// limited to names that match a glob in allow: `*` matches any characters, `?`
+// matches one. Globs are case-sensitive. Names with the prefix GATEWAY_ are
+// never allowed.
 func NewEnvironment(allow []string, lookup func(string) (string, bool)) *Environment {
 	return &Environment{allow: append([]string(nil), allow...), lookup: lookup}
 }
 
-// Reference returns the name in a reference to an environment variable, and
-// whether s is one: exactly ${NAME} or Bearer ${NAME}.
+// Reference returns the name in a reference to an environment variable. ok
+// reports whether s is one: exactly ${NAME} or Bearer ${NAME}.
 func Reference(s string) (name string, ok bool) {
 	s = strings.TrimPrefix(s, bearerPrefix)
 	if !strings.HasPrefix(s, "${") || !strings.HasSuffix(s, "}") {
@@ -42,35 +41,35 @@ func Reference(s string) (name string, ok bool) {
 	return name, true
 }
 
-// Check returns nil for a value that may be saved: one without a reference,
-// or a reference to an allowed name. Otherwise it returns a VALIDATION_FAILED
-// fault whose message says why; the caller knows the field.
+// Check returns nil for a value without a reference and for a reference to an
+// allowed name, otherwise VALIDATION_FAILED. The message doesn't include the
+// field.
 func (e *Environment) Check(s string) error {
 	name, ok := Reference(s)
 	switch {
 	case ok && !e.allows(name):
 		return fault.New(fault.KindValidation, fault.CodeValidationFailed, "%s", refusal(name))
 	case !ok && strings.Contains(s, "${"):
-		return fault.New(fault.KindValidation, fault.CodeValidationFailed, "a reference must be the whole value, ${NAME} or Bearer ${NAME}, with a NAME of letters, digits and _")
+		return fault.New(fault.KindValidation, fault.CodeValidationFailed, "A reference must be the whole value, ${NAME} or Bearer ${NAME}, with a NAME of letters, digits and _.")
 	default:
 		return nil
 	}
 }
 
-// Resolve returns the present value of the reference s, including "Bearer "
-// where the reference has it. It returns an UPSTREAM_UNAUTHORIZED fault that
-// names the variable when it is not set, empty or not allowed.
+// Resolve returns the current value of the reference s, including its "Bearer "
+// prefix. If the variable is unset, empty or not allowed, it returns an
+// UPSTREAM_UNAUTHORIZED fault with the name.
 func (e *Environment) Resolve(s string) (Value, error) {
 	name, ok := Reference(s)
 	if !ok {
-		return Value{}, fault.New(fault.KindInternal, fault.CodeInternal, "a value that refers to no environment variable was to be resolved")
+		return Value{}, fault.New(fault.KindInternal, fault.CodeInternal, "resolve a value that is not a reference")
 	}
 	if !e.allows(name) {
 		return Value{}, fault.Upstream(fault.CodeUpstreamUnauthorized, "%s", refusal(name))
 	}
 	text, ok := e.lookup(name)
 	if !ok || text == "" {
-		return Value{}, fault.Upstream(fault.CodeUpstreamUnauthorized, "the environment variable %s, which holds the upstream's credential, is not set in the gateway's environment", name)
+		return Value{}, fault.Upstream(fault.CodeUpstreamUnauthorized, "The environment variable %s with the upstream's credential is not set.", name)
 	}
 	if strings.HasPrefix(s, bearerPrefix) {
 		text = bearerPrefix + text
@@ -79,7 +78,7 @@ func (e *Environment) Resolve(s string) (Value, error) {
 }
 
 func (e *Environment) allows(name string) bool {
-	// Some systems ignore the case of names.
+	// Names are case-insensitive on some systems.
 	if len(name) >= len(ownPrefix) && strings.EqualFold(name[:len(ownPrefix)], ownPrefix) {
 		return false
 	}
@@ -93,9 +92,9 @@ func (e *Environment) allows(name string) bool {
 
 func refusal(name string) string {
 	if len(name) >= len(ownPrefix) && strings.EqualFold(name[:len(ownPrefix)], ownPrefix) {
-		return "the environment variable " + name + " belongs to the gateway and is never sent to an upstream"
+		return "The environment variable " + name + " is reserved for the gateway and is never sent to an upstream."
 	}
-	return "the environment variable " + name + " may not be read; an operator can allow it in GATEWAY_ENV_ALLOW"
+	return "The environment variable " + name + " is not allowed. An operator can allow it in GATEWAY_ENV_ALLOW."
 }
 
 func validName(name string) bool {
@@ -110,8 +109,8 @@ func validName(name string) bool {
 	return true
 }
 
-// matches reports whether the whole name matches the glob. It goes back to the
-// last star only, so it takes at most len(glob)*len(name) steps.
+// matches reports whether the glob matches the whole name. It backtracks only
+// to the last star, so it takes at most len(glob)*len(name) steps.
 func matches(glob, name string) bool {
 	g, n := 0, 0
 	star, resume := -1, 0

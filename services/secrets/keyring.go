@@ -40,31 +40,31 @@ type ringKey struct {
 	box    cipher.AEAD
 }
 
-// ParseKeyRing returns the ring of a list such as "2026a:BASE64,2025b:BASE64",
-// the active key first, each 32 random bytes in base64 (standard or URL-safe).
-// It returns an INVALID_PARAMETER fault, which never quotes a key, when the
-// list is empty, a name repeats, or a key is of another length or plainly not
-// random.
+// ParseKeyRing returns the ring of a list such as "2026a:BASE64,2025b:BASE64"
+// with the active key first. Each key is 32 random bytes in base64 (standard or
+// URL-safe). It returns INVALID_PARAMETER, which never contains a key, if the
+// list is empty, a name repeats, or a key has another length or is obviously
+// not random.
 func ParseKeyRing(list string) (*KeyRing, error) {
 	ring := &KeyRing{tokens: map[string][]tokenKey{}}
 	if strings.TrimSpace(list) == "" {
-		return nil, fault.Invalid("the list of keys is empty; give NAME:KEY, where KEY is the output of: openssl rand -base64 32")
+		return nil, fault.Invalid("The list of keys is empty. Set NAME:KEY, where KEY is the output of: openssl rand -base64 32")
 	}
 	entries := strings.Split(list, ",")
 	if len(entries) > keyLimit {
-		return nil, fault.Invalid("the list has more than %d keys", keyLimit)
+		return nil, fault.Invalid("The list has more than %d keys.", keyLimit)
 	}
 	for i, entry := range entries {
 		id, encoded, ok := strings.Cut(strings.TrimSpace(entry), ":")
 		if !ok || !validKID(id) {
-			return nil, fault.Invalid("key %d of the list must have the form NAME:KEY, with a NAME of 1 to %d letters, digits, - or _", i+1, kidLimit)
+			return nil, fault.Invalid("Key %d of the list must have the form NAME:KEY, with a NAME of 1 to %d letters, digits, - or _.", i+1, kidLimit)
 		}
 		secret, err := decodeKey(encoded)
 		if err != nil {
-			return nil, fault.Invalid("key %q %s; make one with: openssl rand -base64 32", id, err)
+			return nil, fault.Invalid("Key %q %s. Create one with: openssl rand -base64 32", id, err)
 		}
 		if ring.find(id) != nil {
-			return nil, fault.Invalid("there are two keys called %q", id)
+			return nil, fault.Invalid("Key %q is in the list twice.", id)
 		}
 		box, err := derive(secret, "gateway secrets v1")
 		if err != nil {
@@ -75,18 +75,18 @@ func ParseKeyRing(list string) (*KeyRing, error) {
 	return ring, nil
 }
 
-// LoadOrCreateKeyFile returns the ring in the file at path, in the form that
-// ParseKeyRing reads. When there is no file it creates one with one random
-// key, readable by its owner only; of several processes that do so at once,
-// one wins and all use its key. It returns a fault when the file is unusable
-// or readable by anyone but its owner.
+// LoadOrCreateKeyFile returns the ring in the file at path, in the form of
+// ParseKeyRing. If the file is missing, it creates one with a random key,
+// readable only by its owner. Of concurrent processes one creates the file and
+// all use its key. It returns a fault if the file is invalid or accessible to
+// other users.
 func LoadOrCreateKeyFile(path string) (*KeyRing, error) {
 	ring, err := loadKeyFile(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return ring, err
 	}
 	if err := createKeyFile(path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fault.Invalid("the key file %s cannot be created", path).Because(err)
+		return nil, fault.Invalid("Can't create key file %s.", path).Because(err)
 	}
 	return loadKeyFile(path)
 }
@@ -94,36 +94,36 @@ func LoadOrCreateKeyFile(path string) (*KeyRing, error) {
 func loadKeyFile(path string) (*KeyRing, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fault.Invalid("the key file %s cannot be read", path).Because(err)
+		return nil, fault.Invalid("Can't read key file %s.", path).Because(err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, fault.Invalid("the key file %s cannot be read", path).Because(err)
+		return nil, fault.Invalid("Can't read key file %s.", path).Because(err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fault.Invalid("the key file %s is not a regular file", path)
+		return nil, fault.Invalid("Key file %s is not a regular file.", path)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fault.Invalid("others than its owner can use the key file %s; run: chmod 600 %s", path, path)
+		return nil, fault.Invalid("Key file %s is accessible to other users. Run: chmod 600 %s", path, path)
 	}
 	content, err := io.ReadAll(io.LimitReader(f, keyFileSize+1))
 	if err != nil {
-		return nil, fault.Invalid("the key file %s cannot be read", path).Because(err)
+		return nil, fault.Invalid("Can't read key file %s.", path).Because(err)
 	}
 	if len(content) > keyFileSize {
-		return nil, fault.Invalid("the key file %s is larger than %d bytes", path, keyFileSize)
+		return nil, fault.Invalid("Key file %s is larger than %d bytes.", path, keyFileSize)
 	}
 	ring, err := ParseKeyRing(string(content))
 	if err != nil {
-		return nil, fault.Invalid("the key file %s is unusable", path).Because(err)
+		return nil, fault.Invalid("Key file %s is invalid.", path).Because(err)
 	}
 	return ring, nil
 }
 
-// createKeyFile writes a new key to a temporary file first and then links it
-// to its name, which fails when the name is taken: nobody ever reads half a
-// key, and nobody's key is replaced.
+// createKeyFile writes a new key to a temporary file and links it to its name.
+// Linking fails if the name exists, so a key is never read partially or
+// replaced.
 func createKeyFile(path string) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -154,10 +154,10 @@ func createKeyFile(path string) error {
 		return err
 	}
 	defer folder.Close()
-	return folder.Sync() // else a power failure may lose the name, and with it every secret
+	return folder.Sync() // otherwise a power failure could lose the file and all secrets
 }
 
-// ActiveKID returns the name of the key that seals.
+// ActiveKID returns the name of the active key.
 func (r *KeyRing) ActiveKID() string { return r.keys[0].id }
 
 func (r *KeyRing) find(id string) *ringKey {
@@ -185,8 +185,8 @@ func isAlphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
-// decodeKey returns the bytes of a key, or an error that completes the
-// sentence "key k …".
+// decodeKey returns the bytes of a key, or an error that completes the sentence
+// "Key k …".
 func decodeKey(encoded string) ([]byte, error) {
 	plain := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(encoded, "="))
 	secret, err := base64.RawStdEncoding.DecodeString(plain)
@@ -204,8 +204,8 @@ func decodeKey(encoded string) ([]byte, error) {
 	return nil, errors.New("repeats one byte")
 }
 
-// derive returns AES-256-GCM under a subkey (HKDF-SHA256, RFC 5869) of secret,
-// so that no key serves two purposes.
+// derive returns AES-256-GCM under a subkey (HKDF-SHA256, RFC 5869) of secret.
+// Each purpose has its own subkey.
 func derive(secret []byte, purpose string) (cipher.AEAD, error) {
 	key, err := hkdf.Key(sha256.New, secret, nil, purpose, keySize)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// key returns the base64 of a key that is the same for the same seed.
+// key returns a base64 key derived from the seed.
 func key(seed byte, size int) string {
 	b := make([]byte, size)
 	for i := range b {
@@ -43,7 +43,7 @@ func TestParseKeyRing(t *testing.T) {
 	urlSafe := base64.RawURLEncoding.EncodeToString(bytes.Repeat([]byte{0xfb, 0xff}, 16))
 	cases := []struct {
 		name, list string
-		active     string // empty when the list is refused
+		active     string // empty when the list is rejected
 	}{
 		{"one key", "a:" + key(1, 32), "a"},
 		{"the first is active", "new:" + key(1, 32) + ",old:" + key(2, 32), "new"},
@@ -93,7 +93,7 @@ func TestParseKeyRing(t *testing.T) {
 	}
 }
 
-func TestAKeyFileIsCreatedOnceForItsOwnerOnly(t *testing.T) {
+func TestKeyFileIsCreatedOncePrivate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data", "secrets.key")
 	first, err := secrets.LoadOrCreateKeyFile(path)
 	if err != nil {
@@ -123,7 +123,7 @@ func TestAKeyFileIsCreatedOnceForItsOwnerOnly(t *testing.T) {
 	}
 }
 
-func TestProcessesThatStartAtOnceAgreeOnOneKey(t *testing.T) {
+func TestConcurrentKeyFileCreation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "secrets.key")
 	const processes = 16
 	rings, errs := make([]*secrets.KeyRing, processes), make([]error, processes)
@@ -148,7 +148,7 @@ func TestProcessesThatStartAtOnceAgreeOnOneKey(t *testing.T) {
 	}
 }
 
-func TestUnusableKeyFilesAreRefused(t *testing.T) {
+func TestInvalidKeyFilesAreRejected(t *testing.T) {
 	good := "a:" + key(1, 32) + "\n"
 	cases := []struct {
 		name, content string

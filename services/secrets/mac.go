@@ -8,19 +8,19 @@ import (
 	"mcpgateway/services/fault"
 )
 
-// MAC returns an authentication code of data (HMAC-SHA256 under a subkey of the
-// active key for the purpose), and the name of that key.
+// MAC returns the HMAC-SHA256 of data under the active key's subkey for the
+// purpose, and the name of the key.
 func (r *KeyRing) MAC(purpose string, data []byte) (kid string, mac []byte, err error) {
 	mac, err = r.keys[0].mac(purpose, data)
 	return r.keys[0].id, mac, err
 }
 
-// CheckMAC reports whether mac is the code of data under the key with the name.
-// It returns an INTERNAL fault that names the key when the ring does not have it.
+// CheckMAC reports whether mac is the MAC of data under the named key. It
+// returns an INTERNAL fault if the ring doesn't have the key.
 func (r *KeyRing) CheckMAC(purpose, kid string, data, mac []byte) (bool, error) {
 	key := r.find(kid)
 	if key == nil {
-		return false, fault.New(fault.KindInternal, fault.CodeInternal, "the key %q is not in GATEWAY_SECRETS_KEYS", kid)
+		return false, fault.New(fault.KindInternal, fault.CodeInternal, "Key %q is not in GATEWAY_SECRETS_KEYS.", kid)
 	}
 	want, err := key.mac(purpose, data)
 	return err == nil && hmac.Equal(want, mac), err

@@ -61,8 +61,8 @@ func TestEnvRefs(t *testing.T) {
 		env     *secrets.Environment
 		s       string
 		saved   bool
-		want    string // of Resolve; empty when it fails
-		mention string // in the errors
+		want    string // result of Resolve; empty on error
+		mention string // text in the errors
 	}{
 		{"allowed and set", defaults, "${MCP_UPSTREAM_TOKEN}", true, canary, ""},
 		{"with Bearer", defaults, "Bearer ${GITHUB_TOKEN}", true, "Bearer gh", ""},
@@ -99,7 +99,7 @@ func TestEnvRefs(t *testing.T) {
 	}
 }
 
-func TestCheckOfValuesThatAreNoReferences(t *testing.T) {
+func TestCheckPlainValues(t *testing.T) {
 	env := environment("*")
 	for s, ok := range map[string]bool{
 		"": true, "plain": true, "$HOME": true, "a}b": true, "{x}": true,
@@ -114,7 +114,7 @@ func TestCheckOfValuesThatAreNoReferences(t *testing.T) {
 	}
 }
 
-func TestGlobsOfNames(t *testing.T) {
+func TestNameGlobs(t *testing.T) {
 	cases := []struct {
 		glob, name string
 		want       bool
@@ -134,7 +134,7 @@ func TestGlobsOfNames(t *testing.T) {
 	}
 }
 
-func TestWhatAnAdminEntersIsStoredAndResolved(t *testing.T) {
+func TestStoreAndResolve(t *testing.T) {
 	r := secrets.NewResolver(ring(t, "a:"+key(1, 32)), environment("*_TOKEN"))
 	look, err := ring(t, "a:"+key(1, 32)).Seal(secrets.NewValue("inner"), "row")
 	if err != nil {
@@ -184,7 +184,7 @@ func TestWhatAnAdminEntersIsStoredAndResolved(t *testing.T) {
 	}
 }
 
-func TestNothingThatIsEnteredIsStoredInPlainText(t *testing.T) {
+func TestStoreNeverKeepsCleartext(t *testing.T) {
 	r := secrets.NewResolver(ring(t, "a:"+key(1, 32)), environment("*"))
 	rapid.Check(t, func(t *rapid.T) {
 		entered := rapid.OneOf(rapid.String(), rapid.StringMatching(`(Bearer )?\$\{[A-Z_]{0,4}\}?`)).Draw(t, "entered")

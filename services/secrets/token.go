@@ -13,26 +13,26 @@ import (
 
 const (
 	tokenVersion = 1
-	tagSize      = 4  // bytes that tell which key sealed a token
-	purposeLimit = 64 // purposes whose keys are kept; more are derived anew each time
+	tagSize      = 4  // bytes that identify the key of a token
+	purposeLimit = 64 // purposes with cached keys; others are derived each time
 )
 
-// tokenKey is a key of the ring for the tokens of one purpose. Its tag, not
-// its name, is part of the token: it is short and tells outsiders nothing.
+// tokenKey is a key of the ring for tokens of one purpose. Tokens contain its
+// tag instead of its name: the tag is short and reveals nothing.
 type tokenKey struct {
 	tag  []byte
 	aead cipher.AEAD
 }
 
-// SealToken returns plain as an encrypted and authenticated URL-safe token,
-// 33 bytes longer before its base64url encoding. The token opens only with the
-// same purpose, which should be a constant such as "session". Like GCM itself,
-// one purpose and key should seal fewer than 2^32 tokens.
+// SealToken returns plain as an encrypted, authenticated URL-safe token, 33
+// bytes longer before base64url encoding. It opens only for the same purpose, a
+// constant such as "session". As for GCM in general, one key and purpose should
+// seal fewer than 2^32 tokens.
 func (r *KeyRing) SealToken(purpose string, plain []byte) string {
 	keys, err := r.tokenKeys(purpose)
 	if err != nil {
-		// Deriving the same way worked when the ring was made. An empty token
-		// opens for nobody.
+		// Unreachable: deriving succeeded when the ring was created. An empty
+		// token can't be opened.
 		return ""
 	}
 	head := append(make([]byte, 0, 1+tagSize+sealOverhead+len(plain)), tokenVersion)
@@ -40,9 +40,9 @@ func (r *KeyRing) SealToken(purpose string, plain []byte) string {
 	return base64.RawURLEncoding.EncodeToString(keys[0].aead.Seal(head, nil, plain, head))
 }
 
-// OpenToken returns what SealToken sealed for the same purpose with any key of
-// the ring. Every other text is an INVALID_PARAMETER fault, which callers
-// replace with what an unusable token means to them.
+// OpenToken returns the content that SealToken sealed for the same purpose with
+// any key of the ring. Otherwise it returns INVALID_PARAMETER, which callers
+// replace with their own fault.
 func (r *KeyRing) OpenToken(purpose, token string) ([]byte, error) {
 	keys, err := r.tokenKeys(purpose)
 	if err != nil {
@@ -60,11 +60,12 @@ func (r *KeyRing) OpenToken(purpose, token string) ([]byte, error) {
 			}
 		}
 	}
-	return nil, fault.Invalid("the token is not one of ours, or was changed, or its key is gone")
+	return nil, fault.Invalid("Invalid token.")
 }
 
 // Name returns a name of 16 hexadecimal digits for a text. It is the same in
-// every process with the same active key, and neither can be derived from it.
+// every process with the same active key. Neither text nor key can be derived
+// from it.
 func (r *KeyRing) Name(purpose, text string) (string, error) {
 	name, err := hkdf.Key(sha256.New, r.keys[0].secret, []byte(text), "gateway name v1 "+purpose, 8)
 	if err != nil {

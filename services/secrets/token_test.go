@@ -13,7 +13,7 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-func TestATokenOpensForItsPurposeWithAnyKeyOfTheRing(t *testing.T) {
+func TestTokenOpensForItsPurposeWithAnyKey(t *testing.T) {
 	plain := []byte("session 42")
 	before := ring(t, "old:"+key(1, 32))
 	token := before.SealToken("session", plain)
@@ -34,7 +34,7 @@ func TestATokenOpensForItsPurposeWithAnyKeyOfTheRing(t *testing.T) {
 	}
 }
 
-func TestATokenIsCompactAndURLSafe(t *testing.T) {
+func TestTokenIsCompactAndURLSafe(t *testing.T) {
 	r := ring(t, "a:"+key(1, 32))
 	for _, size := range []int{0, 1, 2, 3, 100} {
 		token := r.SealToken("session", make([]byte, size))
@@ -49,7 +49,7 @@ func TestATokenIsCompactAndURLSafe(t *testing.T) {
 	}
 }
 
-func TestEveryPurposeWorksBeyondTheOnesThatAreKept(t *testing.T) {
+func TestPurposesBeyondCacheWork(t *testing.T) {
 	r := ring(t, "a:"+key(1, 32))
 	var wg sync.WaitGroup
 	for i := range 130 {
@@ -63,7 +63,7 @@ func TestEveryPurposeWorksBeyondTheOnesThatAreKept(t *testing.T) {
 	wg.Wait()
 }
 
-func TestTextsThatAreNoTokens(t *testing.T) {
+func TestInvalidTokens(t *testing.T) {
 	r := ring(t, "a:"+key(1, 32))
 	token := r.SealToken("session", []byte("x"))
 	for _, s := range []string{"", "A", "????", token + "A", token + "=", token + "\n", "\n" + token, token[1:], token[:len(token)-1], " " + token} {
@@ -73,7 +73,7 @@ func TestTextsThatAreNoTokens(t *testing.T) {
 	}
 }
 
-func TestAnyTokenComesBackAndNoChangeOfIt(t *testing.T) {
+func TestTokenRoundTripAndTampering(t *testing.T) {
 	r := ring(t, "new:"+key(2, 32)+",old:"+key(1, 32))
 	rapid.Check(t, func(t *rapid.T) {
 		plain := rapid.SliceOf(rapid.Byte()).Draw(t, "plain")

@@ -1,6 +1,6 @@
-// Package secrets keeps credentials unreadable: sealed in the database, typed
-// in memory so that they print as [redacted], and named instead of stored when
-// they come from the environment.
+// Package secrets protects credentials: sealed in the database, typed in memory
+// so that they print as [redacted], and referenced by name when they are in the
+// environment.
 package secrets
 
 import (
@@ -11,19 +11,19 @@ import (
 	"log/slog"
 )
 
-// Redacted is what every secret prints as.
+// Redacted is the text that every secret prints as.
 const Redacted = "[redacted]"
 
-// Placeholder stands for a secret in exports and in addresses that are shown.
-// As a value that is entered it means the secret that is stored already.
+// Placeholder replaces a secret in exports and displayed URLs. As an entered
+// value it means the secret that is already stored.
 const Placeholder = "[secret]"
 
-// Value is a secret in plain text. It prints as [redacted] wherever values
-// are formatted, logged or encoded, and cannot be written to a database. Only
-// Reveal returns the text. The zero Value is empty.
+// Value is a cleartext secret. It prints as [redacted] wherever values are
+// formatted, logged or encoded, and can't be written to a database. Only Reveal
+// returns the text. The zero Value is empty.
 type Value struct {
-	// A pointer, because fmt calls no methods on unexported fields: a Value
-	// inside such a field prints as an address.
+	// A pointer, because fmt calls no methods on unexported fields: a Value in
+	// such a field prints as an address.
 	text *string
 }
 
@@ -35,8 +35,8 @@ func NewValue(text string) Value {
 	return Value{text: &text}
 }
 
-// Reveal returns the plain text. Call it where the secret leaves the process,
-// such as into a request header, and nowhere before.
+// Reveal returns the cleartext. Call it only where the secret leaves the
+// process, such as in a request header.
 func (v Value) Reveal() string {
 	if v.text == nil {
 		return ""
@@ -59,7 +59,7 @@ func (Value) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Redacted) }
 // LogValue returns [redacted].
 func (Value) LogValue() slog.Value { return slog.StringValue(Redacted) }
 
-// MarshalText returns [redacted]; it serves encoders of every text form.
+// MarshalText returns [redacted].
 func (Value) MarshalText() ([]byte, error) { return []byte(Redacted), nil }
 
 // MarshalJSON returns "[redacted]".
@@ -71,7 +71,7 @@ func (Value) MarshalBinary() ([]byte, error) { return []byte(Redacted), nil }
 // GobEncode returns [redacted].
 func (Value) GobEncode() ([]byte, error) { return []byte(Redacted), nil }
 
-// Value always returns an error: a secret is sealed before it is stored.
+// Value always returns an error: secrets must be sealed before they are stored.
 func (Value) Value() (driver.Value, error) {
-	return nil, errors.New("a secret in plain text must not be stored; seal it first")
+	return nil, errors.New("store a cleartext secret: seal it first")
 }

@@ -15,7 +15,7 @@ import (
 
 const canary = "canary-9b2f"
 
-func TestASecretIsRedactedHoweverItIsPrinted(t *testing.T) {
+func TestValuePrintsRedacted(t *testing.T) {
 	type holder struct {
 		Token  secrets.Value
 		hidden secrets.Value
@@ -45,7 +45,7 @@ func TestASecretIsRedactedHoweverItIsPrinted(t *testing.T) {
 	_ = nested.hidden
 }
 
-func TestASecretIsRedactedHoweverItIsEncoded(t *testing.T) {
+func TestValueEncodesRedacted(t *testing.T) {
 	v := secrets.NewValue(canary)
 	subject := struct {
 		Token secrets.Value
@@ -84,13 +84,13 @@ func TestASecretIsRedactedHoweverItIsEncoded(t *testing.T) {
 	}
 }
 
-func TestASecretInPlainTextIsNotStored(t *testing.T) {
+func TestValueIsNotStored(t *testing.T) {
 	if v, err := secrets.NewValue(canary).Value(); err == nil || v != nil {
 		t.Errorf("the database would get %v (%v)", v, err)
 	}
 }
 
-func TestTheEmptySecretIsTheZeroValue(t *testing.T) {
+func TestEmptySecretIsZeroValue(t *testing.T) {
 	var zero secrets.Value
 	for name, v := range map[string]secrets.Value{"zero": zero, "of no text": secrets.NewValue("")} {
 		if !v.IsZero() || v.Reveal() != "" || v.String() != secrets.Redacted {

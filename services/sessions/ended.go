@@ -1,6 +1,6 @@
-// Package sessions remembers which sessions of MCP clients were ended before
-// their time. The sessions themselves are kept by nobody: a session id carries
-// its own proof.
+// Package sessions stores the state of MCP client sessions: which were ended
+// early, their log levels and their resource subscriptions. The sessions
+// themselves are not stored: a session id is authenticated by its own content.
 package sessions
 
 import (
@@ -17,41 +17,41 @@ import (
 	"mcpgateway/services/notify"
 )
 
-// Hash identifies a session without being good for using it.
+// Hash identifies a session. It is not a credential.
 type Hash [sha256.Size]byte
 
 // HashOf returns the hash of a session id.
 func HashOf(id string) Hash { return sha256.Sum256([]byte(id)) }
 
-// Publisher runs this process's subscribers of changed topics.
+// Publisher notifies the subscribers of changed topics.
 type Publisher interface {
 	Published(ctx context.Context, topics ...notify.Topic) error
 }
 
-// Ended holds the ended sessions in memory, so that every process refuses
-// them without asking the database. It is safe for concurrent use.
+// Ended caches the ended sessions, so that every process rejects them without a
+// database query. It is safe for concurrent use.
 type Ended struct {
 	db   *gorm.DB
 	feed Publisher
 	max  int
 	now  func() time.Time
 
-	reload sync.Mutex // held while rows are read or removed
+	reload sync.Mutex // held while rows are read or deleted
 
-	mu     sync.RWMutex // guards what follows
+	mu     sync.RWMutex // guards the fields below
 	until  map[Hash]time.Time
-	newest time.Time // the latest expiry that was read
+	newest time.Time // latest expiry read
 	swept  time.Time
 }
 
-// NewEnded returns an empty index of at most max sessions, which MaxEnded
-// should be; Load fills it.
+// NewEnded returns an empty Ended for at most max sessions, usually MaxEnded.
+// Load must be called before use.
 func NewEnded(db *gorm.DB, feed Publisher, max int, now func() time.Time) *Ended {
 	return &Ended{db: db, feed: feed, max: max, now: now, until: map[Hash]time.Time{}}
 }
 
-// Load removes what has expired and reads all that is left. It returns the
-// database's failure as an INTERNAL fault.
+// Load deletes expired rows and reads the others. It returns a database error
+// as an INTERNAL fault.
 func (e *Ended) Load(ctx context.Context) error {
 	e.reload.Lock()
 	defer e.reload.Unlock()
@@ -61,9 +61,8 @@ func (e *Ended) Load(ctx context.Context) error {
 	return e.read(ctx, time.Time{})
 }
 
-// Changed reads the sessions that were ended lately when topic is theirs.
-// Other topics are ignored. It returns the database's failure as an INTERNAL
-// fault.
+// Changed reads recently ended sessions if topic is theirs, and ignores other
+// topics. It returns a database error as an INTERNAL fault.
 func (e *Ended) Changed(ctx context.Context, topic notify.Topic) error {
 	if !topic.IsSessions() {
 		return nil
@@ -87,10 +86,10 @@ func (e *Ended) Has(session Hash) bool {
 	return ok
 }
 
-// End ends a session for every process. It returns RATE_LIMITED when as many
-// are remembered as may be, and INTERNAL when it could not be stored.
+// End ends a session in every process. It returns RATE_LIMITED when the maximum
+// is reached, and INTERNAL if storing fails.
 func (e *Ended) End(ctx context.Context, session Hash) error {
-	if err := e.sweepNowAndThen(ctx); err != nil {
+	if err := e.maybeSweep(ctx); err != nil {
 		return err
 	}
 	e.mu.RLock()
@@ -101,12 +100,12 @@ func (e *Ended) End(ctx context.Context, session Hash) error {
 	case known:
 		return nil
 	case full:
-		f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "too many sessions were ended lately: leave this one, it ends by itself")
+		f := fault.New(fault.KindRateLimited, fault.CodeRateLimited, "Too many sessions were ended recently. This session will expire automatically.")
 		f.RetryAfter = sweepInterval
 		return f
 	}
-	// The row outlives the session whenever that began, and its expiry tells
-	// other processes which rows are new to them.
+	// The row outlives the session. Other processes find new rows by their
+	// expiry.
 	row := models.EndedSession{Hash: session[:], ExpiresAt: e.now().Add(Lifetime)}
 	err := e.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error; err != nil {
@@ -123,8 +122,8 @@ func (e *Ended) End(ctx context.Context, session Hash) error {
 	return e.feed.Published(ctx, notify.Sessions())
 }
 
-// read adds the rows that expire after since, or all. There are not many more
-// than may be remembered. The caller holds reload.
+// read adds the rows that expire after since, or all. Their number is limited
+// to a little over max. The caller must hold reload.
 func (e *Ended) read(ctx context.Context, since time.Time) error {
 	query := e.db.WithContext(ctx)
 	if !since.IsZero() {
@@ -148,8 +147,8 @@ func (e *Ended) read(ctx context.Context, since time.Time) error {
 	return nil
 }
 
-// sweepNowAndThen removes what has expired, at most once per sweepInterval.
-func (e *Ended) sweepNowAndThen(ctx context.Context) error {
+// maybeSweep deletes expired sessions, at most once per sweepInterval.
+func (e *Ended) maybeSweep(ctx context.Context) error {
 	e.mu.RLock()
 	due := e.now().Sub(e.swept) >= sweepInterval
 	e.mu.RUnlock()
@@ -161,8 +160,8 @@ func (e *Ended) sweepNowAndThen(ctx context.Context) error {
 	return e.sweep(ctx)
 }
 
-// sweep removes what has expired, here and in the database. The caller holds
-// reload.
+// sweep deletes expired sessions in memory and in the database. The caller must
+// hold reload.
 func (e *Ended) sweep(ctx context.Context) error {
 	now := e.now()
 	if err := e.db.WithContext(ctx).Where("expires_at <= ?", now).Delete(&models.EndedSession{}).Error; err != nil {

@@ -16,7 +16,7 @@ import (
 	"mcpgateway/services/sessions"
 )
 
-// process is one process of the gateway with its index and change feed.
+// process is a gateway process with its index and change feed.
 type process struct {
 	*sessions.Ended
 	db  *gorm.DB
@@ -46,10 +46,10 @@ func (p *process) rows(t *testing.T) (n int64) {
 	return n
 }
 
-func TestEveryProcessKnowsAnEndedSession(t *testing.T) {
+func TestEndedSessionReachesEveryProcess(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-		// The clock of the second one is behind by less than the overlap.
+		// The second clock is behind by less than the overlap.
 		one, two := start(t, dsn, now), start(t, dsn, now.Add(-5*time.Minute))
 		a, b, c := sessions.HashOf("a"), sessions.HashOf("b"), sessions.HashOf("c")
 		for range 2 {
@@ -82,7 +82,7 @@ func TestEveryProcessKnowsAnEndedSession(t *testing.T) {
 	})
 }
 
-func TestEndedSessionsAreForgottenWhenTheyHaveExpired(t *testing.T) {
+func TestExpiredSessionsAreSwept(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		begin := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 		p := start(t, dsn, begin)
@@ -108,7 +108,7 @@ func TestEndedSessionsAreForgottenWhenTheyHaveExpired(t *testing.T) {
 	})
 }
 
-func TestSoManySessionsCanBeEnded(t *testing.T) {
+func TestMaxEnded(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	p := start(t, modelstest.SQLite(t), now)
 	for _, c := range []struct {
@@ -129,7 +129,7 @@ func TestSoManySessionsCanBeEnded(t *testing.T) {
 	}
 }
 
-func TestAFailingDatabaseIsToldOf(t *testing.T) {
+func TestDatabaseErrorsAreReturned(t *testing.T) {
 	p := start(t, modelstest.SQLite(t), time.Now())
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -15,31 +15,31 @@ import (
 	"mcpgateway/services/notify"
 )
 
-// Levels are the levels of log messages that clients set for their sessions
-// (MCP 2025-11-25, "Logging"). They are stored, so that they survive restarts,
-// and kept in memory in every process, so that no call reads the database. The
-// session that was used longest ago is forgotten first; it then gets what a
-// session gets that never set a level. Levels are safe for concurrent use.
+// Levels are the log levels that clients set for their sessions (MCP
+// 2025-11-25, "Logging"). They are stored, so that they survive restarts, and
+// cached in every process, so that calls need no database query. The least
+// recently used session is evicted first and then has the default level. Levels
+// is safe for concurrent use.
 type Levels struct {
 	db   *gorm.DB
 	feed Publisher
 	max  int
 	now  func() time.Time
 
-	any    atomic.Bool // whether there ever was one: most clients never set a level
+	any    atomic.Bool // false until a level is set; most clients never do
 	reload sync.Mutex  // held while rows are read
 
-	mu     sync.Mutex // guards what follows
-	order  *list.List // of *sessionLevel, the latest first
+	mu     sync.Mutex // guards the fields below
+	order  *list.List // of *sessionLevel, most recently used first
 	levels map[string]*list.Element
-	newest time.Time // the latest expiry that was read
+	newest time.Time // latest expiry read
 	swept  time.Time
 }
 
 type sessionLevel struct{ session, level string }
 
-// NewLevels returns levels of at most max sessions, which MaxLevels should be;
-// Load fills it.
+// NewLevels returns the levels of at most max sessions, usually MaxLevels. Load
+// must be called before use.
 func NewLevels(db *gorm.DB, feed Publisher, max int, now func() time.Time) *Levels {
 	return &Levels{db: db, feed: feed, max: max, now: now, order: list.New(), levels: map[string]*list.Element{}}
 }
@@ -59,8 +59,8 @@ func (l *Levels) Of(session string) string {
 	return e.Value.(*sessionLevel).level
 }
 
-// Set sets the level of a session in every process. It returns the database's
-// failure as an INTERNAL fault.
+// Set sets the level of a session in every process. It returns a database error
+// as an INTERNAL fault.
 func (l *Levels) Set(ctx context.Context, session, level string) error {
 	if l.Of(session) == level {
 		return nil
@@ -73,16 +73,16 @@ func (l *Levels) Set(ctx context.Context, session, level string) error {
 				return err
 			}
 		}
-		if err := l.sweepNowAndThen(tx); err != nil {
+		if err := l.maybeSweep(tx); err != nil {
 			return err
 		}
 		return tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error
 	})
 }
 
-// Forget removes the level of a session that ended. Other processes keep it
-// until it expires, which does no harm: the session's id is refused. It returns
-// the database's failure as an INTERNAL fault.
+// Forget deletes the level of an ended session. Other processes cache it until
+// it expires, which is harmless: the session id is rejected. It returns a
+// database error as an INTERNAL fault.
 func (l *Levels) Forget(ctx context.Context, session string) error {
 	l.mu.Lock()
 	e := l.levels[session]
@@ -99,15 +99,15 @@ func (l *Levels) Forget(ctx context.Context, session string) error {
 	return nil
 }
 
-// Load reads all levels. It returns the database's failure as an INTERNAL fault.
+// Load reads all levels. It returns a database error as an INTERNAL fault.
 func (l *Levels) Load(ctx context.Context) error {
 	l.reload.Lock()
 	defer l.reload.Unlock()
 	return l.read(ctx, l.now())
 }
 
-// Changed reads the levels that were set lately when topic is theirs. Other
-// topics are ignored. It returns the database's failure as an INTERNAL fault.
+// Changed reads recently set levels if topic is theirs, and ignores other
+// topics. It returns a database error as an INTERNAL fault.
 func (l *Levels) Changed(ctx context.Context, topic notify.Topic) error {
 	if !topic.IsSessionLevels() {
 		return nil
@@ -123,8 +123,8 @@ func (l *Levels) Changed(ctx context.Context, topic notify.Topic) error {
 	return l.read(ctx, since)
 }
 
-// read adopts the rows that expire after since, at most as many as are kept.
-// The caller holds reload.
+// read caches the rows that expire after since, up to the maximum. The caller
+// must hold reload.
 func (l *Levels) read(ctx context.Context, since time.Time) error {
 	var rows []models.SessionLevel
 	if err := l.db.WithContext(ctx).Order("expires_at DESC").Limit(l.max).Find(&rows, "expires_at > ?", since).Error; err != nil {
@@ -141,8 +141,7 @@ func (l *Levels) read(ctx context.Context, since time.Time) error {
 	return nil
 }
 
-// keep takes a level into memory and returns the session that made room for it,
-// or "".
+// keep caches a level and returns the evicted session, or "".
 func (l *Levels) keep(session, level string) (evicted string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -178,9 +177,9 @@ func (l *Levels) change(ctx context.Context, write func(*gorm.DB) error) error {
 	return l.feed.Published(ctx, notify.SessionLevels())
 }
 
-// sweepNowAndThen removes the rows of expired sessions, at most once per
+// maybeSweep deletes the rows of expired sessions, at most once per
 // sweepInterval.
-func (l *Levels) sweepNowAndThen(tx *gorm.DB) error {
+func (l *Levels) maybeSweep(tx *gorm.DB) error {
 	now := l.now()
 	l.mu.Lock()
 	due := now.Sub(l.swept) >= sweepInterval

@@ -13,8 +13,8 @@ import (
 	"mcpgateway/services/sessions"
 )
 
-// eachLevels runs a test with what makes levels of at most 3 sessions on one
-// database, as processes that run at the same time or one after the other do.
+// eachLevels runs a test with a function that opens the levels of at most 3
+// sessions on one database, as concurrent or successive processes do.
 func eachLevels(t *testing.T, test func(t *testing.T, db *gorm.DB, open func() *sessions.Levels, advance func(time.Duration))) {
 	t.Helper()
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
@@ -85,7 +85,7 @@ func TestLevelsSurviveRestart(t *testing.T) {
 		wantLevel(t, restarted, "a", "")
 		wantLevel(t, open(), "a", "")
 
-		advance(sessions.Lifetime - time.Second - time.Millisecond) // b was set a second ago
+		advance(sessions.Lifetime - time.Second - time.Millisecond) // b was set 1 s ago
 		wantLevel(t, open(), "b", "error")
 		advance(time.Millisecond)
 		wantLevel(t, open(), "b", "")
@@ -97,7 +97,7 @@ func TestLevelsSurviveRestart(t *testing.T) {
 	})
 }
 
-func TestLevelsAreBounded(t *testing.T) {
+func TestMaxLevels(t *testing.T) {
 	eachLevels(t, func(t *testing.T, db *gorm.DB, open func() *sessions.Levels, advance func(time.Duration)) {
 		l := open()
 		count := func() (rows int64) {

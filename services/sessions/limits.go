@@ -3,19 +3,18 @@ package sessions
 import "time"
 
 const (
-	// Lifetime is how long a session id is accepted after it was issued.
+	// Lifetime is the maximum age of a session id.
 	Lifetime = 7 * 24 * time.Hour
-	// MaxEnded bounds the ended sessions that are remembered, in memory and in
-	// the database. Beyond it sessions only end by their age.
+	// MaxEnded is the maximum number of ended sessions stored in memory and in
+	// the database. Beyond it, sessions end only by expiry.
 	MaxEnded = 200_000
-	// MaxResources is how many resources one session may be subscribed to.
+	// MaxResources is the maximum number of resource subscriptions per session.
 	MaxResources = 100
-	// MaxLevels is the maximum number of sessions whose level of log messages
-	// is remembered.
+	// MaxLevels is the maximum number of sessions whose log level is cached.
 	MaxLevels = 10_000
 
-	// reloadOverlap is how far the clocks of two processes may differ, plus
-	// how long a transaction may take, without a change being missed.
+	// reloadOverlap is the tolerated clock difference between processes plus
+	// the duration of a transaction.
 	reloadOverlap = 10 * time.Minute
 	sweepInterval = time.Hour
 )

@@ -14,10 +14,10 @@ import (
 	"mcpgateway/services/notify"
 )
 
-// Resources remembers which resources sessions are subscribed to (MCP
-// 2025-11-25, "Subscriptions"), so that the process that holds a session's
-// stream delivers the updates, whichever process heard of the subscription and
-// however often it was restarted. It is safe for concurrent use.
+// Resources stores the resource subscriptions of sessions (MCP 2025-11-25,
+// "Subscriptions"). The process that serves a session's stream delivers the
+// updates, also for subscriptions made through other processes or before a
+// restart. It is safe for concurrent use.
 type Resources struct {
 	db    *gorm.DB
 	feed  Publisher
@@ -25,20 +25,20 @@ type Resources struct {
 	swept atomic.Int64 // Unix seconds
 }
 
-// NewResources returns the memory in the database; changes are announced on feed.
+// NewResources returns the subscriptions in db. Changes are published on feed.
 func NewResources(db *gorm.DB, feed Publisher, now func() time.Time) *Resources {
 	return &Resources{db: db, feed: feed, now: now}
 }
 
-// Add remembers that a session is subscribed to a resource of a project. One
-// that is known already stays as it is. It returns RATE_LIMITED for more than
-// MaxResources and the database's failure as an INTERNAL fault.
+// Add subscribes a session to a resource of a project. An existing subscription
+// is unchanged. It returns RATE_LIMITED beyond MaxResources, and a database
+// error as an INTERNAL fault.
 func (r *Resources) Add(ctx context.Context, session, projectID, uri string) error {
 	now := r.now()
 	hash := sha256.Sum256([]byte(uri))
 	row := models.SessionResource{Session: session, URIHash: hash[:], URI: uri, ProjectID: projectID, CreatedAt: now, ExpiresAt: now.Add(Lifetime)}
 	return r.change(ctx, session, func(tx *gorm.DB) error {
-		if err := r.sweepNowAndThen(tx); err != nil {
+		if err := r.maybeSweep(tx); err != nil {
 			return err
 		}
 		var held int64
@@ -46,14 +46,14 @@ func (r *Resources) Add(ctx context.Context, session, projectID, uri string) err
 			return err
 		}
 		if held >= MaxResources {
-			return fault.New(fault.KindRateLimited, fault.CodeRateLimited, "a session can be subscribed to %d resources: unsubscribe from another one first", MaxResources)
+			return fault.New(fault.KindRateLimited, fault.CodeRateLimited, "This session has the maximum of %d subscriptions. Unsubscribe from a resource first.", MaxResources)
 		}
 		return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error
 	})
 }
 
-// Remove forgets one subscription, if there is one. It returns the database's
-// failure as an INTERNAL fault.
+// Remove deletes a subscription if it exists. It returns a database error as an
+// INTERNAL fault.
 func (r *Resources) Remove(ctx context.Context, session, uri string) error {
 	hash := sha256.Sum256([]byte(uri))
 	return r.change(ctx, session, func(tx *gorm.DB) error {
@@ -61,8 +61,8 @@ func (r *Resources) Remove(ctx context.Context, session, uri string) error {
 	})
 }
 
-// End forgets every subscription of a session. It returns the database's
-// failure as an INTERNAL fault.
+// End deletes all subscriptions of a session. It returns a database error as an
+// INTERNAL fault.
 func (r *Resources) End(ctx context.Context, session string) error {
 	_, uris, err := r.Of(ctx, session)
 	if err != nil || len(uris) == 0 {
@@ -73,9 +73,8 @@ func (r *Resources) End(ctx context.Context, session string) error {
 	})
 }
 
-// Of returns the resources that a session is subscribed to, the oldest first,
-// and the project they belong to. It returns the database's failure as an
-// INTERNAL fault.
+// Of returns the session's subscribed resources, oldest first, and their
+// project. It returns a database error as an INTERNAL fault.
 func (r *Resources) Of(ctx context.Context, session string) (projectID string, uris []string, err error) {
 	var rows []models.SessionResource
 	err = r.db.WithContext(ctx).Order("created_at, uri_hash").Find(&rows, "session = ? AND expires_at > ?", session, r.now()).Error
@@ -103,8 +102,8 @@ func (r *Resources) change(ctx context.Context, session string, write func(*gorm
 	return r.feed.Published(ctx, topic)
 }
 
-// sweepNowAndThen removes the rows of sessions that are over.
-func (r *Resources) sweepNowAndThen(tx *gorm.DB) error {
+// maybeSweep deletes the rows of expired sessions.
+func (r *Resources) maybeSweep(tx *gorm.DB) error {
 	now, last := r.now(), r.swept.Load()
 	if now.Unix()-last < int64(sweepInterval/time.Second) || !r.swept.CompareAndSwap(last, now.Unix()) {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"mcpgateway/services/sessions"
 )
 
-func TestResourcesOfASession(t *testing.T) {
+func TestResources(t *testing.T) {
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		db := modelstest.Open(t, dsn)
 		feed, err := notify.NewFeed(db, dsn, slog.New(slog.DiscardHandler))
@@ -41,7 +41,7 @@ func TestResourcesOfASession(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, uri := range []string{"test://last", "test://last"} { // more than once counts once
+		for _, uri := range []string{"test://last", "test://last"} { // duplicates count once
 			if err := r.Add(t.Context(), "full", "p", uri); err != nil {
 				t.Fatal(err)
 			}

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// foldText returns text in the form that words are cut from: compatibility
-// characters replaced (NFKC) and the accents of Latin, Greek and Cyrillic
-// letters removed, so that "café" and "cafe" are one word. Case is kept,
-// because it tells where a camelCase name splits.
+// foldText returns text normalized for splitting into words: compatibility
+// characters replaced (NFKC) and accents of Latin, Greek and Cyrillic letters
+// removed, so that "café" and "cafe" are one word. Case is preserved, because
+// camelCase names are split by it.
 func foldText(text string) string {
 	ascii := true
 	for i := range len(text) {
@@ -26,7 +26,7 @@ func foldText(text string) string {
 	}
 	var b strings.Builder
 	b.Grow(len(text))
-	bare := false // whether the last base letter loses its marks
+	bare := false // whether marks of the last base letter are dropped
 	for _, r := range norm.NFKD.String(text) {
 		if unicode.Is(unicode.Mn, r) {
 			if bare {
@@ -44,10 +44,10 @@ type runeClass uint8
 
 const (
 	classOther runeClass = iota
-	classLower           // letters without case too
+	classLower           // including letters without case
 	classUpper
 	classDigit
-	classIdeograph // scripts that write no spaces
+	classIdeograph // scripts without spaces
 )
 
 func classify(r rune) runeClass {
@@ -76,8 +76,8 @@ func classify(r rune) runeClass {
 }
 
 // words calls emit for every word of text in lower case: the parts of
-// camelCase, digit and snake_case names, then the whole run of letters and
-// digits where it had parts. Scripts without spaces give their characters and
+// camelCase, digit and snake_case names, and then the whole run of letters and
+// digits if it had parts. Scripts without spaces are split into characters and
 // pairs of characters. It stops when emit returns false.
 func words(text string, emit func(word string, whole bool) bool) {
 	text = foldText(text)
@@ -103,7 +103,7 @@ func words(text string, emit func(word string, whole bool) bool) {
 	}
 }
 
-// runEnd returns where the run of word characters that begins at start ends.
+// runEnd returns the end of the run of word characters that starts at start.
 func runEnd(text string, start int, ideograph bool) int {
 	for i, r := range text[start:] {
 		c := classify(r)
@@ -129,9 +129,9 @@ func ideographs(run string, emit func(string, bool) bool) bool {
 	return true
 }
 
-// splitRun emits the parts of one run of letters and digits. A part begins
-// where lower case turns to upper ("getUser"), before the last capital of
-// several ("HTTPServer") and between letters and digits; "URLs" stays whole.
+// splitRun emits the parts of a run of letters and digits. A part starts at a
+// change from lower to upper case ("getUser"), before the last capital of
+// several ("HTTPServer") and between letters and digits. "URLs" is not split.
 func splitRun(run string, emit func(string, bool) bool) bool {
 	begin, parts := 0, 0
 	before, last := classOther, classOther
@@ -176,8 +176,8 @@ func pluralEnd(rest string) bool {
 	return c == classUpper || c == classDigit
 }
 
-// stem returns the Porter2 stem of a lower-case word; words of other
-// alphabets are their own stems.
+// stem returns the Porter2 stem of a lower-case word. Words in other alphabets
+// are returned unchanged.
 func stem(word string) string {
 	if len(word) <= 2 {
 		return word

@@ -10,15 +10,15 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// taskArguments are those of a search for a task.
+// taskArguments are the arguments of a task search.
 type taskArguments struct {
 	task          string
-	server        string // empty when none was named
+	server        string // empty if not given
 	limit, offset int
 	includeSchema bool
 }
 
-// queryArguments are those of a search by query.
+// queryArguments are the arguments of a query search.
 type queryArguments struct {
 	query         string
 	limit         int
@@ -28,8 +28,8 @@ type queryArguments struct {
 }
 
 // readArguments returns the arguments of one of the two modes (spec, "Built-in
-// tool gateway_searchMcpForTask"). It returns INVALID_PARAMETER, also for an
-// argument that the tool doesn't have, or CONFLICTING_PARAMETERS.
+// tool gateway_searchMcpForTask"). It returns INVALID_PARAMETER, also for
+// unknown arguments, or CONFLICTING_PARAMETERS.
 func readArguments(raw []byte) (*taskArguments, *queryArguments, error) {
 	o, err := arguments.Read(raw, "task", "query", "server", "limit", "offset", "cursor", "includeSchema")
 	if err != nil {
@@ -38,47 +38,47 @@ func readArguments(raw []byte) (*taskArguments, *queryArguments, error) {
 	has := func(name string) bool { return o.Get(name) != nil }
 	switch {
 	case has("task") && has("query"):
-		return nil, nil, arguments.Conflict("task and query are two ways to search; send one of them")
+		return nil, nil, arguments.Conflict("task and query are separate modes. Send only one of them.")
 	case has("task"):
 		if has("cursor") {
-			return nil, nil, arguments.Conflict("cursor belongs to query; a search for a task continues by offset")
+			return nil, nil, arguments.Conflict("cursor requires query. Use offset to continue a task search.")
 		}
 		task, err := readTask(o)
 		return task, nil, err
 	case has("query"):
 		if has("server") {
-			return nil, nil, arguments.Conflict("server cannot be combined with query; write server:ALIAS inside the query")
+			return nil, nil, arguments.Conflict("server cannot be combined with query. Write server:ALIAS in the query.")
 		}
 		if has("offset") {
-			return nil, nil, arguments.Conflict("offset cannot be combined with query; send the cursor of the page before")
+			return nil, nil, arguments.Conflict("offset cannot be combined with query. Send the cursor of the previous page.")
 		}
 		query, err := readQuery(o)
 		return nil, query, err
 	}
-	return nil, nil, fault.Invalid("send task, what you want to do in your own words, or query, terms that the tool must contain")
+	return nil, nil, fault.Invalid("Send task, a description of your goal, or query, terms that the tool must contain.")
 }
 
 func readTask(o *rawjson.Object) (*taskArguments, error) {
 	var a taskArguments
 	var ok bool
 	if a.task, ok = o.String("task"); !ok {
-		return nil, fault.Invalid("task must be a string")
+		return nil, fault.Invalid("task must be a string.")
 	}
 	switch {
 	case strings.TrimSpace(a.task) == "":
-		return nil, fault.Invalid("task must not be empty; say what you want to do")
+		return nil, fault.Invalid("task must not be empty. Describe what you want to do.")
 	case len(a.task) > MaxTaskBytes:
-		return nil, fault.Invalid("task has %d bytes, and at most %d are searched; shorten it", len(a.task), MaxTaskBytes)
+		return nil, fault.Invalid("task has %d bytes; the maximum is %d. Shorten it.", len(a.task), MaxTaskBytes)
 	}
 	if n := utf8.RuneCountInString(a.task); n > MaxTaskRunes {
-		return nil, fault.Invalid("task has %d characters, and at most %d are searched; shorten it", n, MaxTaskRunes)
+		return nil, fault.Invalid("task has %d characters; the maximum is %d. Shorten it.", n, MaxTaskRunes)
 	}
 	if raw := o.Get("server"); raw != nil {
 		if a.server, ok = rawjson.String(raw); !ok {
-			return nil, fault.Invalid("server must be the alias of a server, as a string")
+			return nil, fault.Invalid("server must be the alias of a server, as a string.")
 		}
 		if a.server == "" {
-			return nil, fault.Invalid("server must not be empty; leave it out to search all servers")
+			return nil, fault.Invalid("server must not be empty. Omit it to search all servers.")
 		}
 	}
 	var err error
@@ -96,11 +96,11 @@ func readQuery(o *rawjson.Object) (*queryArguments, error) {
 	var a queryArguments
 	var ok bool
 	if a.query, ok = o.String("query"); !ok {
-		return nil, fault.Invalid("query must be a string")
+		return nil, fault.Invalid("query must be a string.")
 	}
 	if raw := o.Get("cursor"); raw != nil {
 		if a.cursor, ok = rawjson.String(raw); !ok {
-			return nil, fault.Invalid("cursor must be a string; leave it out for the first page")
+			return nil, fault.Invalid("cursor must be a string. Omit it for the first page.")
 		}
 		a.hasCursor = true
 	}
@@ -119,5 +119,5 @@ func readFlag(o *rawjson.Object, name string) (bool, error) {
 	case "true":
 		return true, nil
 	}
-	return false, fault.Invalid("%s must be true or false", name)
+	return false, fault.Invalid("%s must be true or false.", name)
 }

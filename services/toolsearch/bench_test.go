@@ -11,8 +11,8 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// syntheticTools returns n tools whose words are as unevenly common as those
-// of a language, with about sixty of them each.
+// syntheticTools returns n tools of about 60 words each, with word frequencies
+// like those of a natural language.
 func syntheticTools(n int) []*toolset.Tool {
 	r := rand.New(rand.NewPCG(1, 2))
 	zipf := rand.NewZipf(r, 1.3, 8, 30_000)

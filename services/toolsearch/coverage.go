@@ -11,7 +11,7 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// The codes of the warnings that a search gives.
+// The codes of search warnings.
 const (
 	WarningToolHidden     = "TOOL_HIDDEN"
 	WarningNeverSynced    = "SERVER_NEVER_SYNCED"
@@ -23,8 +23,8 @@ const (
 )
 
 // coverage returns the enabled servers whose tools could not be searched, and
-// warnings about those whose tools may be out of date, by alias. With an alias
-// it is about that server only.
+// warnings about servers whose tools may be outdated, by alias. With an alias,
+// it covers only that server.
 func (s *Searcher) coverage(project *toolset.Snapshot, alias string) (unavailable []page.Unavailable, warnings []fault.Warning) {
 	for _, server := range project.Servers {
 		config := &server.Config
@@ -36,22 +36,22 @@ func (s *Searcher) coverage(project *toolset.Snapshot, alias string) (unavailabl
 		case why != "" && (inventory == nil || inventory.SyncedAt == nil):
 			unavailable = append(unavailable, page.Unavailable{Server: config.Alias, Reason: "never synced: " + why})
 		case why != "":
-			warnings = append(warnings, fault.Warning{Code: WarningWaiting, Message: fmt.Sprintf("the tools of server %s were found, but calling them may fail: %s", config.Alias, why)})
+			warnings = append(warnings, fault.Warning{Code: WarningWaiting, Message: fmt.Sprintf("The tools of server %s were searched, but calling them may fail: %s", config.Alias, why)})
 		case inventory == nil || inventory.SyncedAt == nil && inventory.ErrorMessage == "":
 			unavailable = append(unavailable, page.Unavailable{Server: config.Alias, Reason: "never synced"})
 		case inventory.SyncedAt == nil:
 			unavailable = append(unavailable, page.Unavailable{Server: config.Alias, Reason: "never synced: " + inventory.ErrorMessage})
 		case s.outage(config.ID) != "":
-			warnings = append(warnings, fault.Warning{Code: WarningServerDown, Message: fmt.Sprintf("the tools of server %s were found, but calling them fails at present: %s", config.Alias, s.outage(config.ID))})
+			warnings = append(warnings, fault.Warning{Code: WarningServerDown, Message: fmt.Sprintf("The tools of server %s were searched, but calls currently fail: %s", config.Alias, s.outage(config.ID))})
 		case inventory.ErrorCode != "":
 			warnings = append(warnings, fault.Warning{Code: WarningSyncFailed, Message: fmt.Sprintf(
-				"the tools of server %s are as of %s, because its last sync failed: %s", config.Alias, inventory.SyncedAt.UTC().Format("2006-01-02 15:04 UTC"), inventory.ErrorMessage)})
+				"The tools of server %s are as of %s, because its last sync failed: %s", config.Alias, inventory.SyncedAt.UTC().Format("2006-01-02 15:04 UTC"), inventory.ErrorMessage)})
 		}
 	}
 	return unavailable, warnings
 }
 
-// whyWaiting returns why a server waits for a person, or "".
+// whyWaiting returns the reason for a server's pending authorization, or "".
 func (s *Searcher) whyWaiting(serverID string) string {
 	if s.Waiting == nil {
 		return ""
@@ -59,7 +59,7 @@ func (s *Searcher) whyWaiting(serverID string) string {
 	return s.Waiting.Why(serverID)
 }
 
-// outage returns why calls are kept away from a server, or "".
+// outage returns the reason why calls to a server are paused, or "".
 func (s *Searcher) outage(serverID string) string {
 	if s.Outages == nil {
 		return ""
@@ -67,29 +67,29 @@ func (s *Searcher) outage(serverID string) string {
 	return s.Outages.Outage(serverID)
 }
 
-// explainServer returns the warning for a search among the tools of an alias
-// that has none because of what the alias is.
+// explainServer returns the warning for a task search with an alias that has no
+// tools because it is unknown or disabled.
 func explainServer(project *toolset.Snapshot, alias string) []fault.Warning {
 	if alias == "" {
 		return nil
 	}
 	switch server := project.Server(alias); {
 	case server == nil:
-		return []fault.Warning{{Code: WarningServerUnknown, Message: fmt.Sprintf("no server of this project has the alias %q", clip(alias, 64))}}
+		return []fault.Warning{{Code: WarningServerUnknown, Message: fmt.Sprintf("No server of this project has the alias %q.", clip(alias, 64))}}
 	case !server.Config.Enabled:
-		return []fault.Warning{{Code: WarningServerDisabled, Message: fmt.Sprintf("the server %s is disabled", alias)}}
+		return []fault.Warning{{Code: WarningServerDisabled, Message: fmt.Sprintf("Server %s is disabled.", alias)}}
 	}
 	return nil
 }
 
-// Bounds of the aliases that a warning about an unknown one suggests.
+// Limits of the suggested aliases in a warning about an unknown one.
 const (
 	suggestedAliases = 3
-	aliasReach       = 2 // edits between an alias and the one that was written
+	aliasReach       = 2 // maximum edit distance of a suggestion
 )
 
-// unknownServers returns a warning for each server clause of a query that no
-// enabled server has. It suggests near aliases, of enabled servers only.
+// unknownServers returns a warning for each server clause of a query that
+// matches no enabled server. It suggests similar aliases of enabled servers.
 func unknownServers(project *toolset.Snapshot, q *query.Query) (warnings []fault.Warning) {
 	for _, clause := range q.Clauses {
 		if clause.Qualifier != "server" {
@@ -99,9 +99,9 @@ func unknownServers(project *toolset.Snapshot, q *query.Query) (warnings []fault
 		if known {
 			continue
 		}
-		message := fmt.Sprintf("no searchable server of this project has the alias %q", clip(clause.Value, 64))
+		message := fmt.Sprintf("No searchable server of this project has the alias %q", clip(clause.Value, 64))
 		if len(near) > 0 {
-			message += "; similar aliases are " + strings.Join(near, ", ")
+			message += ". Similar aliases: " + strings.Join(near, ", ")
 		}
 		span := clause.Span
 		warnings = append(warnings, fault.Warning{Code: WarningServerUnknown, Message: message, Span: &span})
@@ -109,8 +109,8 @@ func unknownServers(project *toolset.Snapshot, q *query.Query) (warnings []fault
 	return warnings
 }
 
-// nearAliases returns the aliases of enabled servers that are similar to a folded
-// text, the nearest first; known reports whether one is equal.
+// nearAliases returns the aliases of enabled servers that are similar to a
+// folded text, nearest first. known reports whether one is equal.
 func nearAliases(project *toolset.Snapshot, text string) (near []string, known bool) {
 	edits := map[string]int{}
 	for _, server := range project.Servers {

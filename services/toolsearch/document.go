@@ -8,7 +8,7 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// The fields of a tool that are searched, in the order of their weights.
+// The searched fields of a tool, in the order of their weights.
 const (
 	fieldName = iota
 	fieldServer
@@ -18,21 +18,21 @@ const (
 	fieldCount
 )
 
-// document is the searchable text of one tool.
+// document is the searchable text of a tool.
 type document struct {
 	text [fieldCount][]string
 }
 
-// reader collects the text of one tool definition within the limits, so that
-// no definition, however large, costs more than a bounded amount of work.
+// reader collects the text of a tool definition within the limits, which bound
+// the cost of any definition.
 type reader struct {
 	document
 	properties int
 	enums      int
 }
 
-// readTool returns the searchable text of a tool. What cannot be read in its
-// definition is left out.
+// readTool returns the searchable text of a tool. Invalid parts of its
+// definition are skipped.
 func readTool(tool *toolset.Tool) document {
 	r := reader{}
 	r.add(fieldName, tool.Upstream)

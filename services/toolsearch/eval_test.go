@@ -22,14 +22,14 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// The labelled sets of the evaluation. Each is a folder with tools.jsonl and
+// The labelled sets of the evaluation. Each is a directory with tools.jsonl and
 // queries.jsonl.
 var evalFolder = flag.String("eval", "", "folder with the labelled search sets that TestEval measures")
 
 var evalSets = []string{"livemcp", "livemcp-agent", "toolbench", "metatool", "seal"}
 
-// What the ranking must reach as the mean over the sets. They lie a little
-// below what it does reach, to let changes pass that trade one for another.
+// The minimum means over the sets. They are a little below the current figures,
+// so that changes can trade one figure for another.
 const (
 	leastNDCG     = .680
 	leastRecall   = .715
@@ -127,8 +127,8 @@ func measure(x *toolsearch.Index, queries []evalQuery, textOf func(evalQuery) st
 	return sum
 }
 
-// mistype returns the text with one edit in about three of ten words that have
-// five letters or more. The same id always gets the same edits.
+// mistype returns the text with an edit in about 3 of 10 words of at least 5
+// letters. The same id always has the same edits.
 func mistype(id, text string) string {
 	h := fnv.New64a()
 	h.Write([]byte(id))

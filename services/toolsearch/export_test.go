@@ -1,9 +1,9 @@
 package toolsearch
 
-// LimitTools replaces MaxIndexedTools, so that a test need not index as many.
+// LimitTools replaces MaxIndexedTools, so that a test can use fewer tools.
 func (s *Searcher) LimitTools(n int) { s.limit = n }
 
-// Kept returns how many projects have an index and how many tools they hold.
+// Kept returns the number of cached indexes and their number of tools.
 func (s *Searcher) Kept() (projects, tools int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,10 +5,10 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// Filter returns those of the tools for which a query in the grammar of
-// query.Tools holds, in their order, by the rules of the query mode. The tools
-// need not be listed ones; they are read anew each time, so that nothing is
-// kept of tools that no client finds.
+// Filter returns the tools that match a query in the grammar of query.Tools, in
+// their order, with the rules of the query mode. The tools can be hidden ones.
+// They are parsed on each call, so nothing is cached for tools that clients
+// can't find.
 func Filter(tools []*toolset.Tool, q *query.Query) []*toolset.Tool {
 	literals, marks := readLiterals(tools)
 	var found []*toolset.Tool

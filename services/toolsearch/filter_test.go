@@ -10,9 +10,9 @@ import (
 	"mcpgateway/services/toolsearch"
 )
 
-// TestFilterFindsWhatTheQueryModeFinds compares the two on visible tools, and
-// shows that Filter also finds hidden ones.
-func TestFilterFindsWhatTheQueryModeFinds(t *testing.T) {
+// TestFilterMatchesQueryMode compares both on visible tools and
+// checks that Filter also finds hidden ones.
+func TestFilterMatchesQueryMode(t *testing.T) {
 	project := newFixture("p").
 		server("git", nil, tool("create_issue", "Opens an issue"), tool("delete_branch", "Removes a branch")).
 		server("chat", func(s *models.Server) { s.DenyTools = []string{"post_*"} }, tool("post_message", "Opens a thread"), tool("list_channels", "Lists issue channels")).

@@ -9,54 +9,54 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// Index is the immutable search index over the visible tools of one project.
-// It is safe for concurrent use.
+// Index is the immutable search index of a project's visible tools. It is safe
+// for concurrent use.
 type Index struct {
 	tools []*toolset.Tool
-	core  *core
+	core  *postings
 }
 
-// core is what an index knows of its tools by their position alone.
-type core struct {
+// postings is the part of an index that refers to tools only by position.
+type postings struct {
 	weights weights
-	size    int // tools
+	size    int // number of tools
 
 	terms map[string]uint32
-	// The tools that contain term t are docs[starts[t]:starts[t+1]], with what
-	// the term adds to the score of each (its impact) beside them.
+	// The tools that contain term t are docs[starts[t]:starts[t+1]], with the
+	// term's contribution to each tool's score (its impact) in impacts.
 	starts  []uint32
 	docs    []uint32
 	impacts []float32
-	// The same for names only: the share of the tool's name that the term is.
+	// The same for names: the term's share of the tool's name.
 	nameStarts []uint32
 	nameDocs   []uint32
 	nameShares []float32
 
 	vocabulary vocabulary
-	serverOf   []uint32 // by tool: the number of its server
+	serverOf   []uint32 // server number by tool
 	numbers    map[string]uint32
 	servers    int
-	nameRank   []uint32 // by tool: the place of its name among all, for ties
+	nameRank   []uint32 // rank of the name by tool, for ties
 
 	literalOnce  sync.Once
 	literalTools []literal
-	literalPairs []pairs
+	literalPairs []ngramSet
 
 	scratch sync.Pool
 }
 
-// The servers that a search may be about besides one number.
+// Special server numbers.
 const (
 	anyServer = -1
 	noServer  = -2
 )
 
-// Build returns the index over tools, which are the visible ones of a
-// snapshot in any order. It keeps the slice.
+// Build returns the index of a snapshot's visible tools in any order. It
+// retains the slice.
 func Build(tools []*toolset.Tool) *Index { return build(tools, standardWeights()) }
 
-// over returns the index over tools when they are the same as its own in all
-// that is searched, else nil. It costs a fraction of building one.
+// over returns an index of tools that reuses x if the searched texts are the
+// same, and nil otherwise. It costs a fraction of Build.
 func (x *Index) over(tools []*toolset.Tool) *Index {
 	same := func(a, b *toolset.Tool) bool { return a.Name == b.Name && a.Upstream == b.Upstream && a.Hash == b.Hash }
 	if x == nil || !slices.EqualFunc(x.tools, tools, same) {
@@ -65,23 +65,23 @@ func (x *Index) over(tools []*toolset.Tool) *Index {
 	return &Index{tools: tools, core: x.core}
 }
 
-// entry is one term in one tool, with how often each field has it.
+// entry is a term in a tool with its frequency per field.
 type entry struct {
 	term  uint32
 	count [fieldCount]uint16
 }
 
-// builder holds what is needed only while an index is made.
+// builder contains the temporary state of building an index.
 type builder struct {
-	index    *core
-	words    map[string]uint32 // surface word to term
+	index    *postings
+	words    map[string]uint32 // word to term
 	surfaces []surface
-	stop     []bool // by term: whether it is a stop word
+	stop     []bool // whether a term is a stop word
 
-	entries []entry  // of all tools, one after the other
-	ends    []uint32 // where each tool's entries end
+	entries []entry  // of all tools, in order
+	ends    []uint32 // end of each tool's entries
 	lengths [fieldCount][]uint32
-	latest  []uint32 // by term: 1 + its entry in the current tool
+	latest  []uint32 // 1 + a term's entry in the current tool
 }
 
 type surface struct {
@@ -90,7 +90,7 @@ type surface struct {
 }
 
 func build(tools []*toolset.Tool, w weights) *Index {
-	x := &core{weights: w, size: len(tools), terms: map[string]uint32{}}
+	x := &postings{weights: w, size: len(tools), terms: map[string]uint32{}}
 	b := &builder{index: x, words: map[string]uint32{}}
 	for _, tool := range tools {
 		b.read(readTool(tool))
@@ -104,7 +104,7 @@ func build(tools []*toolset.Tool, w weights) *Index {
 	return &Index{tools: tools, core: x}
 }
 
-// read appends the entries of one tool.
+// read appends the entries of a tool.
 func (b *builder) read(doc document) {
 	first := uint32(len(b.entries))
 	for field, texts := range doc.text {
@@ -139,7 +139,7 @@ func (b *builder) read(doc document) {
 	b.ends = append(b.ends, uint32(len(b.entries)))
 }
 
-// term returns the number of the term that the surface word stands for.
+// term returns the term number of a word.
 func (b *builder) term(word string) uint32 {
 	if term, ok := b.words[word]; ok {
 		return term
@@ -157,7 +157,7 @@ func (b *builder) term(word string) uint32 {
 	return term
 }
 
-// frequencies returns how many tools contain each term.
+// frequencies returns the number of tools with each term.
 func (b *builder) frequencies() []uint32 {
 	df := make([]uint32, len(b.index.terms))
 	for i := range b.entries {
@@ -166,15 +166,16 @@ func (b *builder) frequencies() []uint32 {
 	return df
 }
 
-// idf returns how telling a term is that df tools have; it is positive for any.
-func (x *core) idf(df uint32) float64 {
+// idf returns the inverse document frequency of a term in df tools. It is
+// always positive.
+func (x *postings) idf(df uint32) float64 {
 	n, f := float64(x.size), float64(df)
 	return math.Log(1 + (n-f+0.5)/(f+0.5))
 }
 
-func (x *core) idfOf(term uint32) float64 { return x.idf(x.starts[term+1] - x.starts[term]) }
+func (x *postings) idfOf(term uint32) float64 { return x.idf(x.starts[term+1] - x.starts[term]) }
 
-// post lays the postings out by term and computes their impacts (BM25F).
+// post groups the postings by term and computes their impacts (BM25F).
 func (b *builder) post(df []uint32) {
 	x, w := b.index, &b.index.weights
 	x.starts = offsets(df)
@@ -213,8 +214,8 @@ func (b *builder) post(df []uint32) {
 	}
 }
 
-// postNames lays out which share of its name each term of a tool's name is,
-// by idf, so that covering a rare word counts more.
+// postNames computes each term's share of a tool's name, weighted by idf, so
+// that covering a rare word counts more.
 func (b *builder) postNames(df []uint32) {
 	x := b.index
 	counts := make([]uint32, len(df))
@@ -249,8 +250,8 @@ func (b *builder) postNames(df []uint32) {
 	}
 }
 
-// offsets returns where each run begins when runs of the given sizes follow
-// one another, and where the last one ends.
+// offsets returns the start of each run in a sequence of runs of the given
+// sizes, and the end of the last one.
 func offsets(sizes []uint32) []uint32 {
 	out := make([]uint32, len(sizes)+1)
 	for i, n := range sizes {
@@ -259,7 +260,7 @@ func offsets(sizes []uint32) []uint32 {
 	return out
 }
 
-func (x *core) rankNames(tools []*toolset.Tool) {
+func (x *postings) rankNames(tools []*toolset.Tool) {
 	order := make([]uint32, len(tools))
 	for i := range order {
 		order[i] = uint32(i)
@@ -271,7 +272,7 @@ func (x *core) rankNames(tools []*toolset.Tool) {
 	}
 }
 
-func (x *core) numberServers(tools []*toolset.Tool) {
+func (x *postings) numberServers(tools []*toolset.Tool) {
 	x.numbers = map[string]uint32{}
 	x.serverOf = make([]uint32, len(tools))
 	for i, tool := range tools {
@@ -286,8 +287,8 @@ func (x *core) numberServers(tools []*toolset.Tool) {
 	x.servers = len(x.numbers)
 }
 
-// serverNumber returns what search takes for an alias; empty means any.
-func (x *core) serverNumber(alias string) int {
+// serverNumber returns the number of an alias. Empty means any server.
+func (x *postings) serverNumber(alias string) int {
 	if alias == "" {
 		return anyServer
 	}

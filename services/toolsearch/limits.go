@@ -2,7 +2,7 @@ package toolsearch
 
 import "mcpgateway/services/page"
 
-// Bounds of the arguments of a search for a task (spec, "Limits").
+// Limits of the arguments of a task search (spec, "Limits").
 const (
 	MaxTaskRunes = 2_048
 	MaxTaskBytes = 8_192
@@ -20,32 +20,31 @@ func taskOffset() page.Range {
 	return page.Range{Name: "offset", Min: 0, Max: MaxOffset, Default: 0}
 }
 
-// Bounds of what one tool adds to an index. Text beyond them is not searched.
+// Limits of a tool's text in an index. Text beyond them is not searched.
 const (
 	maxFieldWords  = 2_000    // words of one field of one tool
 	maxSchemaDepth = 8        // levels of nested parameters
 	maxProperties  = 256      // parameters and schema branches of one tool
 	maxEnumValues  = 256      // enumerated values of one tool
-	maxWordBytes   = 64       // longer words are cut identifiers, hashes or noise
+	maxWordBytes   = 64       // longer words are hashes or noise and are truncated
 	maxLiteralText = 16 << 10 // bytes of a name or description
 )
 
-// Bounds of guessing what the unknown words of a task mean.
+// Limits of corrections of unknown words in a task.
 const (
-	minFuzzyWord  = 4  // bytes; shorter words are never corrected
-	minFuzzyFar   = 8  // bytes from which on two edits are corrected
-	maxCompletion = 6  // letters that may be missing at a word's end
-	maxGuesses    = 3  // terms that one word may stand for
-	maxUnknown    = 24 // words of a task that are guessed at
+	minFuzzyWord   = 4  // bytes; shorter words are never corrected
+	minFuzzyFar    = 8  // bytes; minimum for corrections of two edits
+	maxCompletion  = 6  // missing letters at the end of a word
+	maxCorrections = 3  // terms per corrected word
+	maxUnknown     = 24 // corrected words per task
 )
 
-// maxClauses bounds the clauses of a task that are ranked on their own.
+// maxClauses is the maximum number of a task's clauses ranked separately.
 const maxClauses = 12
 
-// MaxIndexedTools bounds the tools in the indexes that are kept in memory, of
-// all projects together. Beyond it the indexes that were not used for longest
-// are dropped and built again when they are asked for.
+// MaxIndexedTools is the maximum number of tools in all cached indexes. Beyond
+// it, the least recently used indexes are evicted and built again on demand.
 const MaxIndexedTools = 250_000
 
-// maxBuilds is how many indexes are built at once.
+// maxBuilds is the maximum number of concurrent builds.
 const maxBuilds = 2

@@ -9,27 +9,27 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// literal is one tool as the query mode compares it: folded texts.
+// literal contains the folded texts of a tool for the query mode.
 type literal struct {
 	fullName    string
-	exported    string // differs from fullName where the project limits names
-	names       []name // the upstream's name and the titles
+	exported    string // differs from fullName if the project limits names
+	names       []name // upstream name and titles
 	server      string
 	description string
 	params      []string
 	readOnly    bool
 	destructive bool
-	all         string // every text above, to tell in one look that none holds a term
+	all         string // all texts above, to rule out a term with one search
 }
 
-// pairs is a set of the neighbouring bytes in texts, two and three of them, by
-// hash: a text without one of a term's cannot contain the term, which is
-// quicker told than by looking.
-type pairs [32]uint64
+// ngramSet is a Bloom filter of a tool's bigrams and trigrams of bytes. A text
+// without one of a term's n-grams can't contain the term, and the check is
+// faster than a search.
+type ngramSet [32]uint64
 
 const pairBits = 32 * 64
 
-// appendPairs appends the hashes of the neighbours in text.
+// appendPairs appends the hashes of text's n-grams.
 func appendPairs(hashes []uint16, text string) []uint16 {
 	for i := 1; i < len(text); i++ {
 		hash := uint32(text[i-1])*37 + uint32(text[i])*239
@@ -41,14 +41,14 @@ func appendPairs(hashes []uint16, text string) []uint16 {
 	return hashes
 }
 
-func (p *pairs) add(text string) {
+func (p *ngramSet) add(text string) {
 	for _, h := range appendPairs(nil, text) {
 		p[h/64] |= 1 << (h % 64)
 	}
 }
 
-// hasAll reports whether every one of the hashed pairs may be in the texts.
-func (p *pairs) hasAll(hashes []uint16) bool {
+// hasAll reports whether the texts may contain all hashed n-grams.
+func (p *ngramSet) hasAll(hashes []uint16) bool {
 	for _, h := range hashes {
 		if p[h/64]&(1<<(h%64)) == 0 {
 			return false
@@ -57,16 +57,16 @@ func (p *pairs) hasAll(hashes []uint16) bool {
 	return true
 }
 
-// name is a folded text with the places at which a word begins in it.
+// name is a folded text with the positions of its words.
 type name struct {
 	text   string
 	starts []int
 }
 
-// readLiterals returns the literals of the tools and, in an array of their own
-// that is read from end to end, the pairs of each.
-func readLiterals(tools []*toolset.Tool) ([]literal, []pairs) {
-	out, marks := make([]literal, len(tools)), make([]pairs, len(tools))
+// readLiterals returns the literals of the tools and, in a separate array for
+// sequential access, the n-grams of each.
+func readLiterals(tools []*toolset.Tool) ([]literal, []ngramSet) {
+	out, marks := make([]literal, len(tools)), make([]ngramSet, len(tools))
 	for i, tool := range tools {
 		doc := readTool(tool)
 		l := &out[i]
@@ -95,9 +95,8 @@ func readLiterals(tools []*toolset.Tool) ([]literal, []pairs) {
 	return out, marks
 }
 
-// readHints reads the annotations with the defaults that the protocol gives
-// them (MCP 2025-03-26 and later, ToolAnnotations): a tool that says nothing
-// may write and may destroy.
+// readHints reads the annotations with the protocol's defaults (MCP 2025-03-26
+// and later, ToolAnnotations): a tool without hints may write and destroy.
 func (l *literal) readHints(tool *toolset.Tool) {
 	definition, err := rawjson.ParseObject(tool.Definition, rawjson.Lenient)
 	if err != nil {
@@ -109,8 +108,8 @@ func (l *literal) readHints(tool *toolset.Tool) {
 	l.destructive = !l.readOnly && string(annotations.Get("destructiveHint")) != "false"
 }
 
-// newName folds text and notes where its words begin: behind what is no
-// letter or digit, and where camelCase turns to upper case.
+// newName folds text and records the starts of words: after characters other
+// than letters and digits, and at camelCase capitals.
 func newName(text string) name {
 	text = clip(text, maxLiteralText)
 	var b strings.Builder
@@ -128,8 +127,8 @@ func newName(text string) name {
 	if b.String() == folded {
 		return name{folded, starts}
 	}
-	// Letters that combine move the places; the folded text has no capitals to
-	// tell more of them.
+	// Combining letters shift positions, and the folded text has no capitals to
+	// find them again.
 	starts = starts[:0]
 	last = classOther
 	for at, r := range folded {
@@ -142,7 +141,7 @@ func newName(text string) name {
 	return name{folded, starts}
 }
 
-// clip returns the first n bytes of text at most, cut between characters.
+// clip truncates text to at most n bytes without splitting a character.
 func clip(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -153,8 +152,8 @@ func clip(text string, n int) string {
 	return text[:n]
 }
 
-// The tiers of a term by the best place it is found at (contract, "Built-in
-// tools"): a query's score is their sum.
+// The tiers of a term by its best match position (contract, "Built-in tools").
+// A query's score is their sum.
 const (
 	tierNone = iota
 	tierParam
@@ -166,14 +165,14 @@ const (
 	tierExact
 )
 
-// tier returns the best place of a folded term in the tool.
+// tier returns the tier of a folded term in the tool.
 func (l *literal) tier(term string) int {
 	best := tierNone
 	if l.fullName == term || l.exported == term {
 		return tierExact
 	}
-	// Only a term with the separator means the name with its alias; any other
-	// would find the alias in it.
+	// Only a term with the separator is matched against the name with alias.
+	// Any other term would match the alias.
 	if strings.Contains(term, toolset.Separator) {
 		switch at := strings.Index(l.fullName, term); {
 		case at == 0:
@@ -224,7 +223,7 @@ func (l *literal) hasParam(term string) bool {
 	return false
 }
 
-// holdsAll reports whether every text may be found in the tool.
+// holdsAll reports whether the tool matches every text clause.
 func (l *literal) holdsAll(text []query.Clause) bool {
 	for i := range text {
 		if !strings.Contains(l.all, text[i].Folded) {
@@ -234,9 +233,9 @@ func (l *literal) holdsAll(text []query.Clause) bool {
 	return true
 }
 
-// holds reports whether the tool satisfies one clause, its negation left
-// aside, and in which tier when it is text. What may not be in its texts is
-// not looked for.
+// holds reports whether the tool matches a clause, ignoring its negation, and
+// the tier of a text clause. If may is false, its texts can't contain the
+// clause and are not searched.
 func (l *literal) holds(c *query.Clause, may bool) (tier int, ok bool) {
 	switch c.Qualifier {
 	case "server":
@@ -256,7 +255,7 @@ func (l *literal) holds(c *query.Clause, may bool) (tier int, ok bool) {
 	return tier, tier != tierNone
 }
 
-// probes keeps the hashed pairs of the clauses of one query.
+// probes caches the hashed n-grams of a query's clauses.
 type probes []probe
 
 type probe struct {
@@ -287,22 +286,22 @@ func (l *literal) nameContains(text string) bool {
 	return false
 }
 
-// literals returns the tools as the query mode compares them, which is read at
-// the first query. The tools are those of any index over this core.
-func (x *core) literals(tools []*toolset.Tool) ([]literal, []pairs) {
+// literals returns the literals of the tools. They are created for the first
+// query and shared by all indexes of these postings.
+func (x *postings) literals(tools []*toolset.Tool) ([]literal, []ngramSet) {
 	x.literalOnce.Do(func() { x.literalTools, x.literalPairs = readLiterals(tools) })
 	return x.literalTools, x.literalPairs
 }
 
-// find returns the tools that match a query, best first and equal ones by
-// name, with scores in tiers; without text all of them score 0. Matches asks
-// for every text clause once, so that the tiers add up on the way.
+// find returns the tools that match a query, best first and then by name.
+// Scores are sums of tiers; without text all are 0. Matches calls its function
+// once for every text clause, so the tiers can be added there.
 func (x *Index) find(q *query.Query, count int) found {
 	var matches []match
 	var known probes
 	literals, marks := x.core.literals(x.tools)
-	// Every positive text must be found, so a tool without all their pairs
-	// need not be looked at; that is true of most tools for most queries.
+	// Every positive text must match, so a tool without all n-grams is skipped.
+	// For most queries that is most tools.
 	var required []uint16
 	text := q.Text()
 	for i := range text {

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// fixture is a project in the making.
+// fixture builds a project.
 type fixture struct{ source toolset.Source }
 
 func newFixture(id string) *fixture {
@@ -32,7 +32,7 @@ func newFixture(id string) *fixture {
 	}}
 }
 
-// server adds a synced server with tools, each a raw definition.
+// server adds a synced server with tools, given as raw definitions.
 func (f *fixture) server(alias string, change func(*models.Server), definitions ...string) *fixture {
 	row := models.Server{ID: "id-" + alias, Alias: alias, Enabled: true, DefinitionPolicy: models.PolicyFollow}
 	if change != nil {
@@ -116,7 +116,7 @@ func (a *queryAnswer) names() string {
 	return strings.Join(names, " ")
 }
 
-// search decodes the answer to arguments into out and fails the test on any
+// search decodes the result for arguments into out and fails the test on a
 // fault.
 func search(t testing.TB, s *toolsearch.Searcher, project *toolset.Snapshot, arguments string, out any) {
 	t.Helper()
@@ -143,7 +143,7 @@ func byQuery(t testing.TB, s *toolsearch.Searcher, project *toolset.Snapshot, ar
 	return &a
 }
 
-// refusal returns the fault with which arguments are refused.
+// refusal returns the fault for invalid arguments.
 func refusal(t testing.TB, s *toolsearch.Searcher, project *toolset.Snapshot, principal, arguments string) *fault.Fault {
 	t.Helper()
 	raw, err := s.Search(t.Context(), project, principal, []byte(arguments))

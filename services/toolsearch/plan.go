@@ -7,31 +7,31 @@ import (
 	"unicode/utf8"
 )
 
-// weighted is a term with how much it counts.
+// weighted is a term with its weight.
 type weighted struct {
 	term   uint32
 	weight float32
 }
 
-// plan is a task as the index understands it: the terms of the whole and of
-// each clause, every term once, in a fixed order.
+// plan contains the weighted terms of a task and of each of its clauses. Each
+// term occurs once, in a fixed order.
 type plan struct {
 	whole   []weighted
 	clauses [][]weighted
 }
 
-// planner turns the words of one task into terms.
+// planner converts a task's words to terms.
 type planner struct {
-	index    *core
-	places   map[string]int // of each distinct word in meanings
+	index    *postings
+	places   map[string]int // index in meanings of each distinct word
 	meanings [][]weighted
 	unknown  int
-	stop     bool // whether stop words count
+	stop     bool // whether stop words are used
 }
 
-// plan returns the terms of a task. Stop words count only when the task has
-// no others.
-func (x *core) plan(task string) plan {
+// plan returns the terms of a task. Stop words are used only if the task has no
+// other words.
+func (x *postings) plan(task string) plan {
 	task = strings.ToValidUTF8(task, " ")
 	for _, stop := range []bool{false, true} {
 		p := planner{index: x, places: map[string]int{}, stop: stop}
@@ -55,7 +55,7 @@ func (x *core) plan(task string) plan {
 	return plan{}
 }
 
-// read returns the places of a clause's words.
+// read returns the indexes of a clause's words.
 func (p *planner) read(clause string) []int {
 	var found []int
 	words(clause, func(word string, whole bool) bool {
@@ -74,9 +74,8 @@ func (p *planner) read(clause string) []int {
 	return found
 }
 
-// meaning returns the terms that a word may stand for. What the thesaurus adds
-// counts less beside a word that tools do use, and is then never worth more
-// than the word itself, however rare it is.
+// meaning returns the terms for a word. Thesaurus terms weigh less if tools use
+// the word itself, and never more than the word, however rare it is.
 func (p *planner) meaning(word string, whole bool) []weighted {
 	x, w := p.index, &p.index.weights
 	own := 1.0
@@ -101,7 +100,7 @@ func (p *planner) meaning(word string, whole bool) []weighted {
 			}
 			weight := own * a.weight
 			if known {
-				weight *= w.beside * min(1, x.idfOf(term)/x.idfOf(other))
+				weight *= w.expansion * min(1, x.idfOf(term)/x.idfOf(other))
 			}
 			out = append(out, weighted{other, float32(weight)})
 		}
@@ -110,20 +109,20 @@ func (p *planner) meaning(word string, whole bool) []weighted {
 		return out
 	}
 	p.unknown++
-	near := x.vocabulary.near(word, maxGuesses)
+	near := x.vocabulary.near(word, maxCorrections)
 	for _, t := range near {
 		out = append(out, weighted{t, float32(own * w.correction)})
 	}
 	if len(near) == 0 {
-		for _, t := range x.vocabulary.completions(word, maxGuesses) {
+		for _, t := range x.vocabulary.completions(word, maxCorrections) {
 			out = append(out, weighted{t, float32(own * w.completion)})
 		}
 	}
 	return out
 }
 
-// vector returns the terms of the words at the places. A word that repeats
-// counts 2n/(n+1); a term that several words mean counts as the best of them.
+// vector returns the terms of the words. A word that occurs n times weighs
+// 2n/(n+1). A term of several words has their maximum weight.
 func (p *planner) vector(places []int) []weighted {
 	counts := make([]int, len(p.meanings))
 	for _, place := range places {
@@ -149,8 +148,8 @@ func (p *planner) vector(places []int) []weighted {
 	return out
 }
 
-// splitClauses cuts a task where a sentence or a clause ends. At the limit the
-// last clause takes all that follows.
+// splitClauses splits a task after sentences and clauses. At the limit, the
+// last clause contains the rest.
 func splitClauses(task string) []string {
 	var out []string
 	begin := 0
@@ -173,7 +172,7 @@ func splitClauses(task string) []string {
 	return out
 }
 
-// endsClause reports whether r, with rest behind it, ends a clause: not the
+// endsClause reports whether r, followed by rest, ends a clause, unlike the
 // point in "3.5" or "api.example".
 func endsClause(r rune, rest string) bool {
 	switch r {

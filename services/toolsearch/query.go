@@ -13,35 +13,34 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// rankingVersion is part of every cursor's revision: raise it when the order
-// of results changes, so that no cursor leads into another order.
+// rankingVersion is part of every cursor's revision. Increment it when the
+// order of results changes, so that older cursors become stale.
 const rankingVersion = "1"
 
 // Query is a literal search of a project's tools.
 type Query struct {
-	// Surface keeps the cursors of different users of the search apart, such
-	// as "tool search".
+	// Surface separates the cursors of different callers of the search, such as
+	// "tool search".
 	Surface   string
-	Principal string // who searches
+	Principal string // caller
 	Text      string // in the grammar of query.Tools
-	Limit     int    // rows of a page, at least 1
-	Continue  bool   // whether this page follows another
-	Cursor    string // of the page before, when it does
+	Limit     int    // rows per page, at least 1
+	Continue  bool   // whether this is not the first page
+	Cursor    string // cursor of the previous page, if Continue is set
 }
 
-// Found is one page of what a query found.
+// Found is a page of a query's results.
 type Found struct {
-	Matches     []Match // Score is 0 when the query has no text to rank by
+	Matches     []Match // Score is 0 if the query has no text
 	NextCursor  string  // empty on the last page
 	Warnings    []fault.Warning
 	Unavailable []page.Unavailable // enabled servers that were never synced
 }
 
-// Find returns the page of a query among the visible tools of a project, the
-// best first and equal ones by name. It returns the faults of the query
-// grammar, INVALID_CURSOR and CURSOR_STALE, and SEARCH_FAILED when the context
-// ends first. A cursor is bound to the project, the principal, the query and
-// the listed tools, and not to the limit.
+// Find returns a page of the visible tools that match a query, best first and
+// then by name. It returns the faults of the query grammar, INVALID_CURSOR,
+// CURSOR_STALE, and SEARCH_FAILED if ctx ends first. A cursor is bound to the
+// project, the principal, the query and the listed tools, but not to the limit.
 func (s *Searcher) Find(ctx context.Context, project *toolset.Snapshot, q Query) (*Found, error) {
 	parsed, err := query.Tools().Parse(q.Text)
 	if err != nil {
@@ -77,10 +76,10 @@ func (s *Searcher) Find(ctx context.Context, project *toolset.Snapshot, q Query)
 	return out, nil
 }
 
-// searchSurface is the surface of the cursors that Search gives.
+// searchSurface is the surface of Search's cursors.
 const searchSurface = "tool search"
 
-// row is one result of the query mode.
+// row is a result of the query mode.
 type row struct {
 	Name        string          `json:"name"`
 	Server      string          `json:"server"`
@@ -105,8 +104,8 @@ func (s *Searcher) searchQuery(ctx context.Context, project *toolset.Snapshot, p
 	return page.NewResults(rows, found.NextCursor, found.Warnings, found.Unavailable), nil
 }
 
-// titleOf returns what a tool is called in pages: its title, else that of its
-// annotations, else the name its own server knows (MCP 2025-06-18, BaseMetadata).
+// titleOf returns a tool's display name: its title, that of its annotations, or
+// its upstream name (MCP 2025-06-18, BaseMetadata).
 func titleOf(tool *toolset.Tool) string {
 	definition, err := rawjson.ParseObject(tool.Definition, rawjson.Lenient)
 	if err != nil {

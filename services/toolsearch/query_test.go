@@ -28,7 +28,7 @@ func desk() *toolset.Snapshot {
 		snapshot()
 }
 
-func TestQueryRanksByTheBestPlaceOfEachTerm(t *testing.T) {
+func TestQueryRanksByMatchPosition(t *testing.T) {
 	s, project := newSearcher(t), desk()
 	a := byQuery(t, s, project, `{"query":"read"}`)
 	if want := "files__read files__read_all files__bulkRead files__spread readers__list misc__describe misc__ask"; a.names() != want {
@@ -86,7 +86,7 @@ func TestQueryFiltersLiterally(t *testing.T) {
 	}
 }
 
-func TestQueryAnswerHasTheShapeOfTheContract(t *testing.T) {
+func TestQueryResultFormat(t *testing.T) {
 	s, project := newSearcher(t), desk()
 	for _, tc := range []struct{ arguments, want string }{
 		{`{"query":"read path","includeSchema":true}`, `{"results":[{"name":"files__read","server":"files","title":"read","description":"Open it","score":8,"inputSchema":{"type":"object","properties":{"path":{"type":"string"}}}}],"count":1,"nextCursor":null,"warnings":[],"coverage":{"kind":"complete"}}`},
@@ -104,7 +104,7 @@ func TestQueryAnswerHasTheShapeOfTheContract(t *testing.T) {
 	}
 }
 
-func TestAShortenedNameIsFoundByBothSpellings(t *testing.T) {
+func TestShortenedNameIsFoundByBothNames(t *testing.T) {
 	long := strings.Repeat("report_", 20) + "end"
 	f := newFixture("short").server("a", nil, tool(long, "x"), tool("other", "x"))
 	f.source.Project.ToolNameLimit = 64
@@ -120,7 +120,7 @@ func TestAShortenedNameIsFoundByBothSpellings(t *testing.T) {
 	}
 }
 
-func TestQueryArgumentsAreChecked(t *testing.T) {
+func TestQueryArguments(t *testing.T) {
 	s, project := newSearcher(t), desk()
 	for _, tc := range []struct {
 		arguments string
@@ -172,7 +172,7 @@ func TestQueryArgumentsAreChecked(t *testing.T) {
 
 func asQuery(text string) string { return fmt.Sprintf(`{"query":%s}`, quoted(text)) }
 
-// walk follows the cursors of a query and returns the names it passes.
+// walk follows the cursors of a query and returns the names on all pages.
 func walk(t *testing.T, s *toolsearch.Searcher, project *toolset.Snapshot, query string, limit int) []string {
 	t.Helper()
 	var names []string
@@ -194,7 +194,7 @@ func walk(t *testing.T, s *toolsearch.Searcher, project *toolset.Snapshot, query
 	return nil
 }
 
-func TestCursorsReachEveryToolOnce(t *testing.T) {
+func TestCursorsVisitEveryToolOnce(t *testing.T) {
 	tools := make([]string, 103)
 	for i := range tools {
 		tools[i] = tool(fmt.Sprintf("report_%03d", i), "Write a report")
@@ -274,7 +274,7 @@ func TestCursorsAreBound(t *testing.T) {
 	}
 }
 
-func TestAPageShowsTheSchemasOfItsRowsOnly(t *testing.T) {
+func TestPageContainsOnlyItsSchemas(t *testing.T) {
 	s := newSearcher(t)
 	schema := func(n int) string { return fmt.Sprintf(`{"type":"object","properties":{"only_%d":{}}}`, n) }
 	definition := func(n int) string {
@@ -291,7 +291,7 @@ func TestAPageShowsTheSchemasOfItsRowsOnly(t *testing.T) {
 	}
 }
 
-func TestASearchEndsWithItsContext(t *testing.T) {
+func TestSearchRespectsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	project := newFixture("late").server("a", nil, manyTools(3000)...).snapshot()
@@ -309,15 +309,15 @@ func manyTools(n int) []string {
 	return out
 }
 
-func TestQueryWarnsOfUnknownServers(t *testing.T) {
+func TestQueryWarnsAboutUnknownServers(t *testing.T) {
 	off := func(row *models.Server) { row.Enabled = false }
 	s := newSearcher(t)
 	project := newFixture("desk").server("github", nil, tool("read", "Read")).server("github-enterprise", nil, tool("list", "List")).
 		server("gitlab", nil, tool("find", "Find")).server("githob", off, tool("secret", "Secret")).server("jira", nil, tool("ask", "Ask")).snapshot()
 	unknown := func(alias, near string) string {
-		message := fmt.Sprintf("no searchable server of this project has the alias %q", alias)
+		message := fmt.Sprintf("No searchable server of this project has the alias %q", alias)
 		if near != "" {
-			message += "; similar aliases are " + near
+			message += ". Similar aliases: " + near
 		}
 		return message
 	}
@@ -332,7 +332,7 @@ func TestQueryWarnsOfUnknownServers(t *testing.T) {
 		{"server:git", []string{unknown("git", "github, github-enterprise, gitlab")}, fault.Span{End: 10}},
 		{"-server:jirra", []string{unknown("jirra", "jira")}, fault.Span{End: 13}},
 		{"server:github server:nothing server:jir", []string{unknown("nothing", ""), unknown("jir", "jira")}, fault.Span{Start: 14, End: 28}},
-		{"server:githob", []string{unknown("githob", "github, gitlab")}, fault.Span{End: 13}}, // it is disabled
+		{"server:githob", []string{unknown("githob", "github, gitlab")}, fault.Span{End: 13}}, // disabled
 		{"server:" + strings.Repeat("x", 65), []string{unknown(strings.Repeat("x", 64), "")}, fault.Span{End: 72}},
 	} {
 		found, err := s.Find(t.Context(), project, toolsearch.Query{Surface: "test", Text: tt.query, Limit: 10})

@@ -7,23 +7,23 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// weights are the figures of the ranking formula.
+// weights are the parameters of the ranking formula.
 type weights struct {
-	field [fieldCount]float64 // how much a word counts by where it stands
-	b     [fieldCount]float64 // how much a long field counts against its words
-	k1    float64             // how late repeating a word stops to count
+	field [fieldCount]float64 // weight of a word by field
+	b     [fieldCount]float64 // length normalization by field (BM25F)
+	k1    float64             // term frequency saturation (BM25F)
 
-	synonym    float64 // of an unknown word: words of like meaning,
-	kind       float64 // the kinds of what it names,
-	related    float64 // words of its subject,
-	correction float64 // words it may be a slip for,
-	completion float64 // and words it may be the beginning of
-	beside     float64 // factor of the thesaurus beside a known word
-	filler     float64 // words of requests that say little of what is sought
+	synonym    float64 // for unknown words: synonyms,
+	kind       float64 // kinds of the named thing,
+	related    float64 // words of the same subject,
+	correction float64 // spelling corrections
+	completion float64 // and completions
+	expansion  float64 // factor of thesaurus terms of a known word
+	filler     float64 // factor of filler words
 
-	clause   float64 // share of the best clause beside the whole task
-	peak     float64 // for being the best at one clause, whatever it is worth
-	coverage float64 // for a name that the task covers wholly
+	clause   float64 // share of the best clause in addition to the whole task
+	peak     float64 // bonus for the best tool of a clause
+	coverage float64 // bonus for a name completely covered by the task
 	server   float64 // share of the mean of a server's best tools
 }
 
@@ -33,20 +33,20 @@ func standardWeights() weights {
 		b:     [fieldCount]float64{fieldName: .5, fieldServer: .5, fieldDescription: .7, fieldParam: .9, fieldParamText: .9},
 		k1:    2,
 
-		synonym: .6, kind: .6, related: .25, correction: .8, completion: .2, beside: .35, filler: .5,
+		synonym: .6, kind: .6, related: .25, correction: .8, completion: .2, expansion: .35, filler: .5,
 		clause: .4, peak: .3, coverage: .15, server: .2,
 	}
 }
 
-// Match is a tool that fits a task.
+// Match is a tool that matches a task.
 type Match struct {
 	Tool  *toolset.Tool
 	Score float64 // positive, a multiple of 0.0001, comparable within one task
 }
 
-// Rank returns the best tools for a task, at most count of them, the best
-// first and equal ones by name, and how many fit at all. With the alias of a
-// server only its tools count; an empty one means all.
+// Rank returns the best tools for a task, at most count, best first and then by
+// name, and the total number of matches. A non-empty server limits the search
+// to the server with that alias.
 func (x *Index) Rank(task, server string, count int) (best []Match, total int) {
 	found := x.core.search(task, x.core.serverNumber(server), count)
 	return x.matches(found.best), found.total
@@ -60,36 +60,36 @@ func (x *Index) matches(hits []hit) []Match {
 	return out
 }
 
-// scoreUnits is how finely scores are told apart: they are compared as they
-// are shown, so that what looks equal is ordered by name.
+// scoreUnits is the resolution of scores. Scores are compared as displayed, so
+// that displayed ties are ordered by name.
 const scoreUnits = 10_000
 
-// found is the outcome of one search.
+// found is the result of a search.
 type found struct {
 	best  []hit // in order
 	total int
 }
 
-// hit is one tool with a positive score in units.
+// hit is a tool with a positive score in units.
 type hit struct {
 	doc   uint32
 	score int64
 }
 
-// scratch is the working memory of one search: a number for every tool.
+// scratch is the working memory of a search: one number per tool.
 type scratch struct {
 	whole, clause, best, peak, cover []float32
 	matches                          []match
 	servers                          [][3]float32
 }
 
-// match is one tool with a positive score.
+// match is a tool with a positive score.
 type match struct {
 	doc   uint32
 	score float32
 }
 
-func (x *core) takeScratch() *scratch {
+func (x *postings) takeScratch() *scratch {
 	if s, ok := x.scratch.Get().(*scratch); ok {
 		return s
 	}
@@ -100,9 +100,9 @@ func (x *core) takeScratch() *scratch {
 	}
 }
 
-// search returns the best count tools for a task. A server of anyServer means
-// all; the words of others still weigh what they do in the whole project.
-func (x *core) search(task string, server, count int) found {
+// search returns the best count tools for a task. anyServer means all servers.
+// Term weights are those of the whole project, also with a server.
+func (x *postings) search(task string, server, count int) found {
 	p := x.plan(task)
 	if len(p.whole) == 0 || server == noServer {
 		return found{}
@@ -118,10 +118,9 @@ func (x *core) search(task string, server, count int) found {
 	return found{best: x.best(s.matches, count, 1), total: len(s.matches)}
 }
 
-// add adds the impacts of every term of the vector to scores. The conversions
-// keep products from being fused into the sums, so that every machine gets the
-// same scores.
-func (x *core) add(scores []float32, vector []weighted) {
+// add adds the impacts of the vector's terms to scores. The conversions prevent
+// fused multiply-add, so that scores are the same on every machine.
+func (x *postings) add(scores []float32, vector []weighted) {
 	for _, v := range vector {
 		first, end := x.starts[v.term], x.starts[v.term+1]
 		impacts := x.impacts[first:end]
@@ -131,8 +130,8 @@ func (x *core) add(scores []float32, vector []weighted) {
 	}
 }
 
-// score fills the matches with every tool that the plan fits, in no order.
-func (x *core) score(s *scratch, p plan) {
+// score adds every tool that matches the plan to the matches, unordered.
+func (x *postings) score(s *scratch, p plan) {
 	clear(s.whole)
 	x.add(s.whole, p.whole)
 	best := s.whole
@@ -167,8 +166,8 @@ func (x *core) score(s *scratch, p plan) {
 	}
 }
 
-// coverNames sums up which share of its name each tool has in the vector.
-func (x *core) coverNames(s *scratch, vector []weighted) {
+// coverNames sums the shares of each tool's name that the vector covers.
+func (x *postings) coverNames(s *scratch, vector []weighted) {
 	clear(s.cover)
 	for _, v := range vector {
 		first, end := x.nameStarts[v.term], x.nameStarts[v.term+1]
@@ -179,9 +178,9 @@ func (x *core) coverNames(s *scratch, vector []weighted) {
 	}
 }
 
-// addServerShare lifts the tools of servers whose best tools score high: the
-// right tool rarely stands alone on its server.
-func (x *core) addServerShare(s *scratch) {
+// addServerShare raises the tools of servers whose best tools score high: the
+// right tool rarely is the only good one on its server.
+func (x *postings) addServerShare(s *scratch) {
 	clear(s.servers)
 	for _, m := range s.matches {
 		top := &s.servers[x.serverOf[m.doc]]
@@ -201,10 +200,10 @@ func (x *core) addServerShare(s *scratch) {
 	}
 }
 
-// best returns the first count matches in order, with scores in units that are
-// no less than least. It keeps them in a heap with the last of them on top, so
-// that the others cost one comparison each.
-func (x *core) best(matches []match, count int, least int64) []hit {
+// best returns the first count matches in order, with scores of at least least
+// in units. A heap with the worst match on top limits the cost of other matches
+// to a comparison each.
+func (x *postings) best(matches []match, count int, least int64) []hit {
 	heap := make([]hit, 0, min(count, len(matches)))
 	for _, m := range matches {
 		h := hit{m.doc, max(least, int64(math.Round(float64(m.score)*scoreUnits)))}
@@ -240,8 +239,8 @@ func (x *core) best(matches []match, count int, least int64) []hit {
 	return heap
 }
 
-// compare orders hits: the higher score first, equal ones by name.
-func (x *core) compare(a, b hit) int {
+// compare orders hits by descending score, then by name.
+func (x *postings) compare(a, b hit) int {
 	switch {
 	case a.score > b.score:
 		return -1

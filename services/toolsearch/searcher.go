@@ -12,40 +12,40 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// codeSearchFailed tells a search that could not be carried out from one that
-// was asked for wrongly (contract, "Errors").
+// codeSearchFailed distinguishes a failed search from an invalid request
+// (contract, "Errors").
 const codeSearchFailed fault.Code = "SEARCH_FAILED"
 
-// Searcher searches the tools of projects. It keeps an index of each project
-// in memory, built at the first search and again when the project's snapshot
-// has changed. It is safe for concurrent use.
+// Searcher searches the tools of projects. It caches an index per project,
+// built by the first search and again after the project's snapshot has changed.
+// It is safe for concurrent use.
 type Searcher struct {
 	Options
 	places chan struct{} // one for every index that may be built at a time
 
 	mu       sync.Mutex
-	projects map[string]*indexed // by project id
-	tools    int                 // in all kept indexes
-	limit    int                 // of tools
+	projects map[string]*projectIndex // by project id
+	tools    int                      // in all cached indexes
+	limit    int                      // maximum of tools
 	uses     uint64
 }
 
-// indexed is the index of one project and the one that is being built.
-type indexed struct {
-	ready    *indexes // nil before the first is built
-	building *building
+// projectIndex is the index of a project and its current build.
+type projectIndex struct {
+	ready    *indexes // nil before the first build
+	building *pendingBuild
 	used     uint64
 }
 
-// indexes are what is searched of one snapshot.
+// indexes are the indexes of a snapshot.
 type indexes struct {
 	snapshot *toolset.Snapshot
 	visible  *Index
-	all      *Index // the hidden tools too; nil when there are none
+	all      *Index // including hidden tools; nil if there are none
 }
 
-// building is an index in the making; result or err is set when done is closed.
-type building struct {
+// pendingBuild is an index being built. result or err is set before done is closed.
+type pendingBuild struct {
 	snapshot *toolset.Snapshot
 	done     chan struct{}
 	result   *indexes
@@ -63,18 +63,18 @@ type Options struct {
 
 // NewSearcher returns a searcher without any index.
 func NewSearcher(o Options) *Searcher {
-	return &Searcher{Options: o, places: make(chan struct{}, maxBuilds), projects: map[string]*indexed{}, limit: MaxIndexedTools}
+	return &Searcher{Options: o, places: make(chan struct{}, maxBuilds), projects: map[string]*projectIndex{}, limit: MaxIndexedTools}
 }
 
-// Waiting knows which servers wait for a person to connect them.
+// Waiting reports servers with a pending authorization.
 type Waiting interface {
-	// Why returns why a server waits, or "".
+	// Why returns the reason for a server's pending authorization, or "".
 	Why(serverID string) string
 }
 
-// Outages knows from which servers calls are kept away at present.
+// Outages reports servers whose calls are paused.
 type Outages interface {
-	// Outage returns why, or "".
+	// Outage returns the reason, or "".
 	Outage(serverID string) string
 }
 
@@ -92,18 +92,18 @@ func (s *Searcher) indexes(ctx context.Context, snapshot *toolset.Snapshot) (*in
 	case <-b.done:
 		return b.result, b.err
 	case <-ctx.Done():
-		return nil, fault.New(fault.KindInternal, codeSearchFailed, "the search ended before the tools were indexed; try again").Because(ctx.Err())
+		return nil, fault.New(fault.KindInternal, codeSearchFailed, "The search timed out while the tools were being indexed. Try again.").Because(ctx.Err())
 	}
 }
 
-// begin returns the build of a snapshot's indexes: one that is done, one that
-// runs, or a new one.
-func (s *Searcher) begin(snapshot *toolset.Snapshot) *building {
+// begin returns the build of a snapshot's indexes: a finished, running or new
+// one.
+func (s *Searcher) begin(snapshot *toolset.Snapshot) *pendingBuild {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.projects[snapshot.Project.ID]
 	if p == nil {
-		p = &indexed{}
+		p = &projectIndex{}
 		s.projects[snapshot.Project.ID] = p
 	}
 	s.uses++
@@ -111,10 +111,10 @@ func (s *Searcher) begin(snapshot *toolset.Snapshot) *building {
 	if p.ready != nil && p.ready.snapshot == snapshot {
 		done := make(chan struct{})
 		close(done)
-		return &building{snapshot: snapshot, done: done, result: p.ready}
+		return &pendingBuild{snapshot: snapshot, done: done, result: p.ready}
 	}
 	if p.building == nil || p.building.snapshot != snapshot {
-		p.building = &building{snapshot: snapshot, done: make(chan struct{})}
+		p.building = &pendingBuild{snapshot: snapshot, done: make(chan struct{})}
 		b, old := p.building, p.ready
 		s.Tasks.Go("index of tools", func() { s.build(b, old) })
 		return b
@@ -122,16 +122,16 @@ func (s *Searcher) begin(snapshot *toolset.Snapshot) *building {
 	return p.building
 }
 
-// build makes the indexes for everyone who waits, so it does not end with the
-// request that began it.
-func (s *Searcher) build(b *building, old *indexes) {
+// build builds the indexes for all waiting searches. It isn't cancelled with
+// the request that started it.
+func (s *Searcher) build(b *pendingBuild, old *indexes) {
 	defer close(b.done)
 	begin := time.Now()
 	s.places <- struct{}{}
 	err := s.Tasks.Try("index of tools", func() error { b.result = newIndexes(b.snapshot, old); return nil })
 	<-s.places
 	if err != nil {
-		b.err = fault.New(fault.KindInternal, codeSearchFailed, "the tools could not be indexed; try again").Because(err)
+		b.err = fault.New(fault.KindInternal, codeSearchFailed, "Indexing the tools failed. Try again.").Because(err)
 		s.abandon(b)
 		return
 	}
@@ -139,8 +139,8 @@ func (s *Searcher) build(b *building, old *indexes) {
 	s.Log.Debug("the tools of a project were indexed", "project", b.snapshot.Project.Slug, "tools", b.result.size(), "ms", time.Since(begin).Milliseconds())
 }
 
-// abandon drops a build that failed, so that the next search begins another.
-func (s *Searcher) abandon(b *building) {
+// abandon drops a failed build, so that the next search starts another.
+func (s *Searcher) abandon(b *pendingBuild) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p := s.projects[b.snapshot.Project.ID]; p != nil && p.building == b {
@@ -148,8 +148,8 @@ func (s *Searcher) abandon(b *building) {
 	}
 }
 
-// newIndexes indexes a snapshot. What is searched in it is often the same as
-// before, because a change of configuration makes a new snapshot too.
+// newIndexes indexes a snapshot. It reuses old if the searched texts are the
+// same, which is common: a configuration change creates a new snapshot, too.
 func newIndexes(snapshot *toolset.Snapshot, old *indexes) *indexes {
 	if old == nil {
 		old = &indexes{}
@@ -177,9 +177,9 @@ func (x *indexes) size() int {
 	return n
 }
 
-// keep makes what was built the index of its project, unless a later snapshot
-// is being built or the project was dropped in between.
-func (s *Searcher) keep(b *building) {
+// keep stores a finished build, unless a later snapshot is being built or the
+// project was dropped in the meantime.
+func (s *Searcher) keep(b *pendingBuild) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := b.snapshot.Project.ID
@@ -194,8 +194,8 @@ func (s *Searcher) keep(b *building) {
 	}
 }
 
-// dropOldest drops the project that was not searched for longest and is not
-// being indexed; never the one called except. It reports whether there was one.
+// dropOldest drops the least recently searched project except the given one and
+// those being indexed. It reports whether there was one.
 func (s *Searcher) dropOldest(except string) bool {
 	oldest := ""
 	for id, p := range s.projects {
@@ -211,7 +211,7 @@ func (s *Searcher) dropOldest(except string) bool {
 	return true
 }
 
-// Forget drops what is kept of a project, such as one that was deleted.
+// Forget drops the indexes of a project, such as a deleted one.
 func (s *Searcher) Forget(projectID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-func TestSearchesRunWhileProjectsChange(t *testing.T) {
+func TestSearchDuringProjectChanges(t *testing.T) {
 	s := newSearcher(t)
 	const rounds = 20
 	versions := make([]*toolset.Snapshot, rounds)
@@ -43,7 +43,7 @@ func TestSearchesRunWhileProjectsChange(t *testing.T) {
 	running.Wait()
 }
 
-func TestAnUnchangedToolsetShowsItsNewState(t *testing.T) {
+func TestUnchangedToolsetShowsNewState(t *testing.T) {
 	s := newSearcher(t)
 	f := newFixture("same").server("a", nil, tool("send", "Send mail"))
 	if a := forTask(t, s, f.snapshot(), asTask("mail")); a.Total != 1 || len(a.Warnings) != 0 {
@@ -63,7 +63,7 @@ func TestAnUnchangedToolsetShowsItsNewState(t *testing.T) {
 	}
 }
 
-func TestIndexesAreKeptWithinTheBound(t *testing.T) {
+func TestIndexCacheLimit(t *testing.T) {
 	s := newSearcher(t)
 	const tools = 10
 	s.LimitTools(3 * tools)
@@ -98,7 +98,7 @@ func TestIndexesAreKeptWithinTheBound(t *testing.T) {
 	}
 }
 
-func TestRankingIsTheSameEveryTime(t *testing.T) {
+func TestRankingIsDeterministic(t *testing.T) {
 	tools := syntheticTools(2_000)
 	a, b := toolsearch.Build(tools), toolsearch.Build(tools)
 	for _, task := range benchmarkTasks() {
@@ -120,7 +120,7 @@ func TestRankingIsTheSameEveryTime(t *testing.T) {
 	}
 }
 
-func TestAnEmptyProjectFindsNothing(t *testing.T) {
+func TestEmptyProject(t *testing.T) {
 	s, project := newSearcher(t), newFixture("empty").snapshot()
 	if a := forTask(t, s, project, asTask("anything")); a.Total != 0 || a.TopTool != "" {
 		t.Errorf("got %+v", a)
@@ -130,7 +130,7 @@ func TestAnEmptyProjectFindsNothing(t *testing.T) {
 	}
 }
 
-func TestHostileDefinitionsAreIndexedWithinBounds(t *testing.T) {
+func TestHostileDefinitionsAreLimited(t *testing.T) {
 	deep := strings.Repeat(`{"type":"object","properties":{"p":`, 60) + `{}` + strings.Repeat(`}}`, 60)
 	var wide strings.Builder
 	for i := range 20_000 {

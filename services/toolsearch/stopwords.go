@@ -2,7 +2,7 @@ package toolsearch
 
 import "strings"
 
-// stopWords say nothing of what is sought and are left out of tasks.
+// stopWords don't describe a tool and are removed from tasks.
 var stopWords = wordSet(`a about after all also am an and any are as at be because been before being both but by can could did do does doing
  down during each either else every few for from further had has have having he her here hers him his how however i if in into is it its
  itself just let like me might more most much must my myself near no nor not of off on once only or other our ours out over own per please
@@ -18,7 +18,7 @@ func wordSet(list string) map[string]bool {
 	return set
 }
 
-// fillers are words of requests that say little of what is sought.
+// fillers are words of requests that say little about the tool.
 var fillers = wordSet(`want need help looking tell know give provide could can help interested find searching wish wants needs wanted needed let
  trying try planning going able possible assist wondering curious hope hoping require required show information detail details thing things
  something someone anything`)

@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// The word lists are general and technical English, one group a line: words
-// of like meaning, words of one subject, and kinds with things of that kind
-// behind a colon. A thing stands for its kinds and not the other way round:
-// who asks for sushi is served by a tool about restaurants.
+// The word lists contain general and technical English, one group per line:
+// synonyms, words of one subject, and kinds with things of that kind after a
+// colon. A thing implies its kinds but not vice versa: a tool about restaurants
+// matches a task about sushi.
 var (
 	//go:embed words/synonyms.txt
 	likeWords string
@@ -20,17 +20,17 @@ var (
 	kindWords string
 )
 
-// meaning is what the thesaurus says of one stem, in stems again: words that
-// mean the like, the kinds of what it names, and words of the same subject.
+// meaning is the thesaurus entry of a stem, as stems: synonyms, kinds, and
+// words of the same subject.
 type meaning struct {
 	like, kinds, related []string
 }
 
-// known reports whether the thesaurus has the word at all.
+// known reports whether the thesaurus contains the word.
 func (m *meaning) known() bool { return len(m.like)+len(m.kinds)+len(m.related) > 0 }
 
-// thesaurus holds general and technical English by stem. It is made at the
-// first search and never changes.
+// thesaurus maps stems to entries. It is built by the first search and
+// immutable.
 var thesaurus = sync.OnceValue(func() map[string]*meaning {
 	t := map[string]*meaning{}
 	addGroups(t, likeWords, func(m *meaning) *[]string { return &m.like })
@@ -39,7 +39,7 @@ var thesaurus = sync.OnceValue(func() map[string]*meaning {
 	return t
 })
 
-// thesaurusOf returns what the thesaurus says of a stem, which may be nothing.
+// thesaurusOf returns the entry of a stem, which may be empty.
 func thesaurusOf(stemmed string) meaning {
 	if m := thesaurus()[stemmed]; m != nil {
 		return *m
@@ -62,7 +62,7 @@ func addOnce(list *[]string, s string) {
 	}
 }
 
-// addGroups relates the words of every line with each other.
+// addGroups relates the words of each line to each other.
 func addGroups(t map[string]*meaning, list string, part func(*meaning) *[]string) {
 	for line := range strings.Lines(list) {
 		stems := stemAll(line)
@@ -76,7 +76,7 @@ func addGroups(t map[string]*meaning, list string, part func(*meaning) *[]string
 	}
 }
 
-// addKinds relates the things of every line with the words for their kind.
+// addKinds relates the things of each line to the words of their kind.
 func addKinds(t map[string]*meaning) {
 	for line := range strings.Lines(kindWords) {
 		kinds, things, _ := strings.Cut(line, ":")
@@ -90,7 +90,7 @@ func addKinds(t map[string]*meaning) {
 	}
 }
 
-// stemAll returns the stems of the words of a line.
+// stemAll returns the stems of a line's words.
 func stemAll(line string) []string {
 	var stems []string
 	for _, word := range strings.Fields(line) {

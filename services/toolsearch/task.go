@@ -1,6 +1,5 @@
-// Package toolsearch finds the tools of a project: for a task in natural
-// language, by relevance, and by a literal query. Both see the visible tools
-// only.
+// Package toolsearch finds a project's tools by relevance to a task in natural
+// language or by a literal query. Both search only visible tools.
 package toolsearch
 
 import (
@@ -14,12 +13,12 @@ import (
 	"mcpgateway/services/toolset"
 )
 
-// taskResult is the answer to a search for a task (spec, "Legacy task mode").
+// taskResult is the result of a task search (spec, "Legacy task mode").
 type taskResult struct {
 	Total      int             `json:"total"`
 	NextOffset *int            `json:"nextOffset"`
 	Truncated  bool            `json:"truncated"`
-	TopTool    string          `json:"topTool"` // "" when nothing was found
+	TopTool    string          `json:"topTool"` // "" if nothing was found
 	Candidates []candidate     `json:"candidates"`
 	Warnings   []fault.Warning `json:"warnings,omitempty"`
 }
@@ -32,10 +31,10 @@ type candidate struct {
 	InputSchema json.RawMessage `json:"inputSchema,omitempty"`
 }
 
-// Search answers gateway_searchMcpForTask: arguments are the raw JSON object
-// of its arguments, principal is who asks. It returns the JSON object that is
-// both the text and the structured content of the answer. Every fault is one
-// of arguments, query or cursor, or SEARCH_FAILED when the context ends first.
+// Search implements gateway_searchMcpForTask. arguments is the raw JSON object
+// of its arguments, principal the caller. It returns the JSON object for both
+// the text and the structured content of the result. Faults concern arguments,
+// query or cursor; SEARCH_FAILED is returned if ctx ends first.
 func (s *Searcher) Search(ctx context.Context, project *toolset.Snapshot, principal string, arguments []byte) ([]byte, error) {
 	task, query, err := readArguments(arguments)
 	if err != nil {
@@ -53,7 +52,7 @@ func (s *Searcher) Search(ctx context.Context, project *toolset.Snapshot, princi
 	return encode(result)
 }
 
-// encode leaves <, > and & as they are, which descriptions are full of.
+// encode doesn't escape <, > and &, which are common in descriptions.
 func encode(result any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -94,8 +93,8 @@ func (s *Searcher) searchTask(ctx context.Context, project *toolset.Snapshot, a 
 	return result, nil
 }
 
-// explainHidden returns a warning when the best match among all tools is one
-// that may not be used. It names the reason and the server, never the tool.
+// explainHidden returns a warning if the best match among all tools is a hidden
+// one. It contains the reason and the server, never the tool.
 func (x *indexes) explainHidden(a *taskArguments) []fault.Warning {
 	if x.all == nil {
 		return nil
@@ -106,22 +105,22 @@ func (x *indexes) explainHidden(a *taskArguments) []fault.Warning {
 	}
 	tool := best[0].Tool
 	return []fault.Warning{{Code: WarningToolHidden, Message: fmt.Sprintf(
-		"a tool of server %s that may fit better cannot be used: it is %s", tool.Server.Config.Alias, tool.Hidden)}}
+		"A tool of server %s may match better but is not available: it is %s", tool.Server.Config.Alias, tool.Hidden)}}
 }
 
 // explainServers returns the warnings about servers that were not searched or
-// are out of date.
+// whose tools are outdated.
 func (s *Searcher) explainServers(project *toolset.Snapshot, alias string) []fault.Warning {
 	warnings := explainServer(project, alias)
 	unavailable, outdated := s.coverage(project, alias)
 	for _, u := range unavailable {
-		warnings = append(warnings, fault.Warning{Code: WarningNeverSynced, Message: fmt.Sprintf("the tools of server %s were not searched: %s", u.Server, u.Reason)})
+		warnings = append(warnings, fault.Warning{Code: WarningNeverSynced, Message: fmt.Sprintf("The tools of server %s were not searched: %s", u.Server, u.Reason)})
 	}
 	return append(warnings, outdated...)
 }
 
-// describe returns the description of a tool and, when asked for, its raw
-// input schema.
+// describe returns a tool's description and, with includeSchema, its raw input
+// schema.
 func describe(tool *toolset.Tool, includeSchema bool) (description string, schema json.RawMessage) {
 	definition, err := rawjson.ParseObject(tool.Definition, rawjson.Lenient)
 	if err != nil {

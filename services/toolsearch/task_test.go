@@ -20,7 +20,7 @@ func office() *toolset.Snapshot {
 		snapshot()
 }
 
-func TestTaskFindsTheToolThatFits(t *testing.T) {
+func TestTaskFindsMatchingTool(t *testing.T) {
 	s, project := newSearcher(t), office()
 	for _, tc := range []struct{ why, task, top string }{
 		{"the words of the description", "what will the weather be in Paris tomorrow?", "weather__get_forecast"},
@@ -53,7 +53,7 @@ func TestTaskFindsTheToolThatFits(t *testing.T) {
 	}
 }
 
-func TestWritingWithoutSpacesIsSearched(t *testing.T) {
+func TestTextWithoutSpacesIsSearched(t *testing.T) {
 	s := newSearcher(t)
 	project := newFixture("cjk").server("a", nil, tool("one", "根据关键词搜索网页"), tool("two", "查询天气预报"), tool("three", "도시의 날씨 예보")).snapshot()
 	for task, top := range map[string]string{"天气": "a__two", "搜索": "a__one", "날씨": "a__three"} {
@@ -63,7 +63,7 @@ func TestWritingWithoutSpacesIsSearched(t *testing.T) {
 	}
 }
 
-func TestTaskAnswerHasTheShapeOfTheSpecification(t *testing.T) {
+func TestTaskResultFormat(t *testing.T) {
 	s, project := newSearcher(t), office()
 	raw, err := s.Search(t.Context(), project, "p", []byte(`{"task":"ozone","limit":1}`))
 	if err != nil {
@@ -91,7 +91,7 @@ func TestTaskAnswerHasTheShapeOfTheSpecification(t *testing.T) {
 	}
 }
 
-func TestTaskArgumentsAreChecked(t *testing.T) {
+func TestTaskArguments(t *testing.T) {
 	s, project := newSearcher(t), office()
 	ok := fault.Code("")
 	word := func(s string, n int) string { return strings.Repeat(s, n) }
@@ -174,7 +174,7 @@ func TestTaskArgumentsAreChecked(t *testing.T) {
 	}
 }
 
-func TestDefaultsAreThoseOfTheSpecification(t *testing.T) {
+func TestDefaults(t *testing.T) {
 	f := newFixture("many")
 	var tools []string
 	for i := range 60 {
@@ -193,7 +193,7 @@ func TestDefaultsAreThoseOfTheSpecification(t *testing.T) {
 	}
 }
 
-func TestOffsetsReachEveryToolOnce(t *testing.T) {
+func TestOffsetsVisitEveryToolOnce(t *testing.T) {
 	s := newSearcher(t)
 	large := newFixture("large").server("a", nil, manyTools(5_000)...).server("b", nil, manyTools(5_000)...).server("c", nil, manyTools(50)...).snapshot()
 	for _, tc := range []struct {
@@ -246,7 +246,7 @@ func TestOffsetsReachEveryToolOnce(t *testing.T) {
 	}
 }
 
-func TestTheLastOffsetIsNotTruncatedWhenNothingFollows(t *testing.T) {
+func TestLastOffsetIsNotTruncated(t *testing.T) {
 	tools := make([]string, 10_005)
 	for i := range tools {
 		tools[i] = tool(fmt.Sprintf("report_%05d", i), "")
@@ -267,7 +267,7 @@ func TestTheLastOffsetIsNotTruncatedWhenNothingFollows(t *testing.T) {
 	}
 }
 
-func TestServerIsAnExactAlias(t *testing.T) {
+func TestServerMatchesExactAlias(t *testing.T) {
 	s, project := newSearcher(t), office()
 	a := forTask(t, s, project, `{"task":"email weather list","server":"mail"}`)
 	if a.Total != 2 || a.TopTool == "" || len(a.Warnings) != 0 {
@@ -286,7 +286,7 @@ func TestServerIsAnExactAlias(t *testing.T) {
 	}
 }
 
-func TestHiddenToolsAreNeitherFoundNorCounted(t *testing.T) {
+func TestHiddenToolsAreNotFound(t *testing.T) {
 	visible := []string{tool("read_page", "Read a page of the archive"), tool("count_pages", "Count pages")}
 	hidden := []string{tool("drop_archive", "Delete the archive with all secrets"), tool("drop_page", "Delete a page of the archive")}
 	deny := func(m *models.Server) { m.DenyTools = models.StringList{"drop_*"} }
@@ -305,7 +305,7 @@ func TestHiddenToolsAreNeitherFoundNorCounted(t *testing.T) {
 	}
 }
 
-func TestAHiddenBestMatchIsToldWithoutItsName(t *testing.T) {
+func TestHiddenBestMatchWarning(t *testing.T) {
 	weather := tool("get_forecast", "Get the weather forecast")
 	for _, tc := range []struct {
 		why, reason string
@@ -313,7 +313,7 @@ func TestAHiddenBestMatchIsToldWithoutItsName(t *testing.T) {
 	}{
 		{"filter", "filter", newFixture("1").server("sky", func(m *models.Server) { m.DenyTools = models.StringList{"*"} }, weather).server("mail", nil, tool("send", "Send mail")).snapshot()},
 		{"server", "disabled", newFixture("2").server("sky", func(m *models.Server) { m.Enabled = false }, weather).server("mail", nil, tool("send", "Send mail about weather")).snapshot()},
-		{"approval", "approve", newFixture("3").server("sky", func(m *models.Server) { m.DefinitionPolicy = models.PolicyApprove }, weather).snapshot()},
+		{"approval", "approval", newFixture("3").server("sky", func(m *models.Server) { m.DefinitionPolicy = models.PolicyApprove }, weather).snapshot()},
 	} {
 		raw, err := newSearcher(t).Search(t.Context(), tc.project, "p", []byte(asTask("weather forecast")))
 		if err != nil {
@@ -336,7 +336,7 @@ func TestAHiddenBestMatchIsToldWithoutItsName(t *testing.T) {
 	}
 }
 
-func TestServersThatWereNotSearchedAreTold(t *testing.T) {
+func TestUnsearchedServersWarning(t *testing.T) {
 	f := newFixture("gaps").server("fine", nil, tool("send", "Send mail")).server("new", nil).server("down", nil).server("old", nil, tool("send_all", "Send mail to all")).
 		server("off", func(m *models.Server) { m.Enabled = false })
 	f.source.Inventories["id-new"] = nil
@@ -349,9 +349,9 @@ func TestServersThatWereNotSearchedAreTold(t *testing.T) {
 	for _, w := range a.Warnings {
 		got += w.Code + " " + w.Message + "\n"
 	}
-	want := "SERVER_NEVER_SYNCED the tools of server down were not searched: never synced: connection refused\n" +
-		"SERVER_NEVER_SYNCED the tools of server new were not searched: never synced\n" +
-		"SERVER_SYNC_FAILED the tools of server old are as of 2026-03-01 12:00 UTC, because its last sync failed: time-out\n"
+	want := "SERVER_NEVER_SYNCED The tools of server down were not searched: never synced: connection refused\n" +
+		"SERVER_NEVER_SYNCED The tools of server new were not searched: never synced\n" +
+		"SERVER_SYNC_FAILED The tools of server old are as of 2026-03-01 12:00 UTC, because its last sync failed: time-out\n"
 	if got != want || a.Total != 2 {
 		t.Errorf("got %d and\n%swant\n%s", a.Total, got, want)
 	}

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// vocabulary holds the words of an index as they were written, to find what a
-// mistyped or cut-off word may have meant.
+// vocabulary contains the words of an index, to correct misspelled and
+// truncated words.
 type vocabulary struct {
-	words []surface // by length, then alphabet
-	marks []uint32  // by word: which letters it has
-	df    []uint32  // by term
-	// The words of n bytes begin at byLength[n].
+	words []surface // sorted by length, then alphabetically
+	marks []uint32  // letter set by word
+	df    []uint32  // document frequency by term
+	// The words of n bytes start at byLength[n].
 	byLength [maxWordBytes + 2]uint32
 }
 
@@ -61,9 +61,9 @@ func letterSet(word string) uint32 {
 	return set
 }
 
-// near returns the terms of the words closest to word by Damerau-Levenshtein
-// distance, at most limit of them and those that more tools have first. Short
-// words may differ by one edit, long ones by two.
+// near returns at most limit terms of the words closest to word by
+// Damerau-Levenshtein distance, most frequent first. Short words may differ by
+// one edit, long ones by two.
 func (v *vocabulary) near(word string, limit int) []uint32 {
 	if len(word) < minFuzzyWord || len(word) > maxWordBytes || !isLetters(word) {
 		return nil
@@ -94,8 +94,8 @@ func (v *vocabulary) near(word string, limit int) []uint32 {
 	return v.commonest(terms, limit)
 }
 
-// completions returns the terms of the words that begin with word, at most
-// limit of them and those that more tools have first.
+// completions returns at most limit terms of the words that start with word,
+// most frequent first.
 func (v *vocabulary) completions(word string, limit int) []uint32 {
 	if len(word) < minFuzzyWord || !isLetters(word) {
 		return nil
@@ -111,8 +111,7 @@ func (v *vocabulary) completions(word string, limit int) []uint32 {
 	return v.commonest(terms, limit)
 }
 
-// commonest returns at most limit of the terms, each once, those that more
-// tools have first.
+// commonest returns at most limit distinct terms, most frequent first.
 func (v *vocabulary) commonest(terms []uint32, limit int) []uint32 {
 	slices.SortFunc(terms, func(a, b uint32) int {
 		if c := cmp.Compare(v.df[b], v.df[a]); c != 0 {
@@ -125,8 +124,8 @@ func (v *vocabulary) commonest(terms []uint32, limit int) []uint32 {
 }
 
 // distance returns the number of insertions, deletions, replacements and
-// swaps of neighbours between a and b (optimal string alignment), or reach+1
-// when it is more than reach.
+// transpositions between a and b (optimal string alignment), or reach+1 if it
+// exceeds reach.
 func distance(a, b string, reach int) int {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]

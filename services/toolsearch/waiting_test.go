@@ -8,23 +8,23 @@ import (
 	"mcpgateway/services/toolsearch"
 )
 
-// waiting says that every server it names waits for a person.
+// waiting reports pending authorizations by server.
 type waiting map[string]string
 
 func (w waiting) Why(serverID string) string { return w[serverID] }
 
-// down says that calls are kept away from every server it names.
+// down reports paused servers.
 type down map[string]string
 
 func (d down) Outage(serverID string) string { return d[serverID] }
 
-// TestSearchesTellOfServersThatCannotBeCalled searches a server whose connection
-// ended after its tools were read, and one that is out.
-func TestSearchesTellOfServersThatCannotBeCalled(t *testing.T) {
+// TestUncallableServersWarning searches a server whose
+// connection ended after its sync, and a paused one.
+func TestUncallableServersWarning(t *testing.T) {
 	f := newFixture("p").server("notes", nil, tool("find_note", "Finds a note"))
 	project := f.snapshot()
 	id := project.Servers[0].Config.ID
-	const connect = "SERVER_NEEDS_CONNECTION the tools of server notes were found, but calling them may fail: connect it again"
+	const connect = "SERVER_NEEDS_CONNECTION The tools of server notes were searched, but calling them may fail: connect it again"
 	for _, arguments := range []string{`{"task":"find a note"}`, `{"query":"note"}`} {
 		for _, c := range []struct {
 			waits waiting
@@ -35,7 +35,7 @@ func TestSearchesTellOfServersThatCannotBeCalled(t *testing.T) {
 			{waiting{"another": "why"}, down{"another": "why"}, ""},
 			{waiting{id: "connect it again"}, nil, connect},
 			{waiting{id: "connect it again"}, down{id: "it is gone"}, connect},
-			{nil, down{id: "it is gone"}, "SERVER_UNAVAILABLE the tools of server notes were found, but calling them fails at present: it is gone"},
+			{nil, down{id: "it is gone"}, "SERVER_UNAVAILABLE The tools of server notes were searched, but calls currently fail: it is gone"},
 		} {
 			s := newSearcher(t, func(o *toolsearch.Options) { o.Waiting, o.Outages = c.waits, c.down })
 			raw, err := s.Search(t.Context(), project, "me", []byte(arguments))

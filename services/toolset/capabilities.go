@@ -2,13 +2,13 @@ package toolset
 
 import "mcpgateway/services/rawjson"
 
-// Capabilities are what at least one enabled server of a project offers
-// besides tools.
+// Capabilities are the capabilities besides tools that at least one enabled
+// server of a project has.
 type Capabilities struct {
 	Prompts, Resources, Subscribe, Completions, Logging bool
 }
 
-// capabilitiesOf returns what an enabled server says that it offers.
+// capabilitiesOf returns the declared capabilities of an enabled server.
 func capabilitiesOf(server *Server) (c Capabilities) {
 	if !server.Config.Enabled || server.Inventory == nil || server.Inventory.Capabilities == "" {
 		return c

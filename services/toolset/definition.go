@@ -7,31 +7,31 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// HashDefinition returns the SHA-256 of a raw tool definition in hexadecimal:
-// the identity by which definitions are pinned and compared.
+// HashDefinition returns the SHA-256 of a raw tool definition in hexadecimal.
+// Approvals and comparisons use it.
 func HashDefinition(raw []byte) string {
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:])
 }
 
-// exportDefinition returns the definition as a client sees it: the upstream's
-// bytes with nothing but the name changed.
+// exportDefinition returns the definition for clients: the upstream's bytes
+// with the exported name.
 func exportDefinition(definition *rawjson.Object, name string) []byte {
 	definition.Set("name", rawjson.Quote(name))
 	return definition.Bytes()
 }
 
-// isRepeatable reports whether a tool's annotations promise that calling it
-// twice is the same as calling it once (MCP 2025-03-26, "ToolAnnotations").
+// isRepeatable reports whether a tool's annotations declare it read-only or
+// idempotent (MCP 2025-03-26, "ToolAnnotations").
 func isRepeatable(definition *rawjson.Object) bool {
 	annotations := definition.Object("annotations")
 	return rawjson.Kind(annotations.Get("readOnlyHint")) == 't' || rawjson.Kind(annotations.Get("idempotentHint")) == 't'
 }
 
-// repairForHandshake returns the definition as clients of the revisions up to
-// 2025-11-25 can read it, or nil when it needs no repair. Those revisions know
-// only object schemas, and one other outputSchema makes their clients refuse
-// the whole list, so it is left out.
+// repairForHandshake returns the definition for clients of revisions up to
+// 2025-11-25, or nil if it needs no change. Those revisions only have object
+// schemas, and their clients reject the whole list for one other outputSchema,
+// so it is removed.
 func repairForHandshake(exported []byte) []byte {
 	o, err := rawjson.ParseObject(exported, rawjson.Lenient)
 	if err != nil {

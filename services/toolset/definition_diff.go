@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// maxDiffLines bounds what is compared: two definitions of so many lines each.
+// maxDiffLines is the maximum number of lines of each compared definition.
 const maxDiffLines = 1_500
 
-// DiffLine is a line of a comparison: ' ' is in both, '-' was there before, '+'
-// is new.
+// DiffLine is a line of a comparison: ' ' for unchanged, '-' for removed, '+'
+// for added lines.
 type DiffLine struct {
 	Op   byte
 	Text string
 }
 
-// DiffDefinitions compares two raw definitions as indented JSON, line by line.
-// ok is false when one of them is no JSON or too long to be compared.
+// DiffDefinitions compares two raw definitions as indented JSON by line. ok is
+// false if one is invalid JSON or too long.
 func DiffDefinitions(before, after []byte) (lines []DiffLine, ok bool) {
 	a, okA := indentedLines(before)
 	b, okB := indentedLines(after)
 	if !okA || !okB {
 		return nil, false
 	}
-	// common[i][j] is the length of the longest common part of a[i:] and b[j:].
+	// common[i][j] is the length of the longest common subsequence of a[i:] and b[j:].
 	common := make([][]int32, len(a)+1)
 	for i := range common {
 		common[i] = make([]int32, len(b)+1)

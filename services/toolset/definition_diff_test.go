@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestDefinitionsAreComparedLineByLine(t *testing.T) {
+func TestDiffDefinitions(t *testing.T) {
 	lines, ok := DiffDefinitions([]byte(`{"name":"x","description":"reads","inputSchema":{"type":"object"}}`), []byte(`{"name":"x","description":"reads and sends","inputSchema":{"type":"object"},"n":1}`))
 	var b strings.Builder
 	for _, line := range lines {

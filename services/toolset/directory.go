@@ -14,13 +14,13 @@ import (
 	"mcpgateway/services/notify"
 )
 
-// Directory holds the snapshot of every project in memory. Reading it takes
-// no lock and no query; a change rebuilds one project and swaps one pointer.
+// Directory caches the snapshot of every project. Reads need no lock and no
+// query; a change rebuilds one project and swaps a pointer.
 type Directory struct {
 	db      *gorm.DB
 	targets Targets
 
-	rebuild sync.Mutex // one rebuild at a time, so that an older state never replaces a newer
+	rebuild sync.Mutex // one rebuild at a time, so that an older state never replaces a newer one
 	current atomic.Pointer[projects]
 }
 
@@ -29,7 +29,7 @@ type projects struct {
 	byID   map[string]*Snapshot
 }
 
-// NewDirectory returns an empty directory; Load fills it.
+// NewDirectory returns an empty directory. Load must be called before use.
 func NewDirectory(db *gorm.DB, targets Targets) *Directory {
 	d := &Directory{db: db, targets: targets}
 	d.current.Store(&projects{bySlug: map[string]*Snapshot{}, byID: map[string]*Snapshot{}})
@@ -47,7 +47,7 @@ func (d *Directory) Project(slug string) (*Snapshot, error) {
 // ProjectByID returns the snapshot of the project with the id, or nil.
 func (d *Directory) ProjectByID(id string) *Snapshot { return d.current.Load().byID[id] }
 
-// All returns the snapshots of every project, in no order.
+// All returns the snapshots of all projects, unordered.
 func (d *Directory) All() []*Snapshot {
 	now := d.current.Load()
 	all := make([]*Snapshot, 0, len(now.byID))
@@ -57,7 +57,7 @@ func (d *Directory) All() []*Snapshot {
 	return all
 }
 
-// Load reads every project from the database.
+// Load reads all projects from the database.
 func (d *Directory) Load(ctx context.Context) error {
 	d.rebuild.Lock()
 	defer d.rebuild.Unlock()
@@ -80,8 +80,8 @@ func (d *Directory) Load(ctx context.Context) error {
 	return nil
 }
 
-// Changed brings the snapshot of a toolset topic's project up to date with the
-// database, or forgets it when the project is gone. Other topics are ignored.
+// Changed updates the snapshot of a toolset topic's project, or removes it if
+// the project was deleted. It ignores other topics.
 func (d *Directory) Changed(ctx context.Context, topic notify.Topic) error {
 	id, ok := topic.ToolsetOf()
 	if !ok {
@@ -107,10 +107,9 @@ func (d *Directory) Changed(ctx context.Context, topic notify.Topic) error {
 	return nil
 }
 
-// build returns the snapshot of what is stored of a project, or nil when it is
-// gone. before is its last snapshot or nil: after mere syncs, what these did not
-// change is taken over from it. Everything is read in one transaction, so that
-// two states are never mixed.
+// build returns the current snapshot of a project, or nil if it was deleted.
+// before is its last snapshot or nil: if only syncs happened since, unchanged
+// parts are reused. Everything is read in one transaction for consistency.
 func (d *Directory) build(ctx context.Context, before *Snapshot, id string) (after *Snapshot, err error) {
 	var since int64
 	if before != nil {
@@ -124,7 +123,7 @@ func (d *Directory) build(ctx context.Context, before *Snapshot, id string) (aft
 		switch {
 		case !changes.OnlySyncs:
 			after, err = d.read(tx, before, id)
-		case len(changes.Servers) == 0: // it is known already
+		case len(changes.Servers) == 0: // already up to date
 			after = before
 			return nil
 		default:
@@ -141,8 +140,8 @@ func (d *Directory) build(ctx context.Context, before *Snapshot, id string) (aft
 	return after, nil
 }
 
-// read returns the snapshot of a project of which everything is read, or nil
-// when the project is gone.
+// read returns the snapshot of a project from all its rows, or nil if the
+// project was deleted.
 func (d *Directory) read(tx *gorm.DB, before *Snapshot, id string) (*Snapshot, error) {
 	var src Source
 	err := tx.First(&src.Project, "id = ?", id).Error
@@ -161,8 +160,7 @@ func (d *Directory) read(tx *gorm.DB, before *Snapshot, id string) (*Snapshot, e
 	return Rebuild(before, src, d.targets), nil
 }
 
-// refresh returns the snapshot in which the inventories of some servers are
-// read anew.
+// refresh returns a snapshot with the inventories of some servers reloaded.
 func refresh(tx *gorm.DB, before *Snapshot, servers []string) (*Snapshot, error) {
 	var src Source
 	if err := readInventories(tx, &src, "server_id IN ?", servers); err != nil {
@@ -171,8 +169,8 @@ func refresh(tx *gorm.DB, before *Snapshot, servers []string) (*Snapshot, error)
 	return Refresh(before, servers, src), nil
 }
 
-// readInventories reads what syncs stored of the servers that the condition
-// names.
+// readInventories reads the inventories of the servers that match the
+// condition.
 func readInventories(tx *gorm.DB, src *Source, condition string, argument any) error {
 	var inventories []models.Inventory
 	var tools []models.Tool
@@ -180,8 +178,8 @@ func readInventories(tx *gorm.DB, src *Source, condition string, argument any) e
 	if err := tx.Find(&inventories, condition, argument).Error; err != nil {
 		return err
 	}
-	// The times of tools are left out: a snapshot does not hold them, and
-	// reading those of thousands of tools costs as much as the rest.
+	// The times of tools are not selected: snapshots don't contain them, and
+	// reading those of thousands of tools costs as much as everything else.
 	if err := tx.Select("server_id", "name", "definition", "definition_hash", "approved_hash", "previous_definition").
 		Order("server_id, position, name").Find(&tools, condition, argument).Error; err != nil {
 		return err

@@ -29,7 +29,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// world is one gateway process with project p, whose servers all are the same
+// world is a gateway process with project p, whose servers are all the same
 // upstream.
 type world struct {
 	*toolset.Directory
@@ -39,8 +39,8 @@ type world struct {
 	up     *upstreamtest.Server
 	url    string
 
-	rows    atomic.Int64 // that were read from the database
-	targets atomic.Int64 // that the directory made
+	rows    atomic.Int64 // rows read from the database
+	targets atomic.Int64 // targets created by the directory
 }
 
 type noSecrets struct{}
@@ -99,7 +99,7 @@ func (w *world) addServer(t *testing.T, tx *gorm.DB, id string) {
 	}
 }
 
-// change commits a change of the configuration.
+// change commits a configuration change.
 func (w *world) change(t *testing.T, edit func(tx *gorm.DB) error) {
 	t.Helper()
 	err := w.db.Transaction(func(tx *gorm.DB) error {
@@ -138,15 +138,15 @@ func (w *world) project(t *testing.T) *toolset.Snapshot {
 	return s
 }
 
-// TestSyncsOfAProjectCostAsMuchAsItHasServers counts what is read for the first
-// syncs of n servers, which was n times all of them.
-func TestSyncsOfAProjectCostAsMuchAsItHasServers(t *testing.T) {
+// TestSyncCostIsLinear counts the rows read for the
+// first syncs of n servers, which was n times all of them.
+func TestSyncCostIsLinear(t *testing.T) {
 	t.Parallel()
 	const tools = 20
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		rows := func(dsn string, servers int) int64 {
 			w := newWorld(t, dsn, servers, tools)
-			w.publish(t) // as the first look at the configuration
+			w.publish(t) // like the first load of the configuration
 			w.rows.Store(0)
 			w.targets.Store(0)
 			for n := range servers {
@@ -183,9 +183,9 @@ func TestSyncsOfAProjectCostAsMuchAsItHasServers(t *testing.T) {
 	})
 }
 
-// TestADirectoryKnowsWhatIsStored makes changes of every kind in any order, some
-// of them before the directory looks, and compares with one that begins anew.
-func TestADirectoryKnowsWhatIsStored(t *testing.T) {
+// TestDirectoryMatchesDatabase applies changes of all kinds in random order,
+// some of them unpublished, and compares with a new directory.
+func TestDirectoryMatchesDatabase(t *testing.T) {
 	t.Parallel()
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		w := newWorld(t, dsn, 3, 4)
@@ -257,7 +257,7 @@ func TestADirectoryKnowsWhatIsStored(t *testing.T) {
 			name := names[random.IntN(len(names))]
 			steps[name]()
 			if random.IntN(3) == 0 {
-				continue // the next look finds more than one change
+				continue // the next update covers several changes
 			}
 			w.publish(t)
 			fresh := toolset.NewDirectory(w.db, newTarget)
@@ -283,7 +283,7 @@ func TestADirectoryKnowsWhatIsStored(t *testing.T) {
 	})
 }
 
-func TestADirectoryForgetsProjectsThatAreGone(t *testing.T) {
+func TestDirectoryDropsDeletedProjects(t *testing.T) {
 	t.Parallel()
 	modelstest.EachDSN(t, func(t *testing.T, dsn string) {
 		w := newWorld(t, dsn, 1, 1)

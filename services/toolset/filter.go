@@ -1,11 +1,11 @@
 package toolset
 
-// Filter decides which tools of a server may be used at all.
+// Filter selects the allowed tools of a server.
 type Filter struct{ allow, deny []string }
 
-// NewFilter returns the filter of glob patterns (`*` any run, `?` any one
-// character) over the upstream's own tool names: case-sensitive and anchored.
-// Without allow patterns every tool is allowed; a deny pattern always wins.
+// NewFilter returns the filter of glob patterns (`*` any characters, `?` one)
+// over upstream tool names. Patterns are case-sensitive and anchored. Without
+// allow patterns every tool is allowed; deny patterns override.
 func NewFilter(allow, deny []string) Filter { return Filter{allow: allow, deny: deny} }
 
 // Allows reports whether the tool passes the filter.
@@ -22,8 +22,8 @@ func matchesAny(patterns []string, s string) bool {
 	return false
 }
 
-// matchGlob walks both strings once and, on a mismatch, returns to the last
-// star only, so that no pattern costs more than len(p) × len(s) steps.
+// matchGlob backtracks only to the last star, so no pattern costs more than
+// len(p) × len(s) steps.
 func matchGlob(p, s []rune) bool {
 	pi, si, star, mark := 0, 0, -1, 0
 	for si < len(s) {

@@ -12,15 +12,14 @@ import (
 // what can be mended without a change of meaning is, and a tool that cannot be
 // is held back alone.
 type Inspection struct {
-	Definition []byte   // mended; the very bytes when nothing had to be
-	Repairs    []string // what was mended, in words
-	Broken     string   // why the tool cannot be listed; empty when it can
+	Definition []byte   // repaired; the same bytes if nothing was repaired
+	Repairs    []string // descriptions of the repairs
+	Broken     string   // why the tool can't be listed; empty if it can
 }
 
-// Inspect returns what is listed for a raw tool definition (MCP 2025-11-25,
-// "Tool"): a schema of arguments that is an object schema, members of the right
-// kinds, and no address that its reader would have to fetch. Everything else
-// keeps its bytes.
+// Inspect returns the listed form of a raw tool definition (MCP 2025-11-25,
+// "Tool"): its inputSchema is an object schema, its members have the right
+// types, and it has no external references. Everything else keeps its bytes.
 func Inspect(raw []byte) Inspection {
 	definition, err := rawjson.ParseObject(raw, rawjson.Lenient)
 	if err != nil {
@@ -36,8 +35,8 @@ func Inspect(raw []byte) Inspection {
 	return Inspection{Definition: definition.Bytes(), Repairs: i.repairs, Broken: i.broken}
 }
 
-// DefinitionProblems returns what clients will not get of a raw tool definition
-// as its upstream sent it, in words.
+// DefinitionProblems returns descriptions of the repairs of a raw tool
+// definition, or of the reason for which it is hidden.
 func DefinitionProblems(raw []byte) []string {
 	i := Inspect(raw)
 	if i.Broken != "" {
@@ -61,15 +60,15 @@ func (i *inspector) breakWith(format string, args ...any) {
 	}
 }
 
-// text drops a member that must be a string and is none.
+// text removes a member that must be a string and isn't.
 func (i *inspector) text(o *rawjson.Object, name string) {
 	if raw := o.Get(name); raw != nil && rawjson.Kind(raw) != '"' {
 		o.Delete(name)
-		i.repaired("%s was left out: it is not a text", name)
+		i.repaired("%s was removed: not a string", name)
 	}
 }
 
-// members drops the members that must be objects or lists and are none.
+// members removes members that must be objects or lists and aren't.
 func (i *inspector) members(definition *rawjson.Object) {
 	for _, member := range []struct {
 		name string
@@ -77,7 +76,7 @@ func (i *inspector) members(definition *rawjson.Object) {
 	}{{"_meta", '{'}, {"annotations", '{'}, {"execution", '{'}, {"icons", '['}} {
 		if raw := definition.Get(member.name); raw != nil && rawjson.Kind(raw) != member.kind {
 			definition.Delete(member.name)
-			i.repaired("%s was left out: it is of the wrong kind", member.name)
+			i.repaired("%s was removed: wrong type", member.name)
 		}
 	}
 }
@@ -92,7 +91,7 @@ func (i *inspector) annotations(definition *rawjson.Object) {
 	for _, hint := range []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} {
 		if kind := rawjson.Kind(annotations.Get(hint)); kind != 0 && kind != 't' && kind != 'f' {
 			annotations.Delete(hint)
-			i.repaired("the annotation %s was left out: it is neither true nor false", hint)
+			i.repaired("the annotation %s was removed: not a boolean", hint)
 		}
 	}
 	if len(i.repairs) > before {
@@ -121,13 +120,13 @@ func (i *inspector) inputSchema(definition *rawjson.Object) {
 	}
 }
 
-// objectType makes the type of a schema of arguments "object".
+// objectType sets the type of an input schema to "object".
 func (i *inspector) objectType(schema *rawjson.Object) {
 	raw := schema.Get("type")
 	switch rawjson.Kind(raw) {
 	case '"':
 		if typ, _ := rawjson.String(raw); typ != "object" {
-			i.breakWith("its inputSchema describes a %s, and arguments are an object", clip(typ, 32))
+			i.breakWith("its inputSchema has type %s, but arguments are an object", clip(typ, 32))
 		}
 		return
 	case '[':
@@ -139,14 +138,14 @@ func (i *inspector) objectType(schema *rawjson.Object) {
 				return
 			}
 		}
-		i.breakWith("its inputSchema allows no object")
+		i.breakWith("its inputSchema doesn't allow objects")
 	default:
 		schema.Set("type", []byte(`"object"`))
-		i.repaired("inputSchema had no type: it is object")
+		i.repaired("inputSchema had no type: set to object")
 	}
 }
 
-// properties makes the properties an object of object schemas.
+// properties converts the properties to an object of object schemas.
 func (i *inspector) properties(schema *rawjson.Object) {
 	raw := schema.Get("properties")
 	switch rawjson.Kind(raw) {
@@ -154,7 +153,7 @@ func (i *inspector) properties(schema *rawjson.Object) {
 		return
 	case '{':
 	case '[':
-		// Languages with one kind of map write an empty one like this.
+		// Languages with a single map type encode an empty map like this.
 		if elements, err := rawjson.Elements(raw, rawjson.Lenient); err != nil || len(elements) > 0 {
 			i.breakWith("the properties of its inputSchema are a list")
 			return
@@ -192,7 +191,7 @@ func (i *inspector) properties(schema *rawjson.Object) {
 	}
 }
 
-// required makes the required properties a list of names.
+// required removes required unless it is a list of names.
 func (i *inspector) required(schema *rawjson.Object) {
 	raw := schema.Get("required")
 	if raw == nil {
@@ -208,7 +207,7 @@ func (i *inspector) required(schema *rawjson.Object) {
 		}
 	}
 	schema.Delete("required")
-	i.repaired("required was left out: it is not a list of names")
+	i.repaired("required was removed: not a list of names")
 }
 
 func (i *inspector) outputSchema(definition *rawjson.Object) {
@@ -218,11 +217,11 @@ func (i *inspector) outputSchema(definition *rawjson.Object) {
 	case '{':
 		if schema.Outside(raw) != "" {
 			definition.Delete("outputSchema")
-			i.repaired("outputSchema was left out: it refers to an address outside of the definition")
+			i.repaired("outputSchema was removed: it has an external reference")
 		}
 	default:
 		definition.Delete("outputSchema")
-		i.repaired("outputSchema was left out: it is not a schema")
+		i.repaired("outputSchema was removed: not a schema")
 	}
 }
 

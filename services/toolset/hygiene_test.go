@@ -13,7 +13,7 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-func TestDefinitionsAreMended(t *testing.T) {
+func TestDefinitionsAreRepaired(t *testing.T) {
 	for name, tc := range map[string]struct{ raw, want, repair string }{
 		"no schema":               {`{"name":"x"}`, `{"name":"x","inputSchema":{"type":"object"}}`, "inputSchema was missing"},
 		"a schema that is null":   {`{"name":"x","inputSchema":null}`, `{"name":"x","inputSchema":{"type":"object"}}`, "inputSchema was missing"},
@@ -49,7 +49,7 @@ func TestDefinitionsAreMended(t *testing.T) {
 	}
 }
 
-func TestSoundDefinitionsKeepTheirBytes(t *testing.T) {
+func TestValidDefinitionsKeepBytes(t *testing.T) {
 	for _, raw := range []string{
 		`{ "name" : "x","inputSchema":{"type":"object"} }`,
 		`{"inputSchema":{"type":"object","properties":{"a":{"$ref":"#/$defs/a"},"b":{"$ref":"other"}},"required":[],"$schema":"http://json-schema.org/draft-07/schema#","$defs":{"a":{"type":["string","null"]}}}}`,
@@ -62,13 +62,13 @@ func TestSoundDefinitionsKeepTheirBytes(t *testing.T) {
 	}
 }
 
-func TestBrokenDefinitionIsHeldBackAlone(t *testing.T) {
+func TestOnlyBrokenDefinitionsAreHidden(t *testing.T) {
 	for raw, why := range map[string]string{
 		`{"inputSchema":"object"}`:                                                                   "not an object",
 		`{"inputSchema":[]}`:                                                                         "not an object",
 		`{"inputSchema":false}`:                                                                      "not an object",
-		`{"inputSchema":{"type":"string"}}`:                                                          "describes a string",
-		`{"inputSchema":{"type":["string"]}}`:                                                        "allows no object",
+		`{"inputSchema":{"type":"string"}}`:                                                          "has type string",
+		`{"inputSchema":{"type":["string"]}}`:                                                        "allow objects",
 		`{"inputSchema":{"type":"object","properties":["a"]}}`:                                       "are a list",
 		`{"inputSchema":{"type":"object","properties":"a"}}`:                                         "not an object",
 		`{"inputSchema":{"type":"object","properties":{"a":"string"}}}`:                              `"a"`,
@@ -89,7 +89,7 @@ func TestBrokenDefinitionIsHeldBackAlone(t *testing.T) {
 	}
 }
 
-// TestSchemaHostile shows that a definition costs little, however it is built.
+// TestSchemaHostile checks that no definition is expensive.
 func TestSchemaHostile(t *testing.T) {
 	nested := strings.Repeat(`{"anyOf":[`, 60) + `{"$ref":"#"}` + strings.Repeat(`]}`, 60)
 	wide := `{"anyOf":[` + strings.Repeat(`{"$ref":"#"},`, 100_000) + `{}]}`

@@ -1,5 +1,5 @@
-// Package toolset keeps, for every project, the immutable inventory of tools
-// that clients see and call: names, filters and definitions.
+// Package toolset builds the immutable set of tools that clients of a project
+// can list and call: names, filters and definitions.
 package toolset
 
 import (
@@ -9,28 +9,27 @@ import (
 	"unicode/utf8"
 )
 
-// Separator stands between the alias of a server and the name of its tool. An
-// alias never contains it, so the first one always splits a name correctly.
+// Separator separates the alias of a server from the name of its tool. Aliases
+// never contain it, so names are split at its first occurrence.
 const Separator = "__"
 
-// hashSuffix is the length of the marker that keeps shortened names apart:
-// an underscore and eight hexadecimal digits.
+// hashSuffix is the length of the suffix of shortened names: an underscore and
+// 8 hexadecimal digits.
 const hashSuffix = 9
 
 // JoinName returns the exported name of a server's tool (specification,
 // "What the service does", rule 2).
 func JoinName(alias, tool string) string { return alias + Separator + tool }
 
-// SplitName splits an exported name at its first separator; ok is false when
-// it has none or one side is empty.
+// SplitName splits an exported name at its first separator. ok is false if it
+// has none or one side is empty.
 func SplitName(name string) (alias, tool string, ok bool) {
 	alias, tool, ok = strings.Cut(name, Separator)
 	return alias, tool, ok && alias != "" && tool != ""
 }
 
-// ShortenName returns name as it is when it fits limit bytes (0 is no limit),
-// else its beginning and a hash of the whole, which depends on nothing but
-// the name and so stays the same.
+// ShortenName returns name if it fits limit bytes (0 means unlimited), and
+// otherwise a prefix with a hash of the whole name.
 func ShortenName(name string, limit int) string {
 	if limit <= 0 || len(name) <= limit {
 		return name

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestNameSplitsAtTheFirstSeparator(t *testing.T) {
+func TestSplitName(t *testing.T) {
 	for _, tc := range []struct {
 		name, alias, tool string
 		ok                bool
@@ -40,7 +40,7 @@ func TestJoinedNamesSplitBack(t *testing.T) {
 	})
 }
 
-func TestShortenedNamesFitAndStayApart(t *testing.T) {
+func TestShortenedNamesFitAndDiffer(t *testing.T) {
 	name := strings.Repeat("a", 63)
 	if got := ShortenName(name+"b", 64); got != name+"b" {
 		t.Errorf("64 bytes fit 64: got %q", got)
@@ -90,8 +90,8 @@ func TestFilterPatterns(t *testing.T) {
 	}
 }
 
-func TestGlobCostsNoMoreThanItsLengths(t *testing.T) {
-	// A backtracking matcher would not end on this within the age of the universe.
+func TestGlobCost(t *testing.T) {
+	// A backtracking matcher would practically never finish.
 	if matchGlob([]rune(strings.Repeat("a*", 40)+"b"), []rune(strings.Repeat("a", 5000))) {
 		t.Error("matched without the last letter")
 	}

@@ -13,25 +13,24 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// Prompt is one prompt of an upstream under its exported name.
+// Prompt is an upstream prompt with its exported name.
 type Prompt struct {
-	Name     string // as listed; shortened when the project limits names
+	Name     string // as listed; shortened if the project limits names
 	FullName string // always alias__prompt
 	Upstream string
 	Server   *Server
 }
 
-// offer is one prompt, resource or resource template of a server.
+// offer is a prompt, resource or resource template of a server.
 type offer struct {
 	kind       models.ListingKind
 	ident      string
 	definition []byte         // as listed
-	matches    *regexp.Regexp // of the URIs of a template
+	matches    *regexp.Regexp // matches the URIs of a template
 }
 
-// addOffers reads the stored listings of a server, which gives nothing while it
-// is disabled.
-func (p *part) addOffers(s settings, rows []models.Listing) {
+// addOffers adds the stored listings of a server, unless it is disabled.
+func (p *serverPart) addOffers(s settings, rows []models.Listing) {
 	if !p.server.Config.Enabled {
 		return
 	}
@@ -44,7 +43,7 @@ func (p *part) addOffers(s settings, rows []models.Listing) {
 		case models.ListingPrompt:
 			object, err := rawjson.ParseObject(o.definition, rawjson.Lenient)
 			if err != nil {
-				continue // a sync stores valid objects only
+				continue // syncs store only valid objects
 			}
 			full := JoinName(p.server.Config.Alias, row.Ident)
 			prompt := &Prompt{Name: ShortenName(full, s.nameLimit), FullName: full, Upstream: row.Ident, Server: p.server}
@@ -57,14 +56,14 @@ func (p *part) addOffers(s settings, rows []models.Listing) {
 	}
 }
 
-// Offers are what the servers of a project offer besides tools. Resource URIs
-// stay as they are, so a URI that two servers offer belongs to the first alias.
+// Offers are the prompts, resources and templates of a project's servers. URIs
+// are not changed, so a URI that two servers list belongs to the first alias.
 type Offers struct {
 	parts  *parts
 	merged func() *mergedOffers
 }
 
-// mergedOffers are the offers of all servers together.
+// mergedOffers are the merged offers of all servers.
 type mergedOffers struct {
 	resources map[string]*Server // by URI
 	templates []template
@@ -80,15 +79,14 @@ type template struct {
 	server  *Server
 }
 
-// newOffers returns the offers of the parts, which are put together when
-// somebody asks for them.
+// newOffers returns the offers of the parts. They are merged on first use.
 func newOffers(p *parts) *Offers {
 	return &Offers{parts: p, merged: sync.OnceValue(func() *mergedOffers { return mergeOffers(p.ordered) })}
 }
 
-// mergeOffers collects the offers of the parts, by alias and then in upstream
+// mergeOffers merges the offers of the parts, by alias and then in upstream
 // order.
-func mergeOffers(ordered []*part) *mergedOffers {
+func mergeOffers(ordered []*serverPart) *mergedOffers {
 	m := &mergedOffers{resources: map[string]*Server{}, pages: map[models.ListingKind][][]byte{}, ids: map[models.ListingKind]string{}}
 	shown := map[models.ListingKind][][]byte{}
 	seenTemplates := map[string]bool{}
@@ -98,13 +96,13 @@ func mergeOffers(ordered []*part) *mergedOffers {
 			switch o.kind {
 			case models.ListingResource:
 				if owner := m.resources[o.ident]; owner != nil {
-					m.shadowed = append(m.shadowed, fmt.Sprintf("%s offers %s, which %s answers", alias, clip(o.ident, 200), owner.Config.Alias))
+					m.shadowed = append(m.shadowed, fmt.Sprintf("%s also has %s, which is served by %s", alias, clip(o.ident, 200), owner.Config.Alias))
 					continue
 				}
 				m.resources[o.ident] = p.server
 			case models.ListingTemplate:
 				if seenTemplates[o.ident] {
-					m.shadowed = append(m.shadowed, fmt.Sprintf("%s offers the template %s too", alias, clip(o.ident, 200)))
+					m.shadowed = append(m.shadowed, fmt.Sprintf("%s also has the template %s", alias, clip(o.ident, 200)))
 					continue
 				}
 				seenTemplates[o.ident] = true
@@ -120,32 +118,32 @@ func mergeOffers(ordered []*part) *mergedOffers {
 	return m
 }
 
-// Page returns the JSON array that is page n (from 0) of a kind, and whether
-// another follows; ok is false when there is no such page.
+// Page returns page n (from 0) of a kind as a JSON array. more reports whether
+// another page follows. ok is false if the page doesn't exist.
 func (o *Offers) Page(kind models.ListingKind, n int) (array []byte, more, ok bool) {
 	return pageOf(o.merged().pages[kind], n)
 }
 
-// ListID identifies the list of a kind by its content.
+// ListID identifies the content of a kind's list.
 func (o *Offers) ListID(kind models.ListingKind) string { return o.merged().ids[kind] }
 
-// Shadowed tells of URIs that more than one server offers, for people.
+// Shadowed describes URIs that more than one server has, for administrators.
 func (o *Offers) Shadowed() []string { return o.merged().shadowed }
 
-// Prompt returns the prompt behind an exported name. It returns NOT_FOUND
-// with a message that says what to write instead.
+// Prompt returns the prompt with an exported name. It returns NOT_FOUND with a
+// correction.
 func (o *Offers) Prompt(name string) (*Prompt, error) {
 	if p := lookUp(o.parts, name, promptsOf); p != nil {
 		return p, nil
 	}
 	if _, _, ok := SplitName(name); !ok {
-		return nil, fault.New(fault.KindNotFound, fault.CodeNotFound, "there is no prompt %q: prompts are named alias__prompt", clip(name, 128))
+		return nil, fault.New(fault.KindNotFound, fault.CodeNotFound, "There is no prompt %q. Prompts are named alias__prompt.", clip(name, 128))
 	}
 	return nil, fault.NotFound("prompt", clip(name, 128))
 }
 
-// ResourceOwner returns the server that answers for a URI: the one that lists
-// it, else the first whose template it fits. It returns NOT_FOUND for others.
+// ResourceOwner returns the server of a URI: the one that lists it, otherwise
+// the first with a matching template. It returns NOT_FOUND if there is none.
 func (o *Offers) ResourceOwner(uri string) (*Server, error) {
 	m := o.merged()
 	if server := m.resources[uri]; server != nil {
@@ -159,8 +157,8 @@ func (o *Offers) ResourceOwner(uri string) (*Server, error) {
 	return nil, fault.NotFound("resource", clip(uri, 256))
 }
 
-// TemplateOwner returns the server that offers the template, or else the
-// owner of the same text as a URI. It returns NOT_FOUND for others.
+// TemplateOwner returns the server of a template, otherwise the owner of the
+// same text as a URI. It returns NOT_FOUND if there is none.
 func (o *Offers) TemplateOwner(text string) (*Server, error) {
 	for _, t := range o.merged().templates {
 		if t.text == text {
@@ -172,9 +170,9 @@ func (o *Offers) TemplateOwner(text string) (*Server, error) {
 
 var expression = regexp.MustCompile(`\{[^{}]*\}`)
 
-// templatePattern returns a pattern of the URIs that a template stands for
-// (RFC 6570). Operators that can produce slashes match them; every other
-// expression stays within its path segment.
+// templatePattern returns a pattern of a template's URIs (RFC 6570). Operators
+// that can produce slashes match them. Other expressions match within a path
+// segment.
 func templatePattern(text string) *regexp.Regexp {
 	var b strings.Builder
 	b.WriteString(`\A`)

@@ -5,26 +5,26 @@ import (
 	"encoding/hex"
 )
 
-// Era tells the two kinds of clients apart that read a list differently.
+// Era distinguishes clients that need different lists.
 type Era uint8
 
-// The eras of clients: those that begin with a handshake (up to revision
-// 2025-11-25) and the stateless ones (from 2026-07-28 on).
+// The eras of clients: those with a handshake (up to revision 2025-11-25) and
+// stateless ones (from 2026-07-28).
 const (
 	EraHandshake Era = iota
 	EraStateless
 )
 
-// Page bounds of tools/list (contract, "Built-in tools").
+// Limits of a page of tools/list (contract, "Built-in tools").
 const (
 	MaxPageTools = 10_000
 	MaxPageBytes = 16 << 20
 )
 
-// Page returns the JSON array that is page n (from 0) of the visible tools,
-// made when it is first asked for, and whether another page follows; ok is false
-// when there is no such page. Page 0 always exists. The caller must not change
-// the bytes.
+// Page returns page n (from 0) of the visible tools as a JSON array, which is
+// created on first use. more reports whether another page follows. ok is false
+// if the page doesn't exist; page 0 always does. The caller must not modify the
+// bytes.
 func (s *Snapshot) Page(era Era, n int) (array []byte, more, ok bool) {
 	return pageOf(s.lists[era]().pages, n)
 }
@@ -36,7 +36,7 @@ func pageOf(pages [][]byte, n int) (array []byte, more, ok bool) {
 	return pages[n], n+1 < len(pages), true
 }
 
-// Pages returns how many pages tools/list has for the era.
+// Pages returns the number of pages of tools/list for the era.
 func (s *Snapshot) Pages(era Era) int { return len(s.lists[era]().pages) }
 
 func buildPages[T any](items []T, bytesOf func(T) []byte) [][]byte {
@@ -66,11 +66,11 @@ func buildPages[T any](items []T, bytesOf func(T) []byte) [][]byte {
 	}
 }
 
-// ToolsHash identifies the listed tools by their content.
+// ToolsHash identifies the content of the listed tools.
 func (s *Snapshot) ToolsHash() string { return s.toolsHash() }
 
-// ListID identifies the listed tools of the era: it changes when any page
-// would. A cursor carries it, so that pages of two lists are never mixed.
+// ListID identifies the listed tools of the era. It changes when any page does.
+// Cursors contain it, so that pages of two lists are never mixed.
 func (s *Snapshot) ListID(era Era) string { return s.lists[era]().id }
 
 func listID(pages [][]byte) string {

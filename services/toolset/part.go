@@ -10,46 +10,45 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// part is what one server gives to a snapshot. It is immutable, so the snapshots
-// of a project share the parts of the servers that did not change: a change of
-// one server of many is to cost little.
-type part struct {
+// serverPart is a server's contribution to a snapshot. It is immutable, and snapshots
+// of a project share unchanged parts, so that a change of one server is cheap.
+type serverPart struct {
 	server *Server
 	all    []*Tool          // in upstream order
-	shown  []*Tool          // the visible ones of them
-	byName map[string]*Tool // by the name as listed and the full one
+	shown  []*Tool          // the visible ones
+	byName map[string]*Tool // by listed and full name
 
 	offers       []offer // of an enabled server, in upstream order
 	prompts      map[string]*Prompt
 	capabilities Capabilities
 
-	// cut says that a shortened name of this server does not hold its alias.
+	// cut reports whether a shortened name of this server lacks its alias.
 	cut bool
-	// handshake says that a visible tool is listed otherwise for older clients.
+	// handshake reports whether a visible tool has another definition for older
+	// clients.
 	handshake bool
 	// hash identifies the definitions of the visible tools.
 	hash func() [sha256.Size]byte
 }
 
-// settings are what parts depend on in the configuration of their project.
+// settings are the project settings that parts depend on.
 type settings struct {
-	nameLimit   int
-	switchedOff map[string]bool // by full name
+	nameLimit int
+	disabled  map[string]bool // by full name
 }
 
 func settingsOf(project *models.Project) settings {
-	s := settings{nameLimit: project.ToolNameLimit, switchedOff: make(map[string]bool, len(project.DisabledTools))}
+	s := settings{nameLimit: project.ToolNameLimit, disabled: make(map[string]bool, len(project.DisabledTools))}
 	for _, name := range project.DisabledTools {
-		s.switchedOff[name] = true
+		s.disabled[name] = true
 	}
 	return s
 }
 
-// newPart returns the part of a server with what is stored of it. What follows
-// from a definition alone is taken over from an earlier snapshot of the project
-// where that has the same definition; it may be nil.
-func newPart(before *Snapshot, server *Server, s settings, tools []models.Tool, listings []models.Listing) *part {
-	p := &part{
+// newPart returns the part of a server from its stored rows. Data derived from
+// an unchanged definition is reused from before, which may be nil.
+func newPart(before *Snapshot, server *Server, s settings, tools []models.Tool, listings []models.Listing) *serverPart {
+	p := &serverPart{
 		server: server, byName: make(map[string]*Tool, len(tools)), capabilities: capabilitiesOf(server),
 		cut: s.nameLimit > 0 && len(server.Config.Alias)+len(Separator) > max(s.nameLimit-hashSuffix, 0),
 	}
@@ -62,21 +61,21 @@ func newPart(before *Snapshot, server *Server, s settings, tools []models.Tool, 
 		h := sha256.New()
 		for _, t := range p.shown {
 			h.Write(t.Definition)
-			h.Write([]byte{','}) // as in the list
+			h.Write([]byte{','}) // like the list
 		}
 		return [sha256.Size]byte(h.Sum(nil))
 	})
 	return p
 }
 
-func (p *part) add(before *Snapshot, filter Filter, s settings, row models.Tool) {
+func (p *serverPart) add(before *Snapshot, filter Filter, s settings, row models.Tool) {
 	full := JoinName(p.server.Config.Alias, row.Name)
 	t := before.same(full, ShortenName(full, s.nameLimit), row.Definition)
 	if t == nil {
 		t = newTool(full, ShortenName(full, s.nameLimit), row.Definition)
 	}
 	if t == nil {
-		return // a sync stores valid objects only
+		return // syncs store only valid objects
 	}
 	t.Upstream, t.Server, t.Hash = row.Name, p.server, row.DefinitionHash
 	if row.PreviousDefinition != "" {
@@ -88,7 +87,7 @@ func (p *part) add(before *Snapshot, filter Filter, s settings, row models.Tool)
 		t.Hidden = HiddenByServer
 	case !filter.Allows(row.Name):
 		t.Hidden = HiddenByFilter
-	case s.switchedOff[full]:
+	case s.disabled[full]:
 		t.Hidden = HiddenByAdmin
 	case t.Broken != "":
 		t.Hidden = HiddenAsBroken
@@ -104,8 +103,8 @@ func (p *part) add(before *Snapshot, filter Filter, s settings, row models.Tool)
 	}
 }
 
-// newTool returns a tool with what follows from its names and its definition,
-// or nil when that is no object.
+// newTool returns a tool with the data derived from its names and definition,
+// or nil if the definition is not an object.
 func newTool(full, name, raw string) *Tool {
 	inspection := Inspect([]byte(raw))
 	definition, err := rawjson.ParseObject(inspection.Definition, rawjson.Lenient)
@@ -113,7 +112,7 @@ func newTool(full, name, raw string) *Tool {
 		return nil
 	}
 	t := &Tool{Name: name, FullName: full, Repairs: inspection.Repairs, Broken: inspection.Broken, Raw: []byte(raw)}
-	// A sync keeps no tool with invalid annotations.
+	// Syncs drop tools with invalid annotations.
 	t.ParamHeaders, _ = upstream.ParseParamHeaders(t.Raw)
 	t.Repeatable = isRepeatable(definition)
 	t.Definition = exportDefinition(definition, name)
@@ -121,8 +120,8 @@ func newTool(full, name, raw string) *Tool {
 	return t
 }
 
-// same returns what newTool would, from a tool of this snapshot that was made
-// of the same, or nil when there is none.
+// same returns the tool of this snapshot with the same names and definition, or
+// nil.
 func (s *Snapshot) same(full, name, raw string) *Tool {
 	if s == nil {
 		return nil
@@ -137,18 +136,16 @@ func (s *Snapshot) same(full, name, raw string) *Tool {
 	}
 }
 
-// parts are those of a snapshot, in the order of their aliases, and where names
-// lead among them.
+// parts are a snapshot's parts ordered by alias, with an index of names.
 type parts struct {
-	ordered []*part
-	byAlias map[string]*part
-	cut     []*part // whose shortened names do not hold their alias
+	ordered []*serverPart
+	byAlias map[string]*serverPart
+	cut     []*serverPart // with shortened names that lack the alias
 }
 
-// lookUp returns what an exported name stands for, in the map that of returns
-// for each part.
-func lookUp[T any](p *parts, name string, of func(*part) map[string]*T) *T {
-	alias, _, _ := strings.Cut(name, Separator) // no alias holds one
+// lookUp returns the item with an exported name. of returns the map of a part.
+func lookUp[T any](p *parts, name string, of func(*serverPart) map[string]*T) *T {
+	alias, _, _ := strings.Cut(name, Separator) // aliases never contain one
 	if owner := p.byAlias[alias]; owner != nil {
 		if found := of(owner)[name]; found != nil {
 			return found
@@ -162,6 +159,6 @@ func lookUp[T any](p *parts, name string, of func(*part) map[string]*T) *T {
 	return nil
 }
 
-func toolsOf(p *part) map[string]*Tool { return p.byName }
+func toolsOf(p *serverPart) map[string]*Tool { return p.byName }
 
-func promptsOf(p *part) map[string]*Prompt { return p.prompts }
+func promptsOf(p *serverPart) map[string]*Prompt { return p.prompts }

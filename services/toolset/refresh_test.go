@@ -41,7 +41,7 @@ func listing(kind models.ListingKind, ident string) models.Listing {
 	return models.Listing{Kind: kind, Ident: ident, Definition: fmt.Sprintf(`{"name":%q}`, ident)}
 }
 
-func TestARefreshIsWhatABuildWouldBe(t *testing.T) {
+func TestRefreshEqualsBuild(t *testing.T) {
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	inventory := func(id, capabilities string) *models.Inventory {
 		return &models.Inventory{ServerID: id, SyncedAt: &at, Capabilities: capabilities}
@@ -81,7 +81,7 @@ func TestARefreshIsWhatABuildWouldBe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			src := source()
 			change(&src)
-			// Only what is stored of the server is there to be read.
+			// Only the server's rows are available.
 			changed := Source{Inventories: map[string]*models.Inventory{"2": src.Inventories["2"]}, Tools: map[string][]models.Tool{"2": src.Tools["2"]}, Listings: map[string][]models.Listing{"2": src.Listings["2"]}}
 			got, want := Refresh(before, []string{"2"}, changed), Build(src, noTarget)
 			if d := cmp.Diff(want.AllTools(), got.AllTools(), cmpopts.IgnoreUnexported(upstream.Target{})); d != "" {
@@ -106,7 +106,7 @@ func TestARefreshIsWhatABuildWouldBe(t *testing.T) {
 	}
 }
 
-func TestARefreshSharesWhatDidNotChange(t *testing.T) {
+func TestRefreshSharesUnchangedParts(t *testing.T) {
 	src := Source{
 		Servers: []models.Server{server("1", "a", nil), server("2", "b", nil)},
 		Tools:   map[string][]models.Tool{"1": {plain("x")}, "2": {plain("x"), plain("y")}},
@@ -127,9 +127,9 @@ func TestARefreshSharesWhatDidNotChange(t *testing.T) {
 	}
 }
 
-// TestShortenedNamesWithoutTheirAliasAreCallable cuts within an alias, also
-// where what is left looks like that of another server.
-func TestShortenedNamesWithoutTheirAliasAreCallable(t *testing.T) {
+// TestNamesShortenedWithinAliasResolve shortens names within the
+// alias, also to a prefix of another server's alias.
+func TestNamesShortenedWithinAliasResolve(t *testing.T) {
 	const limit = 32
 	long := "a_rather_long_alias.of"
 	aliases := []string{long, long + ".a", long + ".abcdef", long[:len(long)-1] + "_x", "short"}
@@ -173,8 +173,8 @@ func TestShortenedNamesWithoutTheirAliasAreCallable(t *testing.T) {
 	}
 }
 
-// BenchmarkRefresh measures what a sync of one server costs a project with n
-// servers of 50 tools each, without the list that is made when it is asked for.
+// BenchmarkRefresh measures a sync of one server in a project with n servers of
+// 50 tools, without the list, which is created on demand.
 func BenchmarkRefresh(b *testing.B) {
 	for _, n := range []int{50, 200} {
 		src := many(n, 50)

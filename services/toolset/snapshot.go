@@ -14,56 +14,57 @@ import (
 	"mcpgateway/services/upstream"
 )
 
-// Hidden says why a tool that exists is not offered; empty when it is.
+// Hidden is the reason for which a tool is hidden, or empty.
 type Hidden string
 
-// The reasons for which a tool is "disabled" (JSON-RPC -32003, contract).
+// The reasons for which a tool is hidden (JSON-RPC -32003, contract).
 const (
 	Visible          Hidden = ""
 	HiddenByFilter   Hidden = "filtered out by the server's tool filter"
-	HiddenByAdmin    Hidden = "switched off by an administrator"
-	HiddenByServer   Hidden = "on a server that is disabled"
-	HiddenByApproval Hidden = "waiting for an administrator to approve its definition"
-	HiddenAsBroken   Hidden = "held back because clients could not read its definition"
+	HiddenByAdmin    Hidden = "disabled by an administrator"
+	HiddenByServer   Hidden = "on a disabled server"
+	HiddenByApproval Hidden = "pending approval by an administrator"
+	HiddenAsBroken   Hidden = "hidden because clients would reject its definition"
 )
 
-// Server is one upstream server of a snapshot.
+// Server is an upstream server of a snapshot.
 type Server struct {
 	Config    models.Server
 	Inventory *models.Inventory // nil before the first sync
 	Target    *upstream.Target
 }
 
-// Tool is one upstream tool under its exported name.
+// Tool is an upstream tool with its exported name.
 type Tool struct {
-	Name     string // as listed; shortened when the project limits names
+	Name     string // as listed; shortened if the project limits names
 	FullName string // always alias__tool
-	Upstream string // the name its own server knows
+	Upstream string // name on its server
 	Server   *Server
 	Hidden   Hidden
 	Hash     string // of the upstream's raw definition
-	// Repairs are what was mended in the definition, in words.
+	// Repairs describe the repairs of the definition.
 	Repairs []string
-	// Broken is why the tool cannot be listed, in words; empty when it can.
+	// Broken is the reason for which the tool can't be listed, or empty.
 	Broken string
 
-	// Raw is the definition as the upstream sent it, Previous the one to
-	// compare it with; nil when there was none.
+	// Raw is the definition from the upstream. Previous is the definition to
+	// compare it with, or nil.
 	Raw, Previous []byte
 
-	// Definition is the object of tools/list with the exported name: the
-	// upstream's bytes but for what Inspect mends.
+	// Definition is the object of tools/list: the upstream's bytes with the
+	// exported name and the repairs.
 	Definition []byte
-	// ParamHeaders are the arguments that also travel in headers.
+	// ParamHeaders are the arguments that are also sent in headers.
 	ParamHeaders upstream.ParamHeaders
-	// Repeatable is set when the tool is annotated as read-only or idempotent.
+	// Repeatable reports whether the tool is annotated as read-only or
+	// idempotent.
 	Repeatable bool
-	// Handshake replaces Definition for clients up to revision 2025-11-25;
-	// nil when they get the same.
+	// Handshake replaces Definition for clients up to revision 2025-11-25. It
+	// is nil if they receive the same.
 	Handshake []byte
 }
 
-// Source is the stored state from which a snapshot is built.
+// Source is the stored state of a snapshot.
 type Source struct {
 	Project     models.Project
 	Servers     []models.Server
@@ -72,12 +73,11 @@ type Source struct {
 	Listings    map[string][]models.Listing  // by server id
 }
 
-// Snapshot is the immutable toolset of one project. Everything a call needs
-// is in it; no database is read on the way.
+// Snapshot is the immutable toolset of a project. Calls need no database query.
 type Snapshot struct {
 	Project models.Project
 	Servers []*Server // ordered by alias
-	Tools   []*Tool   // the visible ones, by alias, then in upstream order
+	Tools   []*Tool   // visible tools, by alias, then in upstream order
 	Offers  *Offers
 
 	Capabilities Capabilities
@@ -86,36 +86,35 @@ type Snapshot struct {
 	all       []*Tool
 	lists     [2]func() toolList // by era
 	toolsHash func() string
-	revision  int64 // of the project's toolset that this is; 0 when unknown
+	revision  int64 // toolset revision; 0 if unknown
 }
 
-// toolList is tools/list for the clients of one era.
+// toolList is tools/list for one era.
 type toolList struct {
 	pages [][]byte
-	id    string // empty when there is one page only, which needs no cursor
+	id    string // empty if there is only one page, which needs no cursor
 }
 
-// Targets makes the call target of a server's configuration.
+// Targets returns the call target of a server.
 type Targets func(models.Server) *upstream.Target
 
 // Rebuild returns the snapshot of the stored state. What follows from a definition
 // alone is taken over from an earlier snapshot of the project where that has
 // the same definition. before may be nil.
 func Rebuild(before *Snapshot, src Source, target Targets) *Snapshot {
-	all := make([]*part, 0, len(src.Servers))
+	all := make([]*serverPart, 0, len(src.Servers))
 	s := settingsOf(&src.Project)
 	for _, row := range src.Servers {
 		server := &Server{Config: row, Inventory: src.Inventories[row.ID], Target: target(row)}
 		all = append(all, newPart(before, server, s, src.Tools[row.ID], src.Listings[row.ID]))
 	}
-	slices.SortFunc(all, func(a, b *part) int { return cmp.Compare(a.server.Config.Alias, b.server.Config.Alias) })
+	slices.SortFunc(all, func(a, b *serverPart) int { return cmp.Compare(a.server.Config.Alias, b.server.Config.Alias) })
 	return assemble(src.Project, all)
 }
 
-// Refresh returns the snapshot that Build would return after syncs changed the
-// inventories of the servers with the ids and nothing else. Of src it needs
-// what is stored of these. Everything else is shared with the snapshot before,
-// so that the cost is that of these servers.
+// Refresh returns the snapshot that Build would return after syncs changed only
+// the inventories of the servers with the ids. src only needs the rows of these
+// servers. Everything else is shared with before.
 func Refresh(before *Snapshot, ids []string, src Source) *Snapshot {
 	s := settingsOf(&before.Project)
 	all := slices.Clone(before.parts.ordered)
@@ -129,11 +128,10 @@ func Refresh(before *Snapshot, ids []string, src Source) *Snapshot {
 	return assemble(before.Project, all)
 }
 
-// assemble returns the snapshot of a project with the parts, which are in the
-// order of their aliases. It looks at no definition; the lists are put together
-// when somebody asks for them.
-func assemble(project models.Project, ordered []*part) *Snapshot {
-	s := &Snapshot{Project: project, parts: &parts{ordered: ordered, byAlias: make(map[string]*part, len(ordered))}}
+// assemble returns the snapshot of a project from parts ordered by alias. It
+// reads no definition; lists are created on first use.
+func assemble(project models.Project, ordered []*serverPart) *Snapshot {
+	s := &Snapshot{Project: project, parts: &parts{ordered: ordered, byAlias: make(map[string]*serverPart, len(ordered))}}
 	s.Servers = make([]*Server, 0, len(ordered))
 	all, shown, handshake := 0, 0, false
 	for _, p := range ordered {
@@ -170,8 +168,7 @@ func assemble(project models.Project, ordered []*part) *Snapshot {
 	return s
 }
 
-// list returns the function that puts tools/list together when it is first
-// called.
+// list returns a function that creates tools/list on its first call.
 func (s *Snapshot) list(definition func(*Tool) []byte) func() toolList {
 	tools := s.Tools
 	return sync.OnceValue(func() toolList {
@@ -183,8 +180,8 @@ func (s *Snapshot) list(definition func(*Tool) []byte) func() toolList {
 	})
 }
 
-// hash identifies the list that clients see. What the built-in tools are, and
-// whether others are shown, is part of it.
+// hash identifies the list for clients, including the built-in tools and the
+// exposure.
 func (s *Snapshot) hash() string {
 	h := sha256.New()
 	for _, p := range s.parts.ordered {
@@ -198,8 +195,8 @@ func (s *Snapshot) hash() string {
 
 func (s *Snapshot) tool(name string) *Tool { return lookUp(s.parts, name, toolsOf) }
 
-// AllTools returns every known tool, the hidden ones included, by alias and
-// upstream order. The caller must not change the slice.
+// AllTools returns all tools including hidden ones, by alias and then in
+// upstream order. The caller must not modify the slice.
 func (s *Snapshot) AllTools() []*Tool { return s.all }
 
 // Server returns the server with the alias, or nil.
@@ -210,15 +207,13 @@ func (s *Snapshot) Server(alias string) *Server {
 	return nil
 }
 
-// Resolve returns the tool behind an exported name. It returns the faults
-// TOOL_NOT_FOUND, with a message that says what to write instead,
-// TOOL_DISABLED for a tool that exists but is hidden, and for a server whose
-// tools could never be read the fault of its last sync: whether the tool
-// exists is not known then.
+// Resolve returns the tool with an exported name. It returns TOOL_NOT_FOUND
+// with a correction, TOOL_DISABLED for a hidden tool, and for a server without
+// inventory the fault of its last sync, because its tools are unknown.
 func (s *Snapshot) Resolve(name string) (*Tool, error) {
 	t := s.tool(name)
 	if t == nil {
-		if err := s.unread(name); err != nil {
+		if err := s.pendingFault(name); err != nil {
 			return nil, err
 		}
 		return nil, fault.New(fault.KindNotFound, fault.CodeToolNotFound, "%s", s.explainMissing(name))
@@ -227,15 +222,15 @@ func (s *Snapshot) Resolve(name string) (*Tool, error) {
 	case Visible:
 		return t, nil
 	case HiddenAsBroken:
-		return nil, fault.New(fault.KindDisabled, fault.CodeToolDisabled, "the tool %s is %s: %s", t.FullName, t.Hidden, t.Broken)
+		return nil, fault.New(fault.KindDisabled, fault.CodeToolDisabled, "Tool %s is %s: %s.", t.FullName, t.Hidden, t.Broken)
 	default:
-		return nil, fault.New(fault.KindDisabled, fault.CodeToolDisabled, "the tool %s is %s", t.FullName, t.Hidden)
+		return nil, fault.New(fault.KindDisabled, fault.CodeToolDisabled, "Tool %s is %s.", t.FullName, t.Hidden)
 	}
 }
 
-// unread returns the fault for a name on a server without an inventory, or
-// nil when the name is on no such server.
-func (s *Snapshot) unread(name string) error {
+// pendingFault returns the fault for a name on a server without inventory, or nil for
+// other names.
+func (s *Snapshot) pendingFault(name string) error {
 	alias, _, ok := SplitName(name)
 	server := s.Server(alias)
 	if !ok || server == nil || server.Inventory != nil && server.Inventory.SyncedAt != nil {
@@ -243,15 +238,15 @@ func (s *Snapshot) unread(name string) error {
 	}
 	switch {
 	case !server.Config.Enabled:
-		return fault.New(fault.KindDisabled, fault.CodeToolDisabled, "the tool %s is %s", clip(name, 128), HiddenByServer)
+		return fault.New(fault.KindDisabled, fault.CodeToolDisabled, "Tool %s is %s.", clip(name, 128), HiddenByServer)
 	case server.Inventory == nil || server.Inventory.ErrorCode == "":
-		return fault.Upstream(fault.CodeUpstreamUnavailable, "the tools of server %s have not been read yet: try again in a moment", alias)
+		return fault.Upstream(fault.CodeUpstreamUnavailable, "The tools of server %s have not been synced yet. Retry shortly.", alias)
 	default:
-		return fault.Upstream(fault.Code(server.Inventory.ErrorCode), "the tools of server %s could not be read yet: %s", alias, server.Inventory.ErrorMessage)
+		return fault.Upstream(fault.Code(server.Inventory.ErrorCode), "The tools of server %s have not been synced yet: %s", alias, server.Inventory.ErrorMessage)
 	}
 }
 
-// explainMissing says why a name leads nowhere and what would.
+// explainMissing explains why a name doesn't exist and suggests others.
 func (s *Snapshot) explainMissing(name string) string {
 	shown := fmt.Sprintf("%q", clip(name, 128))
 	alias, tool, ok := SplitName(name)
@@ -262,20 +257,20 @@ func (s *Snapshot) explainMissing(name string) string {
 				candidates = append(candidates, t.Name)
 			}
 		}
-		const form = "tools are called as alias__tool"
+		const form = "Tools are called as alias__tool"
 		switch {
 		case len(candidates) == 0:
-			return fmt.Sprintf("there is no tool %s: %s, for example as tools/list names them", shown, form)
+			return fmt.Sprintf("There is no tool %s. %s; see tools/list.", shown, form)
 		default:
-			return fmt.Sprintf("there is no tool %s: %s, write %s", shown, form, strings.Join(candidates[:min(len(candidates), 5)], " or "))
+			return fmt.Sprintf("There is no tool %s. %s: write %s.", shown, form, strings.Join(candidates[:min(len(candidates), 5)], " or "))
 		}
 	}
 	server := s.Server(alias)
 	switch {
 	case server == nil:
-		return fmt.Sprintf("there is no tool %s: no server of this project has the alias %q", shown, clip(alias, 64))
+		return fmt.Sprintf("There is no tool %s. No server of this project has the alias %q.", shown, clip(alias, 64))
 	default:
-		return fmt.Sprintf("there is no tool %s: server %s has no tool %q", shown, alias, clip(tool, 128))
+		return fmt.Sprintf("There is no tool %s. Server %s has no tool %q.", shown, alias, clip(tool, 128))
 	}
 }
 

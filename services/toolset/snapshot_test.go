@@ -53,7 +53,7 @@ func listed(t *testing.T, s *Snapshot, era Era) []string {
 	return names
 }
 
-func TestToolsStandByAliasThenInUpstreamOrder(t *testing.T) {
+func TestToolOrder(t *testing.T) {
 	s := Build(Source{
 		Servers: []models.Server{server("2", "beta", nil), server("1", "alpha", nil)},
 		Tools:   map[string][]models.Tool{"1": {plain("z"), plain("a")}, "2": {plain("m")}},
@@ -63,7 +63,7 @@ func TestToolsStandByAliasThenInUpstreamOrder(t *testing.T) {
 	}
 }
 
-func TestDefinitionChangesInNothingButItsName(t *testing.T) {
+func TestExportChangesOnlyName(t *testing.T) {
 	raw := "{ \"zeta\" : 12345678901234567890,\n\"name\" : \"x\" , \"inputSchema\":{\"type\":\"object\",\"b\":1e400,\"a\":1.0}, \"Name\":\"case\", \"outputSchema\":{\"type\":\"object\"}}"
 	s := Build(Source{Servers: []models.Server{server("1", "a", nil)}, Tools: map[string][]models.Tool{"1": {tool("x", raw)}}}, noTarget)
 	want := "[" + strings.Replace(raw, `"x"`, `"a__x"`, 1) + "]"
@@ -75,7 +75,7 @@ func TestDefinitionChangesInNothingButItsName(t *testing.T) {
 	}
 }
 
-func TestOnlyHandshakeClientsAreSparedOtherOutputSchemas(t *testing.T) {
+func TestHandshakeOutputSchemas(t *testing.T) {
 	for _, schema := range []string{`{"type":"array"}`, `{"anyOf":[]}`, `true`, `{"type":["object","null"]}`} {
 		raw := `{"name":"x","inputSchema":{"type":"object"},"outputSchema":` + schema + `,"title":"T"}`
 		s := Build(Source{Servers: []models.Server{server("1", "a", nil)}, Tools: map[string][]models.Tool{"1": {tool("x", raw)}}}, noTarget)
@@ -90,7 +90,7 @@ func TestOnlyHandshakeClientsAreSparedOtherOutputSchemas(t *testing.T) {
 	}
 }
 
-func TestResolveTellsNotFoundFromDisabled(t *testing.T) {
+func TestResolveNotFoundAndDisabled(t *testing.T) {
 	now := time.Now()
 	synced := func(id string) *models.Inventory { return &models.Inventory{ServerID: id, SyncedAt: &now} }
 	approved := plain("held_ok")
@@ -122,15 +122,15 @@ func TestResolveTellsNotFoundFromDisabled(t *testing.T) {
 		{"on__echo", "", ""},
 		{"on____odd", "", ""},
 		{"pinned__held_ok", "", ""},
-		{"on__off", fault.CodeToolDisabled, "switched off"},
+		{"on__off", fault.CodeToolDisabled, "disabled by"},
 		{"on__delete_x", fault.CodeToolDisabled, "filter"},
 		{"down__echo2", fault.CodeToolDisabled, "disabled"},
-		{"pinned__held", fault.CodeToolDisabled, "approve"},
+		{"pinned__held", fault.CodeToolDisabled, "approval"},
 		{"echo", fault.CodeToolNotFound, "write on__echo"},
 		{"nothing", fault.CodeToolNotFound, "alias__tool"},
 		{"echo2", fault.CodeToolNotFound, "alias__tool"},
 		{"no__echo", fault.CodeToolNotFound, `alias "no"`},
-		{"new__echo", fault.CodeUpstreamUnavailable, "not been read yet"},
+		{"new__echo", fault.CodeUpstreamUnavailable, "not been synced yet"},
 		{"dead__echo", fault.CodeUpstreamTimeout, "no answer within 20 s"},
 		{"born_off__echo", fault.CodeToolDisabled, "disabled"},
 		{"on__missing", fault.CodeToolNotFound, `no tool "missing"`},
@@ -156,7 +156,7 @@ func TestResolveTellsNotFoundFromDisabled(t *testing.T) {
 	}
 }
 
-func TestShortAndFullNamesAreBothCallable(t *testing.T) {
+func TestShortAndFullNamesResolve(t *testing.T) {
 	long := strings.Repeat("long_", 20)
 	s := Build(Source{
 		Project: models.Project{ToolNameLimit: 64}, Servers: []models.Server{server("1", "a", nil)},
@@ -173,7 +173,7 @@ func TestShortAndFullNamesAreBothCallable(t *testing.T) {
 	}
 }
 
-func TestPagesBreakAtTheBounds(t *testing.T) {
+func TestPageLimits(t *testing.T) {
 	tools := func(n int) []models.Tool {
 		out := make([]models.Tool, n)
 		for i := range out {
@@ -217,7 +217,7 @@ func BenchmarkResolve(b *testing.B) {
 	}
 }
 
-func TestARebuildIsWhatABuildWouldBe(t *testing.T) {
+func TestRebuildEqualsBuild(t *testing.T) {
 	source := func() Source {
 		return Source{
 			Servers: []models.Server{server("1", "alpha", nil), server("2", "beta", nil)},
@@ -265,7 +265,7 @@ func TestARebuildIsWhatABuildWouldBe(t *testing.T) {
 	}
 }
 
-func TestARebuildKeepsWhatDidNotChange(t *testing.T) {
+func TestRebuildReusesUnchangedTools(t *testing.T) {
 	src := Source{Servers: []models.Server{server("1", "a", nil)}, Tools: map[string][]models.Tool{"1": {plain("kept"), plain("changed")}}}
 	before := Build(src, noTarget)
 	src.Tools = map[string][]models.Tool{"1": {plain("kept"), tool("changed", `{"name":"changed"}`)}}
@@ -280,7 +280,7 @@ func TestARebuildKeepsWhatDidNotChange(t *testing.T) {
 	}
 }
 
-// many returns a project with servers of so many tools each.
+// many returns a project with servers of tools tools each.
 func many(servers, tools int) Source {
 	src := Source{Tools: map[string][]models.Tool{}}
 	for n := range servers {
@@ -294,8 +294,7 @@ func many(servers, tools int) Source {
 	return src
 }
 
-// BenchmarkRebuild measures what a change of the settings of a project with 200
-// servers costs.
+// BenchmarkRebuild measures a settings change of a project with 200 servers.
 func BenchmarkRebuild(b *testing.B) {
 	src := many(200, 50)
 	for name, before := range map[string]*Snapshot{"from nothing": nil, "with the last": Build(src, noTarget)} {

@@ -19,8 +19,8 @@ type Caller interface {
 	Call(ctx context.Context, target *upstream.Target, request *upstream.Request) (*upstream.Response, error)
 }
 
-// Calls returns a caller that records what next calls, when the request that
-// a call belongs to is recorded.
+// Calls returns a Caller that records the calls of next that belong to a
+// recorded request.
 func (t *Tracer) Calls(next Caller) Caller { return &tracedCalls{t, next} }
 
 type tracedCalls struct {
@@ -35,8 +35,8 @@ const (
 	sampledFlags               = "01"
 )
 
-// Call calls the upstream. Its traceparent names the span of this call, so
-// that what the upstream records comes below it.
+// Call calls the upstream. The traceparent contains this call's span, so that
+// the upstream's spans are its children.
 func (c *tracedCalls) Call(ctx context.Context, target *upstream.Target, request *upstream.Request) (*upstream.Response, error) {
 	parent := request.Client.TraceParent
 	if len(parent) != flagsAt+len(sampledFlags) || !strings.HasSuffix(parent, "-"+sampledFlags) {
@@ -63,7 +63,7 @@ func (c *tracedCalls) Call(ctx context.Context, target *upstream.Target, request
 	return response, err
 }
 
-// newSpanID returns the id of a new span, in hexadecimal.
+// newSpanID returns a new span id in hexadecimal.
 func newSpanID() string {
 	var b [8]byte
 	for n, i := rand.Uint64()|1, 0; i < len(b); i++ { // all zeros would be invalid

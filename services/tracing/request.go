@@ -7,20 +7,20 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Request is one request of a project's client that is over.
+// Request is a finished request of a project's client.
 type Request struct {
 	TraceID, SpanID string // hexadecimal
-	ParentID        string // the client's; empty for a trace that began here
+	ParentID        string // of the client; empty for a trace started here
 	State           string
 	Start, End      time.Time
 
 	HTTPMethod, Route string
-	Status            int    // of HTTP
-	Method            string // of JSON-RPC; empty for what is no single request
+	Status            int    // HTTP status
+	Method            string // JSON-RPC method; empty unless a single request
 	Project           string
-	Tool              string // as the client called it
+	Tool              string // as called by the client
 	Server            string // alias
-	Code              string // of the failure
+	Code              string // error code
 }
 
 // Request records a request (OpenTelemetry semantic conventions for HTTP

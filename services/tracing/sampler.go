@@ -6,15 +6,15 @@ import (
 	"strconv"
 )
 
-// Sampler says which requests are recorded.
+// Sampler decides which requests are recorded.
 type Sampler struct {
-	ratio       float64 // of the requests that decide for themselves
-	parentBased bool    // what a client decided holds
+	ratio       float64 // recorded fraction of traces started here
+	parentBased bool    // the client's decision applies
 }
 
-// NewSampler returns the sampler of the name and argument that OpenTelemetry's
-// variables OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG have; both may be
-// empty. It returns an error for others.
+// NewSampler returns the sampler for the values of OTEL_TRACES_SAMPLER and
+// OTEL_TRACES_SAMPLER_ARG, which can be empty. It returns an error for unknown
+// values.
 func NewSampler(name, argument string) (Sampler, error) {
 	ratio := 1.0
 	if argument != "" && (name == "traceidratio" || name == "parentbased_traceidratio") {

@@ -2,10 +2,10 @@ package tracing
 
 import "testing"
 
-func TestSamplersAreThoseOfOpenTelemetry(t *testing.T) {
+func TestOpenTelemetrySamplers(t *testing.T) {
 	for _, tc := range []struct {
 		name, argument            string
-		own, recorded, unrecorded bool // of requests that begin a trace, and of those whose client records it or not
+		own, recorded, unrecorded bool // traces started here, and those whose client records them or not
 		refused                   bool
 	}{
 		{name: "", own: true, recorded: true},

@@ -1,6 +1,6 @@
-// Package tracing tells an OpenTelemetry collector what requests did: a span
-// of every request that clients of projects make, and below it one of every
-// call of an upstream server. It is off unless a collector is configured.
+// Package tracing exports traces to an OpenTelemetry collector: a span for
+// every request of a project's client, with a child span for every upstream
+// call. It is off unless a collector is configured.
 package tracing
 
 import (
@@ -19,8 +19,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Bounds of what waits for the collector; beyond them spans are dropped, never
-// requests delayed.
+// Limits of the export queue. Beyond them spans are dropped; requests are never
+// delayed.
 const (
 	maxWaiting    = 2048 // spans
 	maxPerExport  = 512  // spans
@@ -29,11 +29,11 @@ const (
 	maxText       = 256 // bytes of an attribute's text
 )
 
-// Options say where spans go.
+// Options configure the export.
 type Options struct {
-	// Endpoint is the URL that spans are posted to (OTLP/HTTP, binary).
+	// Endpoint is the collector's URL (OTLP/HTTP, binary).
 	Endpoint string
-	// Service is what the collector knows this program as.
+	// Service is the service name.
 	Service string
 	Sampler Sampler
 	Client  *http.Client
@@ -41,7 +41,7 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// Tracer sends finished spans to a collector in batches. It is safe for
+// Tracer exports finished spans to a collector in batches. It is safe for
 // concurrent use.
 type Tracer struct {
 	provider *sdk.TracerProvider
@@ -49,48 +49,48 @@ type Tracer struct {
 	sampler  Sampler
 }
 
-// New returns a tracer. Nothing is sent before the first span ends. It returns
-// an error for an endpoint that cannot be used.
+// New returns a tracer. It connects when the first span ends. It returns an
+// error for an invalid endpoint.
 func New(ctx context.Context, o Options) (*Tracer, error) {
 	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(o.Endpoint), otlptracehttp.WithHTTPClient(o.Client))
 	if err != nil {
 		return nil, err
 	}
 	about := resource.NewSchemaless(attribute.String("service.name", o.Service), attribute.String("service.version", o.Version))
-	return newTracer(&reported{exporter, o.Log}, about, o.Sampler), nil
+	return newTracer(&loggingExporter{exporter, o.Log}, about, o.Sampler), nil
 }
 
 func newTracer(exporter sdk.SpanExporter, about *resource.Resource, sampler Sampler) *Tracer {
 	limits := sdk.NewSpanLimits()
 	limits.AttributeValueLengthLimit = maxText
 	provider := sdk.NewTracerProvider(
-		sdk.WithResource(about), sdk.WithRawSpanLimits(limits), sdk.WithIDGenerator(givenIDs{}),
-		sdk.WithSampler(sdk.AlwaysSample()), // what is not to be recorded never gets here
+		sdk.WithResource(about), sdk.WithRawSpanLimits(limits), sdk.WithIDGenerator(fixedIDs{}),
+		sdk.WithSampler(sdk.AlwaysSample()), // only sampled spans get here
 		sdk.WithBatcher(exporter, sdk.WithMaxQueueSize(maxWaiting), sdk.WithMaxExportBatchSize(maxPerExport), sdk.WithBatchTimeout(exportDelay), sdk.WithExportTimeout(exportTimeout)),
 	)
 	return &Tracer{provider: provider, spans: provider.Tracer("mcpgateway"), sampler: sampler}
 }
 
-// Sample reports whether a new request is recorded: remote says that its
-// client began the trace, and sampled that the client records it.
+// Sample reports whether a new request is recorded. remote reports whether the
+// client started the trace, sampled whether the client records it.
 func (t *Tracer) Sample(remote, sampled bool) bool { return t.sampler.sample(remote, sampled) }
 
-// Close sends what waits, for as long as the context allows.
+// Close exports the queued spans until ctx ends.
 func (t *Tracer) Close(ctx context.Context) error { return t.provider.Shutdown(ctx) }
 
-// span is one that is over.
+// span is a finished span.
 type span struct {
 	name                      string
 	kind                      trace.SpanKind
 	traceID, spanID, parentID string // hexadecimal; parentID may be empty
-	state                     string // of the trace (W3C Trace Context, section 3.3)
+	state                     string // tracestate (W3C Trace Context, section 3.3)
 	remote                    bool   // the parent is not in this process
 	start, end                time.Time
-	failure                   string // a code; empty without one
+	failure                   string // error code; empty on success
 	attributes                []attribute.KeyValue
 }
 
-// end hands a span to the exporter. One with ids that are none is left out.
+// end exports a span. A span with invalid ids is dropped.
 func (t *Tracer) end(s *span) {
 	ids, ok := readIDs(s)
 	if !ok {
@@ -100,7 +100,7 @@ func (t *Tracer) end(s *span) {
 	if ids.parent.IsValid() {
 		state, err := trace.ParseTraceState(s.state)
 		if err != nil {
-			state = trace.TraceState{} // it says nothing to us, and is passed on as it is
+			state = trace.TraceState{} // unused here and forwarded unchanged
 		}
 		ctx = trace.ContextWithSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{
 			TraceID: ids.trace, SpanID: ids.parent, TraceFlags: trace.FlagsSampled, TraceState: state, Remote: s.remote,
@@ -114,7 +114,7 @@ func (t *Tracer) end(s *span) {
 	recorded.End(trace.WithTimestamp(s.end))
 }
 
-// ids are those that a span has, because others know it by them already.
+// ids are the ids of a span, which upstreams have already received.
 type ids struct {
 	trace        trace.TraceID
 	span, parent trace.SpanID
@@ -138,31 +138,31 @@ func readIDs(s *span) (read ids, ok bool) {
 
 type givenKey struct{}
 
-// givenIDs gives a span the ids that its context holds.
-type givenIDs struct{}
+// fixedIDs is an id generator that returns the ids in the context.
+type fixedIDs struct{}
 
-// NewIDs returns the ids of a span without parent.
-func (givenIDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
+// NewIDs returns the ids of a span without a parent.
+func (fixedIDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
 	given, _ := ctx.Value(givenKey{}).(ids)
 	return given.trace, given.span
 }
 
-// NewSpanID returns the id of a span with parent.
-func (givenIDs) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
+// NewSpanID returns the id of a span with a parent.
+func (fixedIDs) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
 	given, _ := ctx.Value(givenKey{}).(ids)
 	return given.span
 }
 
-// reported logs what cannot be exported, instead of the library's own logger.
-type reported struct {
+// loggingExporter logs export failures, instead of the library's logger.
+type loggingExporter struct {
 	sdk.SpanExporter
 	log *slog.Logger
 }
 
-// ExportSpans sends spans. A failure is logged and costs these spans.
-func (r *reported) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+// ExportSpans exports spans. After a failure, which is logged, they are lost.
+func (r *loggingExporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	if err := r.SpanExporter.ExportSpans(ctx, spans); err != nil && !errors.Is(err, context.Canceled) {
-		r.log.Warn("spans were not sent to the trace collector", "spans", len(spans), "error", err)
+		r.log.Warn("trace export failed", "spans", len(spans), "error", err)
 	}
 	return nil
 }

@@ -27,24 +27,24 @@ import (
 // slug is the slug of the demo project.
 const slug = "demo"
 
-// Project is a project with two real MCP servers, which run in this process. It
-// is for gateways on loopback alone: nobody is asked who they are.
+// Project is a project with two MCP servers that run in this process. It is only
+// for gateways on loopback, because it requires no authentication.
 type Project struct {
 	services *services.Services
 	log      *slog.Logger
 
 	mu   sync.Mutex
-	stop func() // ends the servers; nil while they do not run
+	stop func() // stops the servers; nil if they are not running
 }
 
 // New returns the demo of a gateway.
 func New(s *services.Services, log *slog.Logger) *Project { return &Project{services: s, log: log} }
 
-// serverPath is the path of a demo server. By it a later process knows that the
-// server ended with an earlier one and is its own to run.
+// serverPath returns the path of a demo server. A later process recognizes the
+// demo's servers by it and starts them again.
 func serverPath(name string) string { return "/demo/" + name }
 
-// Offered reports whether there could be a demo project and is none.
+// Offered reports whether the demo project can be created and doesn't exist.
 func (d *Project) Offered(ctx context.Context) (bool, error) {
 	if !d.services.Config.LoopbackListener {
 		return false, nil
@@ -56,15 +56,15 @@ func (d *Project) Offered(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// Load creates the demo project, starts its servers and reads their tools. It
-// returns the project's slug, and CONFLICT where the project is not offered.
+// Load creates the demo project, starts its servers and syncs them. It returns
+// the project's slug, or CONFLICT if the demo is not available.
 func (d *Project) Load(ctx context.Context) (string, error) {
 	offered, err := d.Offered(ctx)
 	if err != nil {
 		return "", err
 	}
 	if !offered {
-		return "", fault.Conflict("there is a project %q already, or this gateway listens to other machines", slug)
+		return "", fault.Conflict("There is already a project %q, or this gateway is reachable from other machines.", slug)
 	}
 	if err := d.Start(ctx); err != nil {
 		return "", err
@@ -73,31 +73,30 @@ func (d *Project) Load(ctx context.Context) (string, error) {
 	return slug, nil
 }
 
-// Start starts the servers and points the demo project at them. The project is
-// created once; later starts only renew the addresses of servers that are the
-// demo's, so that what an admin changed stays. While another process with the
-// same database runs them, they are left to it. It returns CONFLICT when the
-// project has none of them.
+// Start starts the servers and updates the demo project's addresses of them.
+// The project is created once; later starts preserve an administrator's
+// changes. If another process with the same database runs the servers, Start
+// does nothing. It returns CONFLICT if the project has no demo server.
 func (d *Project) Start(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.stop != nil {
 		return nil
 	}
-	own, err := d.own(ctx)
+	own, err := d.demoServers(ctx)
 	if fault.Is(err, fault.CodeNotFound) {
 		name, open, on := "Demo", models.AuthNone, true
-		text := "Two small real MCP servers, to try the gateway with."
+		text := "Two small MCP servers for trying out the gateway."
 		return d.serve(ctx, &declaration.Project{Name: &name, Description: &text, AuthMode: &open, CodeModeEnabled: &on}, func(string) bool { return true })
 	}
 	if err != nil {
 		return err
 	}
 	if len(own) == 0 {
-		return fault.Conflict("the project %q has none of the demo's servers: delete it to get the demo", slug)
+		return fault.Conflict("The project %q has no demo servers. Delete it to load the demo.", slug)
 	}
-	if slices.ContainsFunc(own, func(row models.Server) bool { return d.answers(ctx, row.URL) }) {
-		d.log.Info("the demo's servers run in another process with this database")
+	if slices.ContainsFunc(own, func(row models.Server) bool { return d.responds(ctx, row.URL) }) {
+		d.log.Info("demo servers are running in another process")
 		return nil
 	}
 	return d.serve(ctx, &declaration.Project{}, func(name string) bool {
@@ -105,13 +104,12 @@ func (d *Project) Start(ctx context.Context) error {
 	})
 }
 
-// Resume starts the servers again if the project has one that an earlier
-// process ran.
+// Resume starts the servers if the project has one from an earlier process.
 func (d *Project) Resume(ctx context.Context) error {
 	if !d.services.Config.LoopbackListener {
 		return nil
 	}
-	own, err := d.own(ctx)
+	own, err := d.demoServers(ctx)
 	if fault.Is(err, fault.CodeNotFound) || err == nil && len(own) == 0 {
 		return nil
 	}
@@ -121,9 +119,9 @@ func (d *Project) Resume(ctx context.Context) error {
 	return d.Start(ctx)
 }
 
-// own returns the demo project's servers that are the demo's. It returns
-// NOT_FOUND without the project.
-func (d *Project) own(ctx context.Context) ([]models.Server, error) {
+// demoServers returns the demo servers of the demo project. It returns NOT_FOUND if
+// there is no project.
+func (d *Project) demoServers(ctx context.Context) ([]models.Server, error) {
 	project, err := d.services.Projects.Project(ctx, slug)
 	if err != nil {
 		return nil, err
@@ -141,8 +139,9 @@ func (d *Project) own(ctx context.Context) ([]models.Server, error) {
 	return own, nil
 }
 
-// answers reports whether an MCP server answers at the address of a demo server.
-func (d *Project) answers(ctx context.Context, address string) bool {
+// responds reports whether an MCP server responds at the address of a demo
+// server.
+func (d *Project) responds(ctx context.Context, address string) bool {
 	clients := egress.NewClients(egress.NewGuard(d.services.Config.EgressAllow))
 	defer clients.Close()
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
@@ -158,13 +157,13 @@ func (d *Project) answers(ctx context.Context, address string) bool {
 		return false
 	}
 	defer response.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(response.Body, 1024)) // of one that breaks off it is too little
+	body, _ := io.ReadAll(io.LimitReader(response.Body, 1024)) // a truncated body fails the check below
 	return strings.Contains(string(body), `"jsonrpc"`)
 }
 
-// serve starts the wanted servers and applies the project with them.
-func (d *Project) serve(ctx context.Context, project *declaration.Project, wanted func(name string) bool) (err error) {
-	serving, stop := context.WithCancel(context.Background()) //nolint:contextcheck // the servers outlive the request that may have asked for them
+// serve starts the selected servers and applies the project with them.
+func (d *Project) serve(ctx context.Context, project *declaration.Project, selected func(name string) bool) (err error) {
+	serving, stop := context.WithCancel(context.Background()) //nolint:contextcheck // the servers outlive the request that started them
 	defer func() {
 		if err != nil {
 			stop()
@@ -172,13 +171,13 @@ func (d *Project) serve(ctx context.Context, project *declaration.Project, wante
 	}()
 	project.Servers = map[string]*declaration.Server{}
 	for _, options := range Servers() {
-		if !wanted(options.Name) {
+		if !selected(options.Name) {
 			continue
 		}
 		options.Path = serverPath(options.Name)
 		address, err := upstreamtest.New(options).Listen(serving, "127.0.0.1:0")
 		if err != nil {
-			return fmt.Errorf("start the demo server %s: %w", options.Name, err)
+			return fmt.Errorf("start demo server %s: %w", options.Name, err)
 		}
 		project.Servers[options.Name] = &declaration.Server{URL: &address}
 	}
@@ -190,7 +189,7 @@ func (d *Project) serve(ctx context.Context, project *declaration.Project, wante
 	return nil
 }
 
-// Stop ends the servers.
+// Stop stops the servers.
 func (d *Project) Stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -200,21 +199,21 @@ func (d *Project) Stop() {
 	}
 }
 
-// Read reads the demo's tools before anybody is told to call one.
+// Read syncs the demo's servers, so that their tools are available.
 func (d *Project) Read(ctx context.Context) {
 	project, err := d.services.Directory.Project(slug)
 	if err != nil {
-		d.log.Warn("the demo project is gone", "error", err)
+		d.log.Warn("demo project not found", "error", err)
 		return
 	}
 	for _, server := range project.Servers {
 		if _, err := d.services.Syncer.Sync(ctx, server.Config.ID); err != nil {
-			d.log.Warn("a demo server cannot be read", "server", server.Config.Alias, "error", err)
+			d.log.Warn("demo server sync failed", "server", server.Config.Alias, "error", err)
 		}
 	}
 }
 
-// Print prints the address of the demo project and, if it has the tool, a line
+// Print prints the URL of the demo project and, if the tool exists, a command
 // that calls it.
 func (d *Project) Print(w io.Writer) {
 	url := d.services.Config.PublicURL.String() + "/v1/mcp/" + slug + "/request"

@@ -1,10 +1,10 @@
-// Command cluster runs a command beside a throw-away PostgreSQL cluster:
+// Command cluster runs a command with a temporary PostgreSQL cluster:
 //
 //	go run ./models/modelstest/cluster -- go test ./...
 //
-// The command finds the cluster's address in GATEWAY_TEST_POSTGRES, so that
-// all its test processes share one cluster. The exit status is the command's;
-// signals are passed on to it.
+// The command finds the cluster's address in GATEWAY_TEST_POSTGRES, so that all
+// its test processes share one cluster. Signals are forwarded to the command.
+// The exit status is the command's.
 package main
 
 import (
@@ -35,8 +35,8 @@ func main() {
 	os.Exit(status)
 }
 
-// run returns the exit status of the command, which is 128 plus the signal's
-// number when a signal ended it, as shells have it.
+// run returns the exit status of the command: 128 plus the signal number if a
+// signal ended it, like shells.
 func run(args []string) (status int, err error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
@@ -61,7 +61,7 @@ func run(args []string) (status int, err error) {
 	for {
 		select {
 		case s := <-signals:
-			// The command may have ended in between; then done tells.
+			// The command may have ended; done reports that.
 			_ = cmd.Process.Signal(s)
 		case err := <-done:
 			return exitStatus(err)

@@ -13,7 +13,7 @@ import (
 	"mcpgateway/models/modelstest"
 )
 
-// programVariable turns this test program into the program itself.
+// If programVariable is set, this test binary runs main.
 const programVariable = "CLUSTER_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -101,7 +101,7 @@ func TestTheCommandReachesTheClusterAndSignalsReachTheCommand(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	// A shell that sits in read runs its trap when read returns.
+	// A shell that is blocked in read runs its trap when read returns.
 	if _, err := in.Write([]byte("\n")); err != nil {
 		t.Log(err)
 	}

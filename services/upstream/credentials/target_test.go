@@ -82,12 +82,12 @@ func TestCredentialsOfEachKind(t *testing.T) {
 		{name: "header without a value", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": ""}, code: fault.CodeUpstreamUnauthorized, says: "server jira has no value for the header X-Key"},
 		{name: "missing variable", auth: models.UpstreamAuthBearer, bearer: "${MCP_UPSTREAM_B}", code: fault.CodeUpstreamUnauthorized, says: "MCP_UPSTREAM_B"},
 		{name: "empty variable", auth: models.UpstreamAuthBearer, bearer: "${MCP_UPSTREAM_EMPTY}", code: fault.CodeUpstreamUnauthorized, says: "MCP_UPSTREAM_EMPTY"},
-		{name: "refused variable", auth: models.UpstreamAuthBearer, bearer: "${HOME}", code: fault.CodeUpstreamUnauthorized, says: "HOME may not be read"},
-		{name: "the gateway's own", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": "${GATEWAY_ADMIN_TOKEN}"}, code: fault.CodeUpstreamUnauthorized, says: "belongs to the gateway"},
+		{name: "refused variable", auth: models.UpstreamAuthBearer, bearer: "${HOME}", code: fault.CodeUpstreamUnauthorized, says: "HOME is not allowed"},
+		{name: "the gateway's own", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": "${GATEWAY_ADMIN_TOKEN}"}, code: fault.CodeUpstreamUnauthorized, says: "is reserved for the gateway"},
 		{name: "missing in a header", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": "${MCP_UPSTREAM_B}"}, code: fault.CodeUpstreamUnauthorized, says: "MCP_UPSTREAM_B"},
-		{name: "sealed for another row", auth: models.UpstreamAuthBearer, bearer: seal("sesame", "bearer of t"), code: fault.CodeInternal, says: "enter it again"},
-		{name: "sealed for another header", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": seal("sesame", "header X-Other of s")}, code: fault.CodeInternal, says: "enter it again"},
-		{name: "plain text in the database", auth: models.UpstreamAuthBearer, bearer: "sesame", code: fault.CodeInternal, says: "not in sealed form"},
+		{name: "sealed for another row", auth: models.UpstreamAuthBearer, bearer: seal("sesame", "bearer of t"), code: fault.CodeInternal, says: "Enter it again"},
+		{name: "sealed for another header", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": seal("sesame", "header X-Other of s")}, code: fault.CodeInternal, says: "Enter it again"},
+		{name: "plain text in the database", auth: models.UpstreamAuthBearer, bearer: "sesame", code: fault.CodeInternal, says: "is not sealed"},
 		{name: "oauth without a connection", auth: models.UpstreamAuthOAuth, bearer: seal("sesame", bearerRow), code: fault.CodeUpstreamUnauthorized, says: "server jira needs an OAuth connection"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"net/url"
 )
 
-// breakHTTP carries out a fault that replaces the whole HTTP answer. It
-// returns false when hit is nil or of a kind that only alters the answer.
+// breakHTTP applies a fault that replaces the whole HTTP response. It returns
+// false if hit is nil or only modifies the response.
 func (s *Server) breakHTTP(w http.ResponseWriter, r *http.Request, hit *Fault, id []byte) bool {
 	if hit == nil {
 		return false
@@ -42,8 +42,8 @@ func (s *Server) breakHTTP(w http.ResponseWriter, r *http.Request, hit *Fault, i
 	return true
 }
 
-// cutConnection ends the connection under w, with a TCP reset or a plain
-// close. Where w has no connection to cut it answers with HTTP 500.
+// cutConnection closes the connection of w, with a TCP reset or normally. If w
+// has no connection, it responds with HTTP 500.
 func cutConnection(w http.ResponseWriter, reset bool) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -51,9 +51,9 @@ func cutConnection(w http.ResponseWriter, reset bool) {
 		return
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok && reset {
-		_ = tcp.SetLinger(0) // then Close resets; without it the client sees a plain end
+		_ = tcp.SetLinger(0) // makes Close reset the connection
 	}
-	_ = conn.Close() // it is being broken on purpose
+	_ = conn.Close() // broken on purpose
 }
 
 func copyHeader(w http.ResponseWriter, h http.Header) {
@@ -69,9 +69,8 @@ func orElse(n, instead int) int {
 	return n
 }
 
-// loopbackOrigin reports whether a browser page of this origin runs on the
-// same machine; only those may use the server (protection against DNS
-// rebinding, MCP transports, security warning).
+// loopbackOrigin reports whether an origin is on the same machine. Only those
+// are allowed (DNS rebinding protection, MCP transports, security warning).
 func loopbackOrigin(origin string) bool {
 	u, err := url.Parse(origin)
 	if err != nil {

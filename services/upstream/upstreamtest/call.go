@@ -9,20 +9,19 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// Handler answers one request. Its context ends when the client cancels: by
+// Handler handles a request. Its context ends when the client cancels: by
 // notifications/cancelled in the session eras, by closing the stream in the
 // stateless one.
 type Handler func(ctx context.Context, c *Call) Result
 
-// Tool is one tool. Definition is sent in tools/list byte for byte, whatever
-// it holds; the name that calls are matched by is read from it. A nil Call
-// answers with an empty result.
+// Tool is a tool. Definition is sent in tools/list unchanged; calls are matched
+// by its name. A nil Call returns an empty result.
 type Tool struct {
 	Definition string
 	Call       Handler
 }
 
-// Call is one request on its way to a handler. Its slices must not be changed.
+// Call is a request for a handler. Its slices must not be modified.
 type Call struct {
 	Era       Era
 	Session   string // session id; empty in the stateless era
@@ -40,13 +39,13 @@ type Call struct {
 	server  *Server
 }
 
-// ErrNoProgressToken is returned by Progress when the client did not ask for
+// ErrNoProgressToken is returned by Progress if the client didn't request
 // progress notifications.
 var ErrNoProgressToken = errors.New("the request carries no progress token")
 
-// Progress sends notifications/progress for this call; total below 0 and an
-// empty message are left out. It returns ErrNoProgressToken when the client
-// gave no token.
+// Progress sends notifications/progress for this call. A negative total and an
+// empty message are omitted. It returns ErrNoProgressToken if the client sent
+// no token.
 func (c *Call) Progress(progress, total float64, message string) error {
 	if c.token == nil {
 		return ErrNoProgressToken
@@ -71,23 +70,22 @@ func (c *Call) Notify(method string, params []byte) error {
 	return c.reply.notify(notification(method, params))
 }
 
-// ErrNoStream is returned by Ask when the client has no GET stream open.
+// ErrNoStream is returned by Ask if the client has no open GET stream.
 var ErrNoStream = errors.New("the session has no open stream")
 
 // Ask sends a request to the client on the stream of this call, or with
-// Options.AskOnStream on that of the session, and returns the whole raw
-// JSON-RPC response that the client posts. It fails in the stateless era,
-// without a session, with AnswerJSON on the stream of the call, and with
-// ErrNoStream.
+// Options.AskOnStream on that of the session, and returns the client's raw
+// JSON-RPC response. It fails in the stateless era, without a session, with
+// AnswerJSON on the call's stream, and with ErrNoStream.
 func (c *Call) Ask(ctx context.Context, method string, params []byte) ([]byte, error) {
 	if c.session == nil || c.Era.Stateless() {
-		return nil, errors.New("a server can only ask within a session: return an input_required result instead")
+		return nil, errors.New("requests to the client need a session: return an input_required result instead")
 	}
 	send := c.reply.notify
 	if c.server.opts.AskOnStream {
 		send = c.session.notify
 	} else if !c.reply.canAsk() {
-		return nil, errors.New("a JSON answer cannot carry a request: use AnswerAuto or AnswerSSE")
+		return nil, errors.New("a JSON response cannot contain a request: use AnswerAuto or AnswerSSE")
 	}
 	id, answer := c.session.expect()
 	defer c.session.forget(id)
@@ -109,7 +107,7 @@ func (c *Call) Ask(ctx context.Context, method string, params []byte) ([]byte, e
 	}
 }
 
-// Result is what a handler returns: a raw JSON result, or a JSON-RPC error.
+// Result is the result of a handler: a raw JSON result, or a JSON-RPC error.
 type Result struct {
 	JSON []byte
 	Err  *RPCError
@@ -125,7 +123,7 @@ type RPCError struct {
 // Error returns the message.
 func (e *RPCError) Error() string { return e.Message }
 
-// JSON returns the result that is sent as given.
+// JSON returns a result that is sent unchanged.
 func JSON(raw string) Result { return Result{JSON: []byte(raw)} }
 
 // Text returns a result with one text block.
@@ -138,8 +136,8 @@ func Failure(s string) Result {
 	return Result{JSON: append(rawjson.AppendString([]byte(`{"content":[{"type":"text","text":`), s), `}],"isError":true}`...)}
 }
 
-// Structured returns a result whose structuredContent is the JSON document
-// raw, which its text block repeats for clients that know no other.
+// Structured returns a result with the JSON document raw as structuredContent
+// and as its text block.
 func Structured(raw []byte) Result {
 	out := rawjson.AppendString([]byte(`{"content":[{"type":"text","text":`), string(raw))
 	out = append(out, `}],"structuredContent":`...)

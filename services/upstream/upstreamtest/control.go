@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// Control returns a handler that serves the server and, beside it, GET /stats
-// with its counters and POST /control with settings in the query, which change
-// the behaviour of a server in another process. A setting that is not named
-// stays, but faults are set anew by each request:
+// Control returns a handler that serves the server, GET /stats with its
+// counters, and POST /control with settings in the query, which configure a
+// server in another process. Absent settings are unchanged, but every request
+// replaces all faults:
 //
 //	tools=20            Standard(20), announced as a changed list
 //	page=50             tools per page
 //	answer=json         auto, json or sse
-//	latency=5ms         before every answer
-//	hang=list           never answer: accept, any, initialize, list, call, stream
-//	status=503          answer calls with this HTTP status
+//	latency=5ms         before every response
+//	hang=list           never respond: accept, any, initialize, list, call, stream
+//	status=503          respond to calls with this HTTP status
 //	every=3             only every third call gets the status
-//	drop=sessions       forget the sessions; drop=streams ends the streams
+//	drop=sessions       drop the sessions; drop=streams ends the streams
 //
-// A wrong setting is HTTP 400 and changes nothing. It is meant for loopback
-// addresses: whoever reaches it controls the server.
+// An invalid setting is HTTP 400 and changes nothing. Use it only on loopback
+// addresses: anyone who can reach it controls the server.
 func (s *Server) Control() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /stats", func(w http.ResponseWriter, _ *http.Request) {
@@ -57,7 +57,7 @@ func (s *Server) Control() http.Handler {
 	})
 }
 
-// settings returns what to do for a query, after all of it was checked.
+// settings validates a query and returns its changes.
 func (s *Server) settings(q url.Values) ([]func(), error) {
 	var steps []func()
 	var faults []Fault
@@ -94,7 +94,7 @@ func (s *Server) settings(q url.Values) ([]func(), error) {
 		case "status":
 			refused.Status, err = wholeNumber(value)
 			if err == nil && (refused.Status < 200 || refused.Status > 599) {
-				err = fmt.Errorf("%d is no HTTP status of an answer", refused.Status)
+				err = fmt.Errorf("%d is not a final HTTP status", refused.Status)
 			}
 		case "every":
 			refused.Every, err = wholeNumber(value)
@@ -108,7 +108,7 @@ func (s *Server) settings(q url.Values) ([]func(), error) {
 				err = errors.New("use sessions or streams")
 			}
 		default:
-			err = errors.New("there is no such setting")
+			err = errors.New("unknown setting")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s=%s: %w", name, value, err)
@@ -138,10 +138,10 @@ func ParseAnswer(s string) (AnswerMode, error) {
 	case "sse":
 		return AnswerSSE, nil
 	}
-	return 0, fmt.Errorf("%q is no way to answer: use auto, json or sse", s)
+	return 0, fmt.Errorf("invalid answer mode %q: use auto, json or sse", s)
 }
 
-// ParseHang returns the fault that never answers: accept, any, initialize,
+// ParseHang returns the fault that never responds: accept, any, initialize,
 // list, call or stream.
 func ParseHang(s string) (Fault, error) {
 	switch s {
@@ -150,11 +150,11 @@ func ParseHang(s string) (Fault, error) {
 	case OnAccept, OnInitialize, OnList, OnCall, OnStream:
 		return Fault{On: s, Kind: Hang}, nil
 	}
-	return Fault{}, fmt.Errorf("nothing hangs at %q: use accept, any, initialize, list, call or stream", s)
+	return Fault{}, fmt.Errorf("invalid hang %q: use accept, any, initialize, list, call or stream", s)
 }
 
-// ParseEras returns the revisions in a list with commas. The word all stands
-// for every one, stateless for 2026-07-28, and sse for 2024-11-05.
+// ParseEras returns the revisions in a comma-separated list. all means every
+// revision, stateless 2026-07-28, and sse 2024-11-05.
 func ParseEras(s string) ([]Era, error) {
 	var list []Era
 	for word := range strings.SplitSeq(s, ",") {
@@ -167,7 +167,7 @@ func ParseEras(s string) ([]Era, error) {
 			list = append(list, Era20241105)
 		default:
 			if _, err := time.Parse(time.DateOnly, word); err != nil {
-				return nil, fmt.Errorf("%q is no protocol revision: use dates such as 2025-11-25, or all, stateless, sse", word)
+				return nil, fmt.Errorf("invalid protocol revision %q: use dates such as 2025-11-25, or all, stateless, sse", word)
 			}
 			list = append(list, Era(word))
 		}

@@ -9,7 +9,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-func TestControlChangesTheServer(t *testing.T) {
+func TestControl(t *testing.T) {
 	s := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(3)})
 	t.Cleanup(s.Close)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -58,7 +58,7 @@ func TestControlChangesTheServer(t *testing.T) {
 	check(t, exchange{method: "GET", url: base + "/control"}, 405, "", "")
 }
 
-func TestWordsAreParsed(t *testing.T) {
+func TestParseSettings(t *testing.T) {
 	for in, want := range map[string]string{
 		"all": "2024-11-05 2025-03-26 2025-06-18 2025-11-25 2026-07-28", "stateless": "2026-07-28", "sse": "2024-11-05",
 		"2025-06-18, 2099-01-01": "2025-06-18 2099-01-01", "": "", "2025": "", "all,x": "",

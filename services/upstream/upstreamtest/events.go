@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// events wakes waiters after a change. A change costs one atomic load while
-// nobody waits. A waiter counts itself before it takes the channel and looks
-// at the state, so a change between the two is either seen or wakes it.
+// events wakes waiters after a change. Without waiters, a change costs an
+// atomic load. A waiter registers before it gets the channel and reads the
+// state, so it either sees a change or is woken by it.
 type events struct {
 	waiters atomic.Int64
 	mu      sync.Mutex

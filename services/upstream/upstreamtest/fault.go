@@ -12,7 +12,8 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// Where a fault strikes. Any other value of Fault.On is a JSON-RPC method.
+// The requests that a fault applies to. Any other value of Fault.On is a
+// JSON-RPC method.
 const (
 	OnAny          = ""             // every HTTP request
 	OnAccept       = "accept"       // the connection, before a byte is read; only with Hang
@@ -24,61 +25,61 @@ const (
 	OnDelete       = "delete"       // DELETE
 )
 
-// FaultKind says what goes wrong.
+// FaultKind is the kind of a fault.
 type FaultKind uint8
 
 const (
-	// Delay only waits for Latency; the request is then answered as usual.
+	// Delay waits for Latency and then handles the request normally.
 	Delay FaultKind = iota
-	// Hang never answers.
+	// Hang never responds.
 	Hang
-	// Status answers with the HTTP status Status, Header and Body.
+	// Status responds with the HTTP status Status, Header and Body.
 	Status
-	// Reset ends the connection with a TCP reset.
+	// Reset closes the connection with a TCP reset.
 	Reset
-	// Disconnect ends the connection without an answer.
+	// Disconnect closes the connection without a response.
 	Disconnect
-	// Redirect answers with Status (307 when 0) and Location URL.
+	// Redirect responds with Status (307 if 0) and Location URL.
 	Redirect
-	// Raw answers with HTTP 200 (or Status) and Body, in which $ID stands for
-	// the request's id; the type is application/json unless Header says
+	// Raw responds with HTTP 200 (or Status) and Body, in which $ID is replaced
+	// by the request's id. The type is application/json unless Header sets
 	// another. Over HTTP+SSE the body is sent as one event.
 	Raw
-	// InvalidJSON answers with a JSON document that breaks off.
+	// InvalidJSON responds with truncated JSON.
 	InvalidJSON
-	// HTML answers with a web page.
+	// HTML responds with a web page.
 	HTML
-	// WrongID answers as usual but to an id that was never sent.
+	// WrongID responds normally but with an unknown id.
 	WrongID
-	// JSONRPCError answers with Error.
+	// JSONRPCError responds with Error.
 	JSONRPCError
-	// Huge answers with a valid result of about Bytes bytes, streamed;
-	// without end when Bytes is 0.
+	// Huge responds with a valid result of about Bytes bytes, streamed, or an
+	// endless one if Bytes is 0.
 	Huge
-	// EndlessSSE sends notifications without end and never the answer.
+	// EndlessSSE sends endless notifications and no response.
 	EndlessSSE
-	// SilentSSE opens the event stream and ends it without an answer.
+	// SilentSSE opens the event stream and ends it without a response.
 	SilentSSE
-	// EndlessPages gives every page of a list a new nextCursor.
+	// EndlessPages returns a new nextCursor with every page of a list.
 	EndlessPages
-	// RepeatedCursor gives every page of a list the same nextCursor.
+	// RepeatedCursor returns the same nextCursor with every page of a list.
 	RepeatedCursor
-	// Gzip compresses the answer although nobody asked for it; with Bytes it
-	// is a bomb that inflates to about that size. HTTP+SSE knows it not.
+	// Gzip compresses the response although the client didn't accept it. With
+	// Bytes it inflates to about that size. It doesn't apply to HTTP+SSE.
 	Gzip
-	// DropHalf ends the connection after half of the answer.
+	// DropHalf closes the connection after half of the response.
 	DropHalf
-	// CutStream ends a resumable event stream at once, before the answer; it
-	// is delivered when the client resumes. Retry tells it when to.
+	// CutStream ends a resumable event stream before the response, which is
+	// sent when the client resumes. Retry is the delay sent to the client.
 	CutStream
 )
 
-// Fault is one way to misbehave.
+// Fault is a way to misbehave.
 type Fault struct {
 	On      string // where; see OnAny and the others
 	Kind    FaultKind
-	Every   int // strikes at every Every-th request it applies to; 0 or 1: each
-	Times   int // strikes so many times, then never again; 0: without limit
+	Every   int // fires at every Every-th matching request; 0 or 1: each
+	Times   int // maximum number of times it fires; 0: unlimited
 	Latency time.Duration
 	Status  int
 	Header  http.Header
@@ -89,17 +90,17 @@ type Fault struct {
 	Retry   time.Duration
 }
 
-// activeFault counts how often a fault applied and struck.
+// activeFault counts how often a fault matched and fired.
 type activeFault struct {
 	Fault
 	seen, struck atomic.Int64
 }
 
-// strikes reports whether the fault hits this request of the given stage.
-func (f *activeFault) strikes(stage, method string) bool {
+// fires reports whether the fault fires for this request.
+func (f *activeFault) fires(stage, method string) bool {
 	switch f.On {
 	case OnAny, stage, method:
-	case OnAccept: // an old connection must hang as a new one does
+	case OnAccept: // existing connections must hang like new ones
 	default:
 		return false
 	}
@@ -112,10 +113,9 @@ func (f *activeFault) strikes(stage, method string) bool {
 	return true
 }
 
-// SetFault replaces all faults; without arguments the server behaves. The
-// first one that strikes decides what happens to a request, after the latency
-// of every one before it that only delays. Connections held by an accept
-// fault are closed.
+// SetFault replaces all faults; without arguments there are none. The first
+// fault that fires applies to a request, after the latencies of the Delay
+// faults before it. Connections held by an accept fault are closed.
 func (s *Server) SetFault(faults ...Fault) {
 	active := make([]*activeFault, len(faults))
 	for i, f := range faults {
@@ -125,10 +125,10 @@ func (s *Server) SetFault(faults ...Fault) {
 	s.dropHeld()
 }
 
-// fault returns what strikes the request, or nil, and the time to wait first.
+// fault returns the fault for the request, or nil, and the time to wait first.
 func (b *behaviour) fault(stage, method string) (hit *Fault, wait time.Duration) {
 	for _, f := range b.faults {
-		if !f.strikes(stage, method) {
+		if !f.fires(stage, method) {
 			continue
 		}
 		wait += f.Latency
@@ -139,7 +139,7 @@ func (b *behaviour) fault(stage, method string) (hit *Fault, wait time.Duration)
 	return nil, wait
 }
 
-// hangsAtAccept reports whether new connections are to be left unread.
+// hangsAtAccept reports whether new connections are not read.
 func (b *behaviour) hangsAtAccept() bool {
 	return slices.ContainsFunc(b.faults, func(f *activeFault) bool { return f.On == OnAccept && f.Kind == Hang })
 }
@@ -176,10 +176,10 @@ func (f *Fault) rawBody(id []byte) (body, contentType string) {
 	return strings.ReplaceAll(f.Body, "$ID", string(orNull(id))), contentType
 }
 
-// endless is the size of an answer that nobody reads to its end.
+// endless is the size of a response that is never read completely.
 const endless = math.MaxInt64 / 4
 
-// hugeFrame returns a valid answer to method of about n bytes.
+// hugeFrame returns a valid response to method of about n bytes.
 func hugeFrame(id []byte, method string, n int64) frame {
 	head, tail := `{"content":[{"type":"text","text":"`, `"}]}`
 	switch method {
@@ -198,7 +198,7 @@ func hugeFrame(id []byte, method string, n int64) frame {
 	return f
 }
 
-// wrongID returns an id that differs from id and keeps its JSON type.
+// wrongID returns an id that differs from id and has its JSON type.
 func wrongID(id []byte) []byte {
 	if s, ok := rawjson.String(id); ok {
 		return rawjson.Quote(s + "-wrong")

@@ -17,7 +17,7 @@ import (
 
 const list = `{"jsonrpc":"2.0","id":5,"method":"tools/list"}`
 
-func TestFaultsThatAnswer(t *testing.T) {
+func TestResponseFaults(t *testing.T) {
 	s, url := serve(t, upstreamtest.Options{Tools: upstreamtest.Standard(3)})
 	sid := session(t, url)
 	echo := exchange{url: url, body: call("echo", `{"text":"x"}`), headers: []string{sid}}
@@ -61,7 +61,7 @@ func TestFaultsThatAnswer(t *testing.T) {
 	check(t, echo, 200, `"text":"x"`, "")
 }
 
-func TestFaultStrikesAsOftenAsItSays(t *testing.T) {
+func TestFaultFrequency(t *testing.T) {
 	s, url := serve(t, upstreamtest.Options{Tools: upstreamtest.Standard(1)})
 	echo := exchange{url: url, body: call("echo", `{"text":"x"}`), headers: []string{session(t, url)}}
 	for _, tc := range []struct {
@@ -89,7 +89,7 @@ func TestFaultStrikesAsOftenAsItSays(t *testing.T) {
 	}
 }
 
-func TestEndlessPagesNeverRepeat(t *testing.T) {
+func TestEndlessPagesDiffer(t *testing.T) {
 	s, url := serve(t, upstreamtest.Options{})
 	s.SetFault(upstreamtest.Fault{On: upstreamtest.OnList, Kind: upstreamtest.EndlessPages})
 	sid := session(t, url)
@@ -114,8 +114,7 @@ func TestEndlessPagesNeverRepeat(t *testing.T) {
 	}
 }
 
-// failure returns the error that the exchange ends with, while the answer is
-// awaited or while it is read.
+// failure returns the error of waiting for or reading the response.
 func failure(t *testing.T, x exchange) error {
 	t.Helper()
 	resp, err := client(t).Do(x.request(t))
@@ -127,7 +126,7 @@ func failure(t *testing.T, x exchange) error {
 	return err
 }
 
-func TestFaultsThatBreakTheConnection(t *testing.T) {
+func TestConnectionFaults(t *testing.T) {
 	for _, mode := range []upstreamtest.AnswerMode{upstreamtest.AnswerJSON, upstreamtest.AnswerSSE} {
 		s, url := serve(t, upstreamtest.Options{Tools: upstreamtest.Standard(1), Answer: mode})
 		for _, tc := range []struct {
@@ -148,7 +147,7 @@ func TestFaultsThatBreakTheConnection(t *testing.T) {
 	}
 }
 
-func TestHangEndsOnlyWithTheClient(t *testing.T) {
+func TestHangEndsWithClient(t *testing.T) {
 	s, url := serve(t, upstreamtest.Options{Tools: upstreamtest.Standard(1)})
 	sid := session(t, url)
 	for _, tc := range []struct{ on, body string }{
@@ -192,7 +191,7 @@ func TestHangEndsOnlyWithTheClient(t *testing.T) {
 	check(t, exchange{url: url, body: ping, headers: []string{sid}}, 200, "", "")
 }
 
-func TestLatencyDelaysTheAnswer(t *testing.T) {
+func TestLatencyDelaysResponse(t *testing.T) {
 	s, url := serve(t, upstreamtest.Options{})
 	sid := session(t, url)
 	s.SetFault(upstreamtest.Fault{Latency: 30 * time.Millisecond}, upstreamtest.Fault{On: "ping", Latency: 20 * time.Millisecond, Kind: upstreamtest.Status})
@@ -203,7 +202,7 @@ func TestLatencyDelaysTheAnswer(t *testing.T) {
 	}
 }
 
-func TestHugeAnswersAreValidAndAsLargeAsAsked(t *testing.T) {
+func TestHugeResponseSize(t *testing.T) {
 	const size = 1 << 20
 	for _, mode := range []upstreamtest.AnswerMode{upstreamtest.AnswerJSON, upstreamtest.AnswerSSE} {
 		s, url := serve(t, upstreamtest.Options{Answer: mode})
@@ -222,7 +221,7 @@ func TestHugeAnswersAreValidAndAsLargeAsAsked(t *testing.T) {
 	}
 }
 
-func TestEndlessAnswersGoOnUntilTheClientLeaves(t *testing.T) {
+func TestEndlessResponsesEndWithClient(t *testing.T) {
 	s, url := serve(t, upstreamtest.Options{Eras: upstreamtest.AllEras()[1:]})
 	sid := session(t, url)
 	for _, kind := range []upstreamtest.FaultKind{upstreamtest.Huge, upstreamtest.EndlessSSE} {
@@ -239,7 +238,7 @@ func TestEndlessAnswersGoOnUntilTheClientLeaves(t *testing.T) {
 	}
 }
 
-func TestGzipComesUnasked(t *testing.T) {
+func TestGzipIsSentUnrequested(t *testing.T) {
 	for _, mode := range []upstreamtest.AnswerMode{upstreamtest.AnswerJSON, upstreamtest.AnswerSSE} {
 		s, url := serve(t, upstreamtest.Options{Tools: upstreamtest.Standard(1), Answer: mode})
 		echo := exchange{url: url, body: call("echo", `{"text":"x"}`), headers: []string{session(t, url)}}

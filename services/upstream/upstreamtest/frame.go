@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// frame is one outgoing message. pad bytes of filler stand between head and
-// tail, so that a huge answer costs no memory.
+// frame is an outgoing message. pad bytes of filler are inserted between head
+// and tail, so that a huge response needs no memory.
 type frame struct {
 	head []byte
 	pad  int64
 	tail []byte
-	half bool // break the connection after half of it
-	// skip sends nothing, because the request was cancelled. A JSON answer,
-	// which must say something, still sends head when there is one.
+	half bool // close the connection after half of it
+	// skip sends nothing because the request was cancelled. A JSON response,
+	// which can't be empty, still sends head if it is set.
 	skip   bool
-	status int // HTTP status of a JSON answer; 0: 200
+	status int // HTTP status of a JSON response; 0: 200
 }
 
-// filler is what a padded frame repeats; it is valid inside a JSON string.
+// filler is the padding of frames. It is valid in a JSON string.
 const filler = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
 
 func (f frame) size() int64 { return int64(len(f.head)) + f.pad + int64(len(f.tail)) }
@@ -46,9 +46,9 @@ func (f frame) writeTo(w io.Writer, limit int64) error {
 	return err
 }
 
-// writeEvent writes the frame as one server-sent event, or half of it. A line
-// break in the message becomes a further data line, which the reader joins
-// again with a line feed (HTML Standard, server-sent events).
+// writeEvent writes the frame as one server-sent event, or half of it. Line
+// breaks in the message become separate data lines, which the client joins by
+// line feeds (HTML Standard, server-sent events).
 func (f frame) writeEvent(w io.Writer, id string) error {
 	if id != "" {
 		if _, err := io.WriteString(w, "id: "+id+"\n"); err != nil {

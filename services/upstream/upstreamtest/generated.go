@@ -15,9 +15,9 @@ var (
 	generatedSystems = []string{"tracker", "storage", "billing", "scheduler", "messaging", "analytics", "directory", "inventory"}
 )
 
-// Generated returns n tools as real services have them, with definitions of
-// 0.4 to 1.3 KB. The same n always gives the same tools, and a larger n the
-// same ones first. A call answers with the tool's name and its arguments.
+// Generated returns n realistic tools with definitions of 0.4 to 1.3 KB. The
+// result is deterministic, and a prefix of that for a larger n. A call returns
+// the tool's name and its arguments.
 func Generated(n int) []Tool {
 	tools := make([]Tool, 0, max(n, 0))
 	for i := range max(n, 0) {
@@ -41,7 +41,7 @@ func generated(i int) Tool {
 		fmt.Fprintf(&d, ` Only those that the signed-in account may see are considered; ask for the identifier with find_%s when it is not known.`, thing)
 	}
 	if i%3 == 2 {
-		fmt.Fprintf(&d, ` Answers with the %s as it stands after the call, including when and by whom it was last changed.`, thing)
+		fmt.Fprintf(&d, ` Answers with the %s as it stands after the call, including when and by whom it was last changed.`, thing) // language:ignore: generated fixture
 	}
 	fmt.Fprintf(&d, `","inputSchema":{"type":"object","properties":{"%s_id":{"type":"string","description":"Identifier of the %s, for example %s-%d."}`, thing, thing, strings.ToUpper(thing[:2]), 1000+i)
 	optional := []string{

@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// Hostile returns tools that are valid JSON, and mostly valid MCP, and that a
-// gateway damages as soon as it decodes and encodes them again: unknown
-// members, odd order and white space, numbers beyond 64 bits, escapes, unusual
-// names and schemas, unknown content types. A tool's name is a key of
-// HostileResults where its result is a trap as well; the others echo their
-// arguments byte for byte as structuredContent.
+// Hostile returns tools that are valid JSON, and mostly valid MCP, but are
+// damaged by decoding and encoding: unknown members, unusual order and white
+// space, numbers beyond 64 bits, escapes, unusual names and schemas, unknown
+// content types. HostileResults contains the results of some by name. The
+// others return their raw arguments as structuredContent.
 func Hostile() []Tool {
 	results := HostileResults()
 	tools := make([]Tool, 0, len(hostileDefinitions)+1)
@@ -47,13 +46,13 @@ var hostileDefinitions = []hostileDefinition{
 	{"injection", `{"name":"injection","description":"</script><script>alert(1)</script> *\/ ${x} {{x}} '; drop table tools; -- \u202Egnp.exe\u202C\u200b","inputSchema":{"type":"object","properties":{"q":{"type":"string","description":"*/ export default 1 /* \u0060${1}\u0060"}}}}`},
 	{"unknown_content", `{"name":"unknown_content","description":"Answers with content of a type that no revision knows.","inputSchema":{"type":"object"}}`},
 	{"every_content", `{"name":"every_content","description":"Answers with content of every type that some revision knows.","inputSchema":{"type":"object"}}`},
-	{"structured_array", `{"name":"structured_array","description":"Answers with structuredContent that is no object.","inputSchema":{"type":"object"},"outputSchema":{"type":"array"}}`},
+	{"structured_array", `{"name":"structured_array","description":"Answers with structuredContent that is no object.","inputSchema":{"type":"object"},"outputSchema":{"type":"array"}}`}, // language:ignore: fixture
 	{"exact_result", `{"name":"exact_result","description":"Answers with numbers, escapes and members that must survive.","inputSchema":{"type":"object"}}`},
 	{"no_content", `{"name":"no_content","description":"Answers with an empty object.","inputSchema":{"type":"object"}}`},
 }
 
-// HostileResults returns the raw results of those hostile tools whose result
-// is a trap, by tool name.
+// HostileResults returns the raw results of hostile tools with special results,
+// by tool name.
 func HostileResults() map[string]string {
 	return map[string]string{
 		"unknown_content":  `{"content":[{"type":"hologram","beams":[1,2],"x":{"y":9007199254740993}},{"type":"text","text":"after it"}]}`,

@@ -5,8 +5,9 @@ import (
 	"net/http"
 )
 
-// serveHTTPSSE opens a session of the HTTP+SSE transport (2024-11-05): the
-// first event names the URL to post to, and every answer comes on this stream.
+// serveHTTPSSE opens a session of the HTTP+SSE transport (2024-11-05). The
+// first event contains the URL for POSTs; all responses are sent on this
+// stream.
 func (s *Server) serveHTTPSSE(w http.ResponseWriter, r *http.Request) {
 	v := s.openSession(string(Era20241105), true)
 	if v == nil {
@@ -26,8 +27,8 @@ func (s *Server) serveHTTPSSE(w http.ResponseWriter, r *http.Request) {
 	s.pump(w, t)
 }
 
-// postHTTPSSE takes one message of an HTTP+SSE session; the answer to a
-// request follows on the session's stream.
+// postHTTPSSE receives a message of an HTTP+SSE session. The response is sent
+// on the session's stream.
 func (s *Server) postHTTPSSE(w http.ResponseWriter, r *http.Request, body []byte) {
 	m, bad := decode(body)
 	s.record(r, body, &m)

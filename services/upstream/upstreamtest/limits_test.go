@@ -11,7 +11,7 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-func TestSessionsAreBounded(t *testing.T) {
+func TestSessionLimit(t *testing.T) {
 	const limit = 20_000
 	s := upstreamtest.New(upstreamtest.Options{Record: -1})
 	t.Cleanup(s.Close)
@@ -33,7 +33,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
-func TestUnansweredHTTPSSERequestsAreBounded(t *testing.T) {
+func TestHTTPSSERequestLimit(t *testing.T) {
 	const limit = 64
 	s, url := serve(t, upstreamtest.Options{})
 	e := exchange{method: "GET", url: url}.open(t)
@@ -49,7 +49,7 @@ func TestUnansweredHTTPSSERequestsAreBounded(t *testing.T) {
 	check(t, exchange{url: post, body: `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`}, 202, "", "")
 }
 
-func TestHeldConnectionsAreBounded(t *testing.T) {
+func TestHeldConnectionLimit(t *testing.T) {
 	const limit = 256
 	s, url := serve(t, upstreamtest.Options{})
 	s.SetFault(upstreamtest.Fault{On: upstreamtest.OnAccept, Kind: upstreamtest.Hang})
@@ -87,7 +87,7 @@ func TestHeldConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-func TestStreamThatIsNotReadIsEnded(t *testing.T) {
+func TestUnreadStreamIsEnded(t *testing.T) {
 	s, url := serve(t, upstreamtest.Options{})
 	e := exchange{method: "GET", url: url, headers: []string{session(t, url)}}.open(t)
 	if err := s.WaitForStreams(within(t), 1); err != nil {
@@ -112,7 +112,7 @@ func TestStreamThatIsNotReadIsEnded(t *testing.T) {
 	}
 }
 
-func TestResumableStreamsAreBounded(t *testing.T) {
+func TestResumableStreamLimit(t *testing.T) {
 	const logs, events = 64, 1000
 	accepted := make(chan int, 1)
 	_, url := serve(t, upstreamtest.Options{Resumable: true, Answer: upstreamtest.AnswerSSE, Tools: []upstreamtest.Tool{{
@@ -152,7 +152,7 @@ func TestResumableStreamsAreBounded(t *testing.T) {
 	resume(400)
 }
 
-func TestRecordedBodiesAreBounded(t *testing.T) {
+func TestRecordedBodyLimit(t *testing.T) {
 	const limit = 1 << 20
 	s, url := serve(t, upstreamtest.Options{})
 	sid := session(t, url)

@@ -9,29 +9,29 @@ import (
 	"time"
 )
 
-// TB is the part of testing.TB that Start needs; taking it as an interface
-// keeps package testing out of programs that serve demonstrations.
+// TB is the part of testing.TB that Start needs. It keeps package testing out
+// of demo programs.
 type TB interface {
 	Helper()
 	Cleanup(func())
 	Fatalf(format string, args ...any)
 }
 
-// serving is one listener with its HTTP server.
+// serving is a listener with its HTTP server.
 type serving struct {
 	http   *http.Server
 	done   chan struct{}
-	unhook func() bool // stops watching the context given to Serve
+	unhook func() bool // stops watching Serve's context
 }
 
 func (v *serving) close() {
 	v.unhook()
-	_ = v.http.Close() // nothing is to be saved: the handlers had their time
+	_ = v.http.Close() // the handlers had time to end
 	<-v.done
 }
 
-// Start serves on a free port of 127.0.0.1 until the test ends and returns
-// the URL of the endpoint.
+// Start serves on a free port of 127.0.0.1 until the test ends and returns the
+// endpoint's URL.
 func (s *Server) Start(tb TB) string {
 	tb.Helper()
 	url, err := s.Listen(context.Background(), "127.0.0.1:0")
@@ -42,8 +42,8 @@ func (s *Server) Start(tb TB) string {
 	return url
 }
 
-// Listen serves on addr until ctx ends or Close is called, and returns the
-// URL of the endpoint as soon as connections are accepted.
+// Listen serves on addr until ctx ends or Close is called. It returns the
+// endpoint's URL when connections are accepted.
 func (s *Server) Listen(ctx context.Context, addr string) (string, error) {
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
@@ -52,14 +52,14 @@ func (s *Server) Listen(ctx context.Context, addr string) (string, error) {
 	return s.Serve(ctx, ln, s)
 }
 
-// Serve answers connections of ln with handler, which is the server itself or
-// wraps it, until ctx ends or Close is called; it returns the URL of the
-// endpoint at once. It owns ln.
+// Serve serves connections of ln with handler, which is the server or wraps it,
+// until ctx ends or Close is called. It returns the endpoint's URL immediately
+// and closes ln at the end.
 func (s *Server) Serve(ctx context.Context, ln net.Listener, handler http.Handler) (string, error) {
 	v := &serving{done: make(chan struct{}), http: &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 10 * time.Second,
-		ErrorLog:          log.New(io.Discard, "", 0), // broken connections are the point
+		ErrorLog:          log.New(io.Discard, "", 0), // broken connections are expected
 	}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,20 +71,20 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener, handler http.Handle
 	s.serving = append(s.serving, v)
 	go func() {
 		defer close(v.done)
-		_ = v.http.Serve(&holdingListener{Listener: ln, server: s}) // always ends with ErrServerClosed
+		_ = v.http.Serve(&stallingListener{Listener: ln, server: s}) // always ends with ErrServerClosed
 	}()
 	return "http://" + ln.Addr().String() + s.opts.Path, nil
 }
 
-// holdingListener keeps connections to itself while an accept fault is on, as
-// a machine does whose server process is stuck.
-type holdingListener struct {
+// stallingListener doesn't return connections during an accept fault, like a
+// machine with a stuck server process.
+type stallingListener struct {
 	net.Listener
 	server *Server
 }
 
 // Accept returns the next connection that is not held.
-func (l *holdingListener) Accept() (net.Conn, error) {
+func (l *stallingListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
@@ -96,8 +96,8 @@ func (l *holdingListener) Accept() (net.Conn, error) {
 	}
 }
 
-// hold takes the connection over if new connections are to hang. Beyond the
-// bound the oldest held one is closed.
+// hold stores the connection if new connections must hang. Beyond the limit it
+// closes the oldest one.
 func (s *Server) hold(c net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +105,7 @@ func (s *Server) hold(c net.Conn) bool {
 		return false
 	}
 	if len(s.held) == maxHeldConns {
-		_ = s.held[0].Close() // nobody reads it
+		_ = s.held[0].Close() // never read
 		s.held = s.held[1:]
 	}
 	s.held = append(s.held, c)
@@ -118,6 +118,6 @@ func (s *Server) dropHeld() {
 	s.held = nil
 	s.mu.Unlock()
 	for _, c := range held {
-		_ = c.Close() // nobody reads it
+		_ = c.Close() // never read
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// JSON-RPC and MCP error codes that the server sends.
+// JSON-RPC and MCP error codes.
 const (
 	codeParse              = -32700
 	codeInvalidRequest     = -32600
 	codeMethodNotFound     = -32601
 	codeInvalidParams      = -32602
-	codeSession            = -32001 // no such session, as the TypeScript SDK says it
+	codeSession            = -32001 // unknown session, as in the TypeScript SDK
 	codeServer             = -32000
 	codeHeaderMismatch     = -32020
 	codeUnsupportedVersion = -32022
@@ -25,7 +25,7 @@ const (
 	metaSubscription = "io.modelcontextprotocol/subscriptionId"
 )
 
-// message is one decoded JSON-RPC message from a client.
+// message is a decoded JSON-RPC message from a client.
 type message struct {
 	raw       []byte
 	method    string // empty in a response
@@ -38,8 +38,8 @@ type message struct {
 func (m *message) isRequest() bool      { return m.method != "" && m.id != nil }
 func (m *message) isNotification() bool { return m.method != "" && m.id == nil }
 
-// decode reads one JSON-RPC message. The error is the one to answer with; the
-// message's id is set as far as it could be read.
+// decode parses a JSON-RPC message. The error is the one to respond with. The
+// message's id is set if it could be parsed.
 func decode(raw []byte) (message, *RPCError) {
 	m := message{raw: raw}
 	if rawjson.CheckDepth(raw, maxDepth) != nil {
@@ -108,8 +108,8 @@ func notification(method string, params []byte) []byte {
 	return append(m, '}')
 }
 
-// withMeta returns the raw object with _meta[key] set to value; an object
-// that cannot be parsed is returned as it is.
+// withMeta returns the raw object with _meta[key] set to value. It returns
+// invalid objects unchanged.
 func withMeta(raw []byte, key string, value []byte) []byte {
 	o, err := rawjson.ParseObject(raw, rawjson.Lenient)
 	if err != nil {
@@ -129,7 +129,7 @@ func setMeta(o *rawjson.Object, key string, value []byte) {
 	o.Set("_meta", meta.Bytes())
 }
 
-// metaOf returns the raw object with the one member.
+// metaOf returns a raw object with one member.
 func metaOf(key string, value []byte) []byte {
 	m := append(rawjson.AppendString([]byte{'{'}, key), ':')
 	return append(append(m, value...), '}')

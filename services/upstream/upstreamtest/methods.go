@@ -9,7 +9,7 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// newCall prepares a request for its handler.
+// newCall returns the Call of a request.
 func (s *Server) newCall(m *message, era Era, v *session, h http.Header, p reply) *Call {
 	c := &Call{
 		Era: era, ID: m.id, Method: m.method, Params: m.rawParams, Header: h,
@@ -26,7 +26,7 @@ func (s *Server) newCall(m *message, era Era, v *session, h http.Header, p reply
 	return c
 }
 
-// respond answers one request through c.reply, as hit wants it.
+// respond responds to a request through c.reply, modified by hit.
 func (s *Server) respond(ctx context.Context, c *Call, hit *Fault, b *behaviour) {
 	if hit.is(EndlessSSE) {
 		m := notification("notifications/message", []byte(`{"level":"info","data":"`+filler+`"}`))
@@ -40,7 +40,7 @@ func (s *Server) respond(ctx context.Context, c *Call, hit *Fault, b *behaviour)
 	c.reply.finish(s.outcome(ctx, c, hit, b))
 }
 
-// outcome returns the answer to one request.
+// outcome returns the response to a request.
 func (s *Server) outcome(ctx context.Context, c *Call, hit *Fault, b *behaviour) frame {
 	id := c.ID
 	switch {
@@ -54,7 +54,7 @@ func (s *Server) outcome(ctx context.Context, c *Call, hit *Fault, b *behaviour)
 		return frame{head: appendError(nil, id, e)}
 	case hit.is(Huge), hit.is(Gzip) && hit.Bytes > 0:
 		return hugeFrame(id, c.Method, hit.Bytes)
-	case hit.is(Raw, InvalidJSON, HTML): // over Streamable HTTP these replaced the whole answer before
+	case hit.is(Raw, InvalidJSON, HTML): // over Streamable HTTP these already replaced the response
 		body, _ := hit.rawBody(id)
 		return frame{head: []byte(body)}
 	}
@@ -78,8 +78,8 @@ func (s *Server) outcome(ctx context.Context, c *Call, hit *Fault, b *behaviour)
 	return f
 }
 
-// statusOf returns the HTTP status of a JSON-RPC error: the stateless era
-// ties some codes to one, every other era answers 200.
+// statusOf returns the HTTP status of a JSON-RPC error. The stateless era
+// defines some; otherwise it is 200.
 func statusOf(era Era, code int) int {
 	switch {
 	case !era.Stateless():
@@ -91,7 +91,7 @@ func statusOf(era Era, code int) int {
 	return http.StatusOK
 }
 
-// method runs the method of a call.
+// method calls the method's implementation.
 func (s *Server) method(ctx context.Context, c *Call, hit *Fault, b *behaviour) Result {
 	if h := s.opts.Methods[c.Method]; h != nil {
 		return h(ctx, c)
@@ -99,7 +99,7 @@ func (s *Server) method(ctx context.Context, c *Call, hit *Fault, b *behaviour) 
 	switch c.Method {
 	case "tools/call":
 		s.calls.Add(1)
-		s.events.signal() // the request was recorded before, and who looked then saw no call
+		s.events.signal() // waiters may have checked between the recording and the call
 		tool := b.tools.byName[c.Name]
 		if tool == nil {
 			return Refuse(codeInvalidParams, "Unknown tool: "+c.Name)
@@ -135,7 +135,7 @@ func (s *Server) method(ctx context.Context, c *Call, hit *Fault, b *behaviour) 
 	return Refuse(codeMethodNotFound, "Method not found: "+c.Method)
 }
 
-// initialize answers the handshake; the session is nil where none is kept.
+// initialize handles the handshake. The session is nil in sessionless mode.
 func (s *Server) initialize(version string) Result {
 	out := rawjson.AppendString([]byte(`{"protocolVersion":`), version)
 	out = append(s.appendSelf(out), `,"serverInfo":`...)
@@ -152,14 +152,14 @@ func (s *Server) appendSelf(dst []byte) []byte {
 	return dst
 }
 
-// serverInfo returns what the server says it is, as JSON.
+// serverInfo returns the server's info as JSON.
 func (o *Options) serverInfo() []byte {
 	info := rawjson.AppendString([]byte(`{"name":`), o.Name)
 	info = append(info, `,"version":`...)
 	return append(rawjson.AppendString(info, o.Version), '}')
 }
 
-// appendCacheable appends every member that the stateless era wants on a
+// appendCacheable appends the members that the stateless era requires in a
 // cacheable result.
 func (s *Server) appendCacheable(dst []byte) []byte {
 	dst = append(dst, `"resultType":"complete","ttlMs":`...)
@@ -170,12 +170,12 @@ func (s *Server) appendCacheable(dst []byte) []byte {
 	return append(append(dst, s.info...), '}')
 }
 
-// cacheable are the methods of the stateless era whose results carry ttlMs
-// and cacheScope, except those that are built with them.
+// cacheable are the methods of the stateless era whose results have ttlMs and
+// cacheScope, except those created with them.
 var cacheable = []string{"prompts/list", "resources/list", "resources/templates/list", "resources/read"}
 
-// decorate adds what the stateless era requires of a result and the handler
-// left out. A result that is no JSON object stays as it is.
+// decorate adds the members that the stateless era requires and the handler
+// omitted. It returns a result that is not a JSON object unchanged.
 func (s *Server) decorate(c *Call, raw []byte) []byte {
 	built := (c.Method == "tools/list" || c.Method == "server/discover") && s.opts.Methods[c.Method] == nil
 	if !c.Era.Stateless() || built {

@@ -1,9 +1,9 @@
-// Package upstreamtest is a scriptable MCP server that speaks every published
-// revision of the protocol, for tests, load runs and demonstrations.
+// Package upstreamtest is a scriptable MCP server that supports every published
+// revision of the protocol, for tests, load tests and demos.
 //
-// It keeps to the specification where a well-behaved client looks, and breaks
-// it on demand: see [Server.SetFault]. Tool definitions and results are raw
-// JSON and leave byte for byte as they were given.
+// It conforms to the specification by default and breaks it on demand: see
+// [Server.SetFault]. Tool definitions and results are raw JSON and sent
+// unchanged.
 package upstreamtest
 
 import (
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Era is one revision of the Model Context Protocol, by its date.
+// Era is a revision of the Model Context Protocol, by date.
 type Era string
 
 // The published revisions. Any later date also counts as stateless.
@@ -29,67 +29,66 @@ func AllEras() []Era {
 	return []Era{Era20241105, Era20250326, Era20250618, Era20251125, Era20260728}
 }
 
-// Stateless reports whether the revision knows no handshake and no session.
+// Stateless reports whether the revision has no handshake and no sessions.
 func (e Era) Stateless() bool { return e >= Era20260728 }
 
-// AnswerMode says how an answer travels over Streamable HTTP.
+// AnswerMode selects the format of Streamable HTTP responses.
 type AnswerMode uint8
 
 const (
-	// AnswerAuto answers with JSON, and with SSE once the call sends a
-	// notification or a request of its own first.
+	// AnswerAuto responds with JSON, or with SSE if the call first sends a
+	// notification or a request.
 	AnswerAuto AnswerMode = iota
-	// AnswerJSON always answers with JSON; notifications are dropped.
+	// AnswerJSON always responds with JSON. Notifications are dropped.
 	AnswerJSON
-	// AnswerSSE always answers with an event stream.
+	// AnswerSSE always responds with an event stream.
 	AnswerSSE
 )
 
-// Options describe a server. The zero value speaks every era at /mcp, has no
-// tools and asks for no token.
+// Options configure a server. The zero value supports every era at /mcp, has no
+// tools and requires no token.
 type Options struct {
 	Name         string // serverInfo.name; "upstreamtest" when empty
 	Version      string // serverInfo.version; "1.0.0" when empty
 	Instructions string
-	Path         string // of the endpoint; "/mcp" when empty
+	Path         string // path of the endpoint; "/mcp" if empty
 	Eras         []Era  // every era when empty
 	Tools        []Tool
 	Answer       AnswerMode
 	PageSize     int    // tools per page of tools/list; 0: all in one
 	Capabilities string // raw JSON object; tools with listChanged when empty
 
-	// Methods answers further methods, such as resources/read. They are
-	// served in every era.
+	// Methods handles additional methods, such as resources/read, in every era.
 	Methods map[string]Handler
 
-	// Token is the bearer token that every request must carry. Authorize,
-	// when set, decides instead. Challenge is the WWW-Authenticate value of
-	// the refusal; a plain Bearer challenge when empty.
+	// Token is the bearer token required in every request. Authorize replaces
+	// that check if it is set. Challenge is the WWW-Authenticate value of a
+	// rejection; a plain Bearer challenge if empty.
 	Token     string
 	Authorize func(*http.Request) bool
 	Challenge string
 
-	// Sessionless makes the revisions of 2025 mint no session id, which the
-	// specification allows.
+	// Sessionless disables session ids in the revisions of 2025, which
+	// the specification allows.
 	Sessionless bool
-	// NoStream answers GET with 405, as servers without messages of their
-	// own do. HTTP+SSE is not affected.
+	// NoStream responds to GET with 405, like servers that send no messages. It
+	// doesn't apply to HTTP+SSE.
 	NoStream bool
-	// AskOnStream makes [Call.Ask] send its requests on the GET stream of the
-	// session, as servers do that do not tie them to a call.
+	// AskOnStream selects whether [Call.Ask] sends its requests on the GET stream
+	// of the session, like servers that don't tie them to a call.
 	AskOnStream bool
-	// Resumable gives the events of session eras ids, so that a broken
-	// stream can be resumed by GET with Last-Event-ID.
+	// Resumable adds ids to the events of session eras, so that a broken stream
+	// can be resumed by GET with Last-Event-ID.
 	Resumable bool
 
-	// TTL and CacheScope decorate cacheable results of the stateless era.
-	// CacheScope is "private" when empty and credentials are asked for,
-	// otherwise "public".
+	// TTL and CacheScope are set in cacheable results of the stateless era. The
+	// default CacheScope is "private" if credentials are required, otherwise
+	// "public".
 	TTL        time.Duration
 	CacheScope string
 
-	// Record bounds how many requests [Server.Requests] remembers: 1,000
-	// when 0, none when negative.
+	// Record is the maximum number of requests stored for [Server.Requests]:
+	// 1,000 if 0, none if negative.
 	Record int
 }
 
@@ -126,7 +125,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// eras is what a server speaks, sorted by transport.
+// eras are a server's eras, grouped by transport.
 type eras struct {
 	httpSSE  bool     // 2024-11-05
 	sessions []string // Streamable HTTP with a handshake, oldest first
@@ -150,8 +149,8 @@ func splitEras(list []Era) eras {
 	return e
 }
 
-// negotiate returns the revision that initialize is answered with: the
-// offered one when it is spoken, otherwise the newest of the transport.
+// negotiate returns the revision for the response to initialize: the offered
+// one if supported, otherwise the newest of the transport.
 func (e eras) negotiate(offered string, httpSSE bool) string {
 	if slices.Contains(e.sessions, offered) {
 		return offered

@@ -12,8 +12,8 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// post takes one POST: a message of Streamable HTTP in any of its eras, or one
-// of an HTTP+SSE session.
+// post handles a POST: a message of Streamable HTTP in any era, or of an
+// HTTP+SSE session.
 func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	body, err := readBody(w, r)
 	if err != nil {
@@ -22,7 +22,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 		if errors.As(err, &tooLarge) {
 			http.Error(w, fmt.Sprintf("the body exceeds %d bytes", tooLarge.Limit), http.StatusRequestEntityTooLarge)
 		}
-		return // otherwise the client broke off
+		return // otherwise the client disconnected
 	}
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
 		s.record(r, body, nil)
@@ -80,7 +80,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return io.ReadAll(limited)
 }
 
-// postSession answers a message of the eras with a handshake.
+// postSession handles a message of the session eras.
 func (s *Server) postSession(w http.ResponseWriter, r *http.Request, m *message, hit *Fault, b *behaviour) {
 	if m.method == "initialize" && m.isRequest() {
 		s.handshake(w, r, m, hit, b)
@@ -110,8 +110,8 @@ func (s *Server) postSession(w http.ResponseWriter, r *http.Request, m *message,
 	s.respond(ctx, s.newCall(m, era, v, r.Header, newReply(w, r, b, hit)), hit, b)
 }
 
-// eraOf returns the revision of a request within the eras with a handshake.
-// Without a session only the header tells, and its absence means 2025-03-26.
+// eraOf returns the revision of a request in the session eras. Without a
+// session it is that of the header, by default 2025-03-26.
 func (s *Server) eraOf(r *http.Request, v *session) Era {
 	if v != nil {
 		return v.era()
@@ -130,7 +130,8 @@ func newReply(w http.ResponseWriter, r *http.Request, b *behaviour, hit *Fault) 
 	return p
 }
 
-// handshake answers initialize with the negotiated revision and a new session.
+// handshake responds to initialize with the negotiated revision and a new
+// session.
 func (s *Server) handshake(w http.ResponseWriter, r *http.Request, m *message, hit *Fault, b *behaviour) {
 	if s.badVersion(w, r, m.id) {
 		return
@@ -153,7 +154,7 @@ func (s *Server) handshake(w http.ResponseWriter, r *http.Request, m *message, h
 	s.answerHandshake(r.Context(), c, hit, b, version)
 }
 
-// answerHandshake sends the result of initialize, as hit wants it.
+// answerHandshake sends the result of initialize, modified by hit.
 func (s *Server) answerHandshake(ctx context.Context, c *Call, hit *Fault, b *behaviour, version string) {
 	if hit == nil || hit.is(DropHalf, CutStream, EndlessPages, RepeatedCursor) || hit.is(Gzip) && hit.Bytes == 0 {
 		c.reply.finish(frame{head: appendResult(nil, c.ID, s.initialize(version).JSON), half: hit.is(DropHalf)})
@@ -166,8 +167,8 @@ func (s *Server) answerHandshake(ctx context.Context, c *Call, hit *Fault, b *be
 	s.respond(ctx, c, hit, b)
 }
 
-// sessionOf returns the session of a request, nil where none is kept; ok is
-// false when the request was refused.
+// sessionOf returns the session of a request, or nil in sessionless mode. ok is
+// false if the request was rejected.
 func (s *Server) sessionOf(w http.ResponseWriter, r *http.Request, id []byte) (v *session, ok bool) {
 	if s.badVersion(w, r, id) {
 		return nil, false
@@ -187,7 +188,7 @@ func (s *Server) sessionOf(w http.ResponseWriter, r *http.Request, id []byte) (v
 	return v, true
 }
 
-// badVersion refuses a version header that is not spoken; an absent one means
+// badVersion rejects an unsupported version header. A missing header means
 // 2025-03-26 and is accepted.
 func (s *Server) badVersion(w http.ResponseWriter, r *http.Request, id []byte) bool {
 	h := r.Header.Get("Mcp-Protocol-Version")
@@ -202,7 +203,7 @@ func (s *Server) badVersion(w http.ResponseWriter, r *http.Request, id []byte) b
 	return true
 }
 
-// postBatch answers a batch, which only 2025-03-26 knows.
+// postBatch handles a batch, which only 2025-03-26 supports.
 func (s *Server) postBatch(w http.ResponseWriter, r *http.Request, body []byte) {
 	if len(s.eras.sessions) == 0 || Era(r.Header.Get("Mcp-Protocol-Version")).Stateless() {
 		writeError(w, http.StatusBadRequest, nil, codeInvalidRequest, "Invalid request: batches are not supported")

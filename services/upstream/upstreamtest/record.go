@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Recorded is one HTTP request as it was received.
+// Recorded is a received HTTP request.
 type Recorded struct {
 	Seq        int64  // 1 for the first request
 	HTTPMethod string // POST, GET, DELETE, …
@@ -19,7 +19,7 @@ type Recorded struct {
 	ID         []byte // raw JSON-RPC id, or nil
 }
 
-// recorder remembers the last requests.
+// recorder stores the last requests.
 type recorder struct {
 	mu   sync.Mutex
 	seq  int64
@@ -48,10 +48,9 @@ func (r *recorder) add(req *http.Request, body []byte, m *message) {
 	r.next = (r.next + 1) % r.max
 }
 
-// Requests returns what was received, oldest first: the last requests up to
-// the bound of Options.Record. With methods, only those JSON-RPC methods.
-// Without, all but subscriptions/listen, which a client that listens sends
-// beside what a test makes it do, at no certain time.
+// Requests returns the received requests, oldest first, up to the limit of
+// Options.Record. With methods it returns only those JSON-RPC methods. Without,
+// it omits subscriptions/listen, which clients send at undefined times.
 func (s *Server) Requests(methods ...string) []Recorded {
 	r := &s.recorder
 	r.mu.Lock()
@@ -66,7 +65,7 @@ func (s *Server) Requests(methods ...string) []Recorded {
 	return out
 }
 
-// ForgetRequests empties what Requests returns.
+// ForgetRequests deletes the recorded requests.
 func (s *Server) ForgetRequests() {
 	r := &s.recorder
 	r.mu.Lock()
@@ -74,9 +73,9 @@ func (s *Server) ForgetRequests() {
 	r.ring, r.next = nil, 0
 }
 
-// Wait returns nil as soon as cond holds. It looks again whenever a request
-// arrived, a call began or ended, or a stream opened or closed; when ctx ends
-// first it returns the context's error.
+// Wait returns nil as soon as cond holds. It checks after every request, start
+// or end of a call, and opening or closing of a stream. If ctx ends first, it
+// returns the context's error.
 func (s *Server) Wait(ctx context.Context, cond func() bool) error {
 	s.events.waiters.Add(1)
 	defer s.events.waiters.Add(-1)
@@ -104,8 +103,8 @@ func (s *Server) WaitForRequests(ctx context.Context, method string, n int) ([]R
 	return got, err
 }
 
-// WaitForStreams waits until exactly n streams are open that notifications
-// are pushed on: GET streams and subscriptions/listen streams.
+// WaitForStreams waits until exactly n streams for notifications are open: GET
+// streams and subscriptions/listen streams.
 func (s *Server) WaitForStreams(ctx context.Context, n int) error {
 	return s.Wait(ctx, func() bool { return s.Stats().Streams == n })
 }

@@ -27,7 +27,7 @@ func TestStreamableRefusals(t *testing.T) {
 		x      exchange
 		status int
 		body   string // a part of it
-		header string // "Name: value" in the answer
+		header string // "Name: value" in the response
 	}{
 		{"session missing", exchange{url: all, body: ping}, 400, "Mcp-Session-Id header is required", ""},
 		{"session unknown", exchange{url: all, body: ping, headers: []string{unknown}}, 404, `"code":-32001`, ""},
@@ -199,7 +199,7 @@ func TestSessionEndsWithDelete(t *testing.T) {
 	check(t, exchange{url: url, body: ping, headers: []string{sid}}, 404, "", "")
 }
 
-func TestRequestBodyLimitIsExact(t *testing.T) {
+func TestRequestBodyLimit(t *testing.T) {
 	_, url := serve(t, upstreamtest.Options{Record: -1})
 	sid := session(t, url)
 	const limit = 16 << 20

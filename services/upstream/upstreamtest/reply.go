@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// reply is the way back to the client for one request. notify may be called
-// from several goroutines, finish once at the end.
+// reply sends the response to a request. notify may be called concurrently,
+// finish once at the end.
 type reply interface {
 	notify(m []byte) error
 	canAsk() bool
@@ -20,7 +20,7 @@ type reply interface {
 
 var errAnswered = errors.New("the request is already answered")
 
-// httpReply answers in the HTTP response of the POST.
+// httpReply responds in the HTTP response of the POST.
 type httpReply struct {
 	w    http.ResponseWriter
 	ctx  context.Context // of the HTTP request
@@ -28,13 +28,13 @@ type httpReply struct {
 	gzip bool
 
 	mu     sync.Mutex
-	events bool // the event stream has begun
+	events bool // the event stream was started
 	done   bool
 	out    io.Writer
 	zip    *gzip.Writer
 }
 
-// notify sends m as an event. An answer in JSON drops it.
+// notify sends m as an event. It drops m in a JSON response.
 func (p *httpReply) notify(m []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -43,7 +43,7 @@ func (p *httpReply) notify(m []byte) error {
 		return errAnswered
 	case p.mode == AnswerJSON:
 		return nil
-	case p.ctx.Err() != nil: // the write would go nowhere
+	case p.ctx.Err() != nil: // the client is gone
 		return p.ctx.Err()
 	}
 	p.start()
@@ -55,7 +55,7 @@ func (p *httpReply) notify(m []byte) error {
 
 func (p *httpReply) canAsk() bool { return p.mode != AnswerJSON }
 
-// finish sends the answer and ends the response.
+// finish sends the response and ends it.
 func (p *httpReply) finish(f frame) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,7 +94,7 @@ func (p *httpReply) finish(f frame) {
 	}
 }
 
-// start begins the event stream.
+// start starts the event stream.
 func (p *httpReply) start() {
 	if p.events {
 		return
@@ -104,7 +104,7 @@ func (p *httpReply) start() {
 	startEvents(p.w)
 }
 
-// prepare sets the writer and, for a compressed answer, its header.
+// prepare sets the writer and, for a compressed response, its header.
 func (p *httpReply) prepare() {
 	p.out = p.w
 	if p.gzip {
@@ -123,7 +123,7 @@ func (p *httpReply) flush() error {
 	return http.NewResponseController(p.w).Flush()
 }
 
-// streamReply answers on the GET stream of an HTTP+SSE session.
+// streamReply responds on the GET stream of an HTTP+SSE session.
 type streamReply struct{ stream *stream }
 
 func (p streamReply) notify(m []byte) error {
@@ -137,12 +137,12 @@ func (p streamReply) canAsk() bool { return true }
 
 func (p streamReply) finish(f frame) {
 	if !f.skip {
-		p.stream.push(f) // false only when nobody is left to read it
+		p.stream.push(f) // false only if the client is gone
 	}
 }
 
-// batchReply collects the answers to one batch; what is not an answer is
-// dropped, because a JSON array has no place for it.
+// batchReply collects the responses to a batch. Other messages are dropped,
+// because a JSON array can't contain them.
 type batchReply struct{ out []byte }
 
 func (p *batchReply) notify([]byte) error { return nil }

@@ -10,9 +10,9 @@ import (
 	"sync"
 )
 
-// eventLog keeps the events of one resumable stream, so that a client can
-// fetch those that it missed (2025-11-25, resumability). Event n has the id
-// "<number>_<n>"; n counts from 1, and 0 is the priming event.
+// eventLog stores the events of a resumable stream, so that a client can get
+// missed ones (2025-11-25, resumability). Event n has the id "<number>_<n>". n
+// starts at 1; 0 is the priming event.
 type eventLog struct {
 	number int64
 
@@ -22,8 +22,8 @@ type eventLog struct {
 	changed chan struct{}
 }
 
-// notify appends an event; a full log takes no more, so a call that never
-// stops talking cannot fill the memory.
+// notify appends an event. A full log drops it, so that an endless call can't
+// fill the memory.
 func (l *eventLog) notify(m []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,15 +52,15 @@ func (l *eventLog) wake() {
 	l.changed = make(chan struct{})
 }
 
-// after returns the events behind the n-th one, whether there will be more,
-// and a channel that closes when there are.
+// after returns the events after the n-th one, whether the log is complete, and
+// a channel that is closed when there are more.
 func (l *eventLog) after(n int) (events []frame, done bool, changed <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.events[min(n, len(l.events)):len(l.events):len(l.events)], l.done, l.changed
 }
 
-// newLog opens a log and forgets the oldest one beyond the bound.
+// newLog opens a log and drops the oldest one beyond the limit.
 func (v *session) newLog() *eventLog {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -84,8 +84,8 @@ func (v *session) log(number int64) *eventLog {
 	return nil
 }
 
-// serveResumable answers a request on a stream that survives its connection:
-// the call goes on when the client is gone.
+// serveResumable responds to a request on a stream that survives its
+// connection: the call continues when the client is gone.
 func (s *Server) serveResumable(w http.ResponseWriter, r *http.Request, v *session, m *message, era Era, hit *Fault, b *behaviour) {
 	if !s.enter() {
 		http.Error(w, "the server is closed", http.StatusServiceUnavailable)
@@ -101,7 +101,7 @@ func (s *Server) serveResumable(w http.ResponseWriter, r *http.Request, v *sessi
 	}()
 
 	startEvents(w)
-	if era >= Era20251125 { // the priming event came with this revision
+	if era >= Era20251125 { // the priming event was added in this revision
 		retry := ""
 		if hit.is(CutStream) && hit.Retry > 0 {
 			retry = fmt.Sprintf("retry: %d\n", hit.Retry.Milliseconds())
@@ -116,7 +116,7 @@ func (s *Server) serveResumable(w http.ResponseWriter, r *http.Request, v *sessi
 	s.tail(r.Context(), w, v, l, 0)
 }
 
-// resume continues a stream behind the event that the client saw last.
+// resume continues a stream after the last event that the client received.
 func (s *Server) resume(w http.ResponseWriter, r *http.Request, v *session, last string) {
 	stream, event, _ := strings.Cut(last, "_")
 	number, errStream := strconv.ParseInt(stream, 10, 64)
@@ -133,7 +133,7 @@ func (s *Server) resume(w http.ResponseWriter, r *http.Request, v *session, last
 	s.tail(r.Context(), w, v, l, seen)
 }
 
-// tail writes the events of a log from behind the seen-th to the answer.
+// tail writes the events of a log after the seen-th to the response.
 func (s *Server) tail(ctx context.Context, w io.Writer, v *session, l *eventLog, seen int) {
 	for {
 		events, done, changed := l.after(seen)

@@ -46,7 +46,7 @@ func transport(t *testing.T, url string, era upstreamtest.Era, token string) mcp
 	return &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: c, MaxRetries: -1}
 }
 
-func TestOfficialClientListsAndCallsInEveryEra(t *testing.T) {
+func TestOfficialClientInEveryEra(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		for _, server := range []struct {
 			name string
@@ -99,7 +99,7 @@ func TestOfficialClientListsAndCallsInEveryEra(t *testing.T) {
 	}
 }
 
-func TestOfficialClientHearsProgressAndListChanges(t *testing.T) {
+func TestOfficialClientNotifications(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		t.Run(string(era), func(t *testing.T) {
 			s, url := serve(t, upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(6)})
@@ -146,7 +146,7 @@ func TestOfficialClientHearsProgressAndListChanges(t *testing.T) {
 	}
 }
 
-func TestServerAsksTheOfficialClient(t *testing.T) {
+func TestRequestsToOfficialClient(t *testing.T) {
 	for i, era := range append(upstreamtest.AllEras()[:4], upstreamtest.Era20251125) {
 		t.Run(string(era), func(t *testing.T) {
 			_, url := serve(t, upstreamtest.Options{Eras: []upstreamtest.Era{era}, Resumable: i == 4, Tools: []upstreamtest.Tool{{
@@ -177,7 +177,7 @@ func TestServerAsksTheOfficialClient(t *testing.T) {
 	}
 }
 
-func TestCancelReachesTheTool(t *testing.T) {
+func TestCancelReachesTool(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		t.Run(string(era), func(t *testing.T) {
 			entered := make(chan struct{})

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// behaviour is what may change while the server runs; a request sees one
-// value from its beginning to its end.
+// behaviour contains the settings that can change at runtime. A request uses
+// one value throughout.
 type behaviour struct {
 	answer AnswerMode
 	page   int
@@ -19,13 +19,13 @@ type behaviour struct {
 	faults []*activeFault
 }
 
-// Server is a scriptable MCP server. All its methods are safe for concurrent
-// use. Close it when it is no longer needed.
+// Server is a scriptable MCP server. It is safe for concurrent use. Close it
+// when it is no longer needed.
 type Server struct {
 	opts     Options
 	eras     eras
 	info     []byte          // serverInfo
-	infoMeta []byte          // the _meta that holds nothing else
+	infoMeta []byte          // the _meta with only that
 	life     context.Context // ends with Close
 	endLife  context.CancelFunc
 	recorder recorder
@@ -36,7 +36,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	closed   bool
-	active   int // handlers and goroutines under way
+	active   int // running handlers and goroutines
 	sessions map[string]*session
 	streams  map[*stream]struct{}
 	held     []net.Conn // connections of an accept fault
@@ -47,13 +47,13 @@ type Server struct {
 type Stats struct {
 	Requests  int64 `json:"requests"`  // HTTP requests
 	Calls     int64 `json:"calls"`     // tools/call requests that reached a tool or failed to find one
-	Cancelled int64 `json:"cancelled"` // requests whose client cancelled before the answer
-	Sessions  int   `json:"sessions"`  // now open
-	Streams   int   `json:"streams"`   // GET and subscriptions/listen streams now open
+	Cancelled int64 `json:"cancelled"` // requests cancelled before the response
+	Sessions  int   `json:"sessions"`  // open
+	Streams   int   `json:"streams"`   // GET and subscriptions/listen open streams
 }
 
-// New returns a server with the given options. It is an http.Handler;
-// Start and Listen serve it on an address of their own.
+// New returns a server with the given options. It is an http.Handler; Start and
+// Listen serve it on a separate address.
 func New(opts Options) *Server {
 	s := &Server{opts: opts.withDefaults(), sessions: map[string]*session{}, streams: map[*stream]struct{}{}}
 	s.eras = splitEras(s.opts.Eras)
@@ -65,7 +65,7 @@ func New(opts Options) *Server {
 	return s
 }
 
-// change replaces the behaviour by an edited copy.
+// change replaces the behaviour by a modified copy.
 func (s *Server) change(edit func(*behaviour)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,15 +74,15 @@ func (s *Server) change(edit func(*behaviour)) {
 	s.now.Store(&b)
 }
 
-// SetTools replaces the tools and announces it on every open stream that is
-// entitled to hear of it; it returns how many those were.
+// SetTools replaces the tools and announces the change on every open stream
+// that subscribed to it. It returns the number of those.
 func (s *Server) SetTools(tools ...Tool) int {
 	s.change(func(b *behaviour) { b.tools = newToolTable(tools, b.page) })
 	return s.Notify("notifications/tools/list_changed", nil)
 }
 
-// SetPageSize changes the number of tools per page of tools/list; 0: all in
-// one. Cursors of the old pages become invalid.
+// SetPageSize changes the number of tools per page of tools/list; 0 means all.
+// Cursors of old pages become invalid.
 func (s *Server) SetPageSize(n int) {
 	s.change(func(b *behaviour) {
 		b.page = n
@@ -90,7 +90,7 @@ func (s *Server) SetPageSize(n int) {
 	})
 }
 
-// SetAnswer changes how answers travel over Streamable HTTP.
+// SetAnswer changes the format of Streamable HTTP responses.
 func (s *Server) SetAnswer(mode AnswerMode) { s.change(func(b *behaviour) { b.answer = mode }) }
 
 // Calls returns the number of tools/call requests.
@@ -106,7 +106,7 @@ func (s *Server) Stats() Stats {
 	}
 }
 
-// enter counts a handler in; it is false once the server is closed.
+// enter registers a handler. It returns false if the server is closed.
 func (s *Server) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,9 +124,8 @@ func (s *Server) leave() {
 	s.events.signal()
 }
 
-// Close ends every stream, call and listener and waits for the handlers, two
-// seconds at most for one that ignores its context. Further requests get HTTP
-// 503.
+// Close ends every stream, call and listener and waits for the handlers, for at
+// most 2 s if one ignores its context. Later requests get HTTP 503.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -144,19 +143,19 @@ func (s *Server) Close() {
 	s.waitIdle()
 }
 
-// waitIdle waits until no handler is under way, but not longer than the grace:
-// one may be stuck in a write that nobody reads.
+// waitIdle waits until no handler is running, at most for the grace period: one
+// may be blocked in a write.
 func (s *Server) waitIdle() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
 	defer cancel()
-	_ = s.Wait(ctx, func() bool { // what is still under way then cannot be helped
+	_ = s.Wait(ctx, func() bool { // handlers still running then are abandoned
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return s.active == 0
 	})
 }
 
-// ServeHTTP answers requests to Options.Path; any other path is 404.
+// ServeHTTP handles requests to Options.Path. Any other path is 404.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != s.opts.Path {
 		http.NotFound(w, r)
@@ -185,12 +184,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.post(w, r)
 	case r.Method == http.MethodGet && s.takesGet(r):
 		s.record(r, nil, nil)
-		if !s.spoil(w, r, OnStream, "") {
+		if !s.applyFault(w, r, OnStream, "") {
 			s.get(w, r)
 		}
 	case r.Method == http.MethodDelete && s.takesDelete(r):
 		s.record(r, nil, nil)
-		if !s.spoil(w, r, OnDelete, "") {
+		if !s.applyFault(w, r, OnDelete, "") {
 			s.delete(w, r)
 		}
 	default:
@@ -215,9 +214,9 @@ func (s *Server) authorized(r *http.Request) bool {
 	return strings.EqualFold(scheme, "Bearer") && token == s.opts.Token
 }
 
-// spoil lets a fault strike a request without a message; true when it took
-// the request over.
-func (s *Server) spoil(w http.ResponseWriter, r *http.Request, stage, method string) bool {
+// applyFault applies a fault to a request without a message. It returns true if it
+// handled the request.
+func (s *Server) applyFault(w http.ResponseWriter, r *http.Request, stage, method string) bool {
 	hit, wait := s.now.Load().fault(stage, method)
 	if !s.sleep(r.Context(), wait) {
 		return true
@@ -225,7 +224,7 @@ func (s *Server) spoil(w http.ResponseWriter, r *http.Request, stage, method str
 	return s.breakHTTP(w, r, hit, nil)
 }
 
-// sleep waits for d; it is false when ctx or the server ended first.
+// sleep waits for d. It returns false if ctx or the server ended first.
 func (s *Server) sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return true

@@ -10,28 +10,28 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// session is what the eras with a handshake remember of a client. A session
-// of HTTP+SSE lives as long as its GET stream.
+// session is the state of a client in the session eras. A session of HTTP+SSE
+// ends with its GET stream.
 type session struct {
 	id      string
 	httpSSE bool
 	ctx     context.Context // ends with the session
 	end     context.CancelFunc
-	slots   chan struct{} // bounds the requests under way over HTTP+SSE
+	slots   chan struct{} // limits the requests in flight over HTTP+SSE
 
-	mu      sync.Mutex
-	version string
-	stream  *stream                       // the stream for messages of the server, or nil
-	calls   map[string]context.CancelFunc // by raw request id
-	asks    map[string]chan []byte        // by raw id of a request to the client
-	nextAsk int64
-	logs    []*eventLog // resumable streams, oldest first
-	nextLog int64
+	mu             sync.Mutex
+	version        string
+	stream         *stream                       // the stream for messages of the server, or nil
+	calls          map[string]context.CancelFunc // by raw request id
+	clientRequests map[string]chan []byte        // by raw id of a request to the client
+	nextAsk        int64
+	logs           []*eventLog // resumable streams, oldest first
+	nextLog        int64
 }
 
-// openSession returns a new session, or nil when there are too many.
+// openSession returns a new session, or nil if there are too many.
 func (s *Server) openSession(version string, httpSSE bool) *session {
-	v := &session{id: rand.Text(), version: version, httpSSE: httpSSE, calls: map[string]context.CancelFunc{}, asks: map[string]chan []byte{}}
+	v := &session{id: rand.Text(), version: version, httpSSE: httpSSE, calls: map[string]context.CancelFunc{}, clientRequests: map[string]chan []byte{}}
 	v.ctx, v.end = context.WithCancel(s.life)
 	if httpSSE {
 		v.slots = make(chan struct{}, maxInFlight)
@@ -56,8 +56,8 @@ func (s *Server) lookup(id string, httpSSE bool) *session {
 	return nil
 }
 
-// closeSession ends the session with its stream and calls; false when it was
-// not open.
+// closeSession ends the session with its stream and calls. It returns false if
+// it was not open.
 func (s *Server) closeSession(v *session) bool {
 	s.mu.Lock()
 	_, open := s.sessions[v.id]
@@ -68,9 +68,9 @@ func (s *Server) closeSession(v *session) bool {
 	return open
 }
 
-// DropSessions forgets every session, as a restarted server does: its streams
-// end and later requests with its id get HTTP 404. It returns how many there
-// were.
+// DropSessions drops every session, like a restarted server: its streams end
+// and later requests with its id get HTTP 404. It returns the number of
+// sessions.
 func (s *Server) DropSessions() int {
 	s.mu.Lock()
 	dropped := s.sessions
@@ -96,7 +96,7 @@ func (v *session) setVersion(version string) {
 }
 
 // begin returns the context of a request with this id, which the client can
-// cancel; done must be called.
+// cancel. done must be called.
 func (v *session) begin(id []byte) (ctx context.Context, done func()) {
 	call, cancel := context.WithCancel(v.ctx)
 	key := string(id)
@@ -111,8 +111,8 @@ func (v *session) begin(id []byte) (ctx context.Context, done func()) {
 	}
 }
 
-// notify sends a message on the stream of the session. It returns ErrNoStream
-// when there is none.
+// notify sends a message on the session's stream. It returns ErrNoStream if
+// there is none.
 func (v *session) notify(m []byte) error {
 	v.mu.Lock()
 	t := v.stream
@@ -123,31 +123,31 @@ func (v *session) notify(m []byte) error {
 	return nil
 }
 
-// expect returns the raw id for a request to the client and the channel on
-// which the response comes.
+// expect returns the raw id for a request to the client and the channel of its
+// response.
 func (v *session) expect() (id []byte, answer <-chan []byte) {
 	ch := make(chan []byte, 1)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.nextAsk++
 	id = rawjson.Quote("server-" + strconv.FormatInt(v.nextAsk, 10))
-	v.asks[string(id)] = ch
+	v.clientRequests[string(id)] = ch
 	return id, ch
 }
 
 func (v *session) forget(id []byte) {
 	v.mu.Lock()
-	delete(v.asks, string(id))
+	delete(v.clientRequests, string(id))
 	v.mu.Unlock()
 }
 
-// receive takes a notification or a response of the client.
+// receive handles a notification or response of the client.
 func (v *session) receive(m *message) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if m.method == "" {
-		if ch := v.asks[string(m.id)]; ch != nil {
-			delete(v.asks, string(m.id))
+		if ch := v.clientRequests[string(m.id)]; ch != nil {
+			delete(v.clientRequests, string(m.id))
 			ch <- m.raw // buffered, and sent to only once
 		}
 		return
@@ -159,7 +159,7 @@ func (v *session) receive(m *message) {
 	}
 }
 
-// delete ends a session on the client's wish.
+// delete ends a session at the client's request.
 func (s *Server) delete(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get("Mcp-Session-Id")
 	if id == "" {

@@ -8,7 +8,7 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// postModern answers a message of the stateless era.
+// postModern handles a message of the stateless era.
 func (s *Server) postModern(w http.ResponseWriter, r *http.Request, m *message, hit *Fault, b *behaviour) {
 	version := r.Header.Get("Mcp-Protocol-Version")
 	switch {
@@ -37,7 +37,7 @@ func (s *Server) postModern(w http.ResponseWriter, r *http.Request, m *message, 
 }
 
 // checkModern compares the headers with the body (2026-07-28, transports and
-// versioning); false when the request was refused.
+// versioning). It returns false if the request was rejected.
 func (s *Server) checkModern(w http.ResponseWriter, r *http.Request, m *message, version string, b *behaviour) bool {
 	mismatch := func(text string) bool {
 		writeError(w, http.StatusBadRequest, m.id, codeHeaderMismatch, "Header mismatch: "+text)
@@ -87,7 +87,7 @@ func (s *Server) checkModern(w http.ResponseWriter, r *http.Request, m *message,
 	return true
 }
 
-// refuseVersion answers -32022 with the versions that are spoken.
+// refuseVersion responds with -32022 and the supported versions.
 func (s *Server) refuseVersion(w http.ResponseWriter, id []byte, requested string) {
 	data := appendStrings([]byte(`{"supported":`), s.eras.all)
 	data = append(data, `,"requested":`...)
@@ -95,8 +95,8 @@ func (s *Server) refuseVersion(w http.ResponseWriter, id []byte, requested strin
 	writeRPCError(w, http.StatusBadRequest, id, &RPCError{Code: codeUnsupportedVersion, Message: "Unsupported protocol version", Data: data})
 }
 
-// refuseHandshake answers a client of an older era where only the stateless
-// one is spoken.
+// refuseHandshake responds to a client of an older era if only the stateless
+// one is supported.
 func (s *Server) refuseHandshake(w http.ResponseWriter, r *http.Request, m *message) {
 	if v, ok := m.params.String("protocolVersion"); ok && m.method == "initialize" {
 		s.refuseVersion(w, m.id, v)
@@ -109,8 +109,8 @@ func (s *Server) refuseHandshake(w http.ResponseWriter, r *http.Request, m *mess
 	writeError(w, http.StatusBadRequest, m.id, codeHeaderMismatch, "Header mismatch: the MCP-Protocol-Version header is missing")
 }
 
-// listen serves subscriptions/listen: the acknowledgement first, then the
-// notifications that were asked for, and a result when this side ends it.
+// listen serves subscriptions/listen: the acknowledgement, the requested
+// notifications, and a result when the server ends it.
 func (s *Server) listen(ctx context.Context, w http.ResponseWriter, m *message) {
 	want := m.params.Object("notifications")
 	if want == nil {
@@ -147,7 +147,7 @@ func (s *Server) listen(ctx context.Context, w http.ResponseWriter, m *message) 
 	}
 	agreed = withMeta(append(agreed, '}', '}'), metaSubscription, m.id)
 
-	t := s.openStream(ctx, nil, l) // before the client can know of it
+	t := s.openStream(ctx, nil, l) // before the client is notified of it
 	defer s.closeStream(t)
 	startEvents(w)
 	ack := frame{head: notification("notifications/subscriptions/acknowledged", agreed)}

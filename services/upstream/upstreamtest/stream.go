@@ -12,19 +12,19 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// stream is an open event stream for messages that belong to no request: a
-// GET stream of a session era, or subscriptions/listen of the stateless one.
+// stream is an open event stream for messages outside of requests: a GET stream
+// of a session era, or subscriptions/listen of the stateless one.
 type stream struct {
 	session *session // nil without sessions and in the stateless era
 	listen  *listen  // only in the stateless era
 	frames  chan frame
-	gone    context.Context // ends when nobody reads any more
+	gone    context.Context // ends when the client is gone
 	leave   context.CancelFunc
 	ending  chan struct{} // closed to end the stream from this side
 	endOnce sync.Once
 }
 
-// listen is what a subscriptions/listen request asked for.
+// listen contains the subscriptions of a subscriptions/listen request.
 type listen struct {
 	id                        []byte
 	tools, prompts, resources bool
@@ -42,7 +42,7 @@ func (s *Server) openStream(ctx context.Context, v *session, l *listen) *stream 
 		old := v.stream
 		v.stream = t
 		v.mu.Unlock()
-		if old != nil { // a message goes out on one stream only, and the newest is the one still read
+		if old != nil { // a message is sent on one stream only; the client reads the newest one
 			old.finish()
 		}
 	}
@@ -67,8 +67,8 @@ func (s *Server) closeStream(t *stream) {
 
 func (t *stream) finish() { t.endOnce.Do(func() { close(t.ending) }) }
 
-// push queues a frame and waits while the reader is slow; false when nobody
-// reads any more.
+// push queues a frame and blocks while the reader is slow. It returns false if
+// the client is gone.
 func (t *stream) push(f frame) bool {
 	select {
 	case t.frames <- f:
@@ -78,7 +78,7 @@ func (t *stream) push(f frame) bool {
 	}
 }
 
-// offer queues a notification; a stream that does not keep up is ended.
+// offer queues a notification. A stream that can't keep up is ended.
 func (t *stream) offer(m []byte) bool {
 	select {
 	case t.frames <- frame{head: m}:
@@ -90,9 +90,9 @@ func (t *stream) offer(m []byte) bool {
 	return false
 }
 
-// Notify sends a notification on every open stream that is entitled to it and
-// returns how many those were. GET streams get everything; a stream of
-// subscriptions/listen gets what it asked for, tagged with its id.
+// Notify sends a notification on every open stream that subscribed to it and
+// returns the number of those. GET streams receive everything; a
+// subscriptions/listen stream receives its subscriptions, tagged with its id.
 func (s *Server) Notify(method string, params []byte) int {
 	s.mu.Lock()
 	open := make([]*stream, 0, len(s.streams))
@@ -119,8 +119,8 @@ func (s *Server) Notify(method string, params []byte) int {
 	return n
 }
 
-// CloseStreams ends every open stream in the orderly way; a
-// subscriptions/listen request gets its result. It returns how many there were.
+// CloseStreams ends every open stream gracefully; a subscriptions/listen
+// request receives its result. It returns the number of streams.
 func (s *Server) CloseStreams() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,8 +149,8 @@ func (l *listen) wants(method string, params []byte) bool {
 	return false
 }
 
-// pump writes the frames of a stream until one side ends it. It returns true
-// when this side did, after everything queued was written.
+// pump writes the frames of a stream until one side ends it. It returns true if
+// the server ended it, after writing all queued frames.
 func (s *Server) pump(w http.ResponseWriter, t *stream) bool {
 	rc := http.NewResponseController(w)
 	alive := time.NewTicker(keepAlive)
@@ -160,7 +160,7 @@ func (s *Server) pump(w http.ResponseWriter, t *stream) bool {
 		over = t.session.ctx.Done()
 	}
 	write := func(f frame) bool {
-		if rc.SetWriteDeadline(time.Now().Add(streamPatience)) != nil {
+		if rc.SetWriteDeadline(time.Now().Add(streamWriteTimeout)) != nil {
 			return false
 		}
 		if f.writeEvent(w, "") != nil || rc.Flush() != nil {
@@ -179,7 +179,7 @@ func (s *Server) pump(w http.ResponseWriter, t *stream) bool {
 			}
 			continue
 		case <-alive.C:
-			if rc.SetWriteDeadline(time.Now().Add(streamPatience)) != nil {
+			if rc.SetWriteDeadline(time.Now().Add(streamWriteTimeout)) != nil {
 				return false
 			}
 			if _, err := io.WriteString(w, ": keep-alive\n\n"); err != nil || rc.Flush() != nil {
@@ -205,7 +205,7 @@ func (s *Server) pump(w http.ResponseWriter, t *stream) bool {
 	}
 }
 
-// takesGet reports whether GET means anything for this request.
+// takesGet reports whether GET is supported for this request.
 func (s *Server) takesGet(r *http.Request) bool {
 	if Era(r.Header.Get("Mcp-Protocol-Version")).Stateless() {
 		return false
@@ -232,8 +232,8 @@ func (s *Server) notAllowed(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, "Method Not Allowed", http.StatusMethodNotAllowed)
 }
 
-// get opens an event stream: of a session when its id is given, otherwise of
-// HTTP+SSE where that is spoken.
+// get opens an event stream: of a session if its id is given, otherwise of
+// HTTP+SSE if that is supported.
 func (s *Server) get(w http.ResponseWriter, r *http.Request) {
 	if _, sse := accepts(r); !sse {
 		http.Error(w, "Not Acceptable: the client must accept text/event-stream", http.StatusNotAcceptable)
@@ -268,7 +268,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) serveStream(w http.ResponseWriter, r *http.Request, v *session) {
-	t := s.openStream(r.Context(), v, nil) // before the client can know of it
+	t := s.openStream(r.Context(), v, nil) // before the client is notified of it
 	defer s.closeStream(t)
 	startEvents(w)
 	if http.NewResponseController(w).Flush() != nil {
@@ -285,7 +285,7 @@ func startEvents(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// accepts reports which of the two answer types the client takes.
+// accepts reports which of the two response types the client accepts.
 func accepts(r *http.Request) (json, sse bool) {
 	for _, line := range r.Header.Values("Accept") {
 		for part := range strings.SplitSeq(line, ",") {

@@ -58,7 +58,7 @@ func TestSessionStreamCarriesNotifications(t *testing.T) {
 	}
 }
 
-func TestListenSendsOnlyWhatWasAskedFor(t *testing.T) {
+func TestListenSendsOnlySubscriptions(t *testing.T) {
 	s, url := serve(t, upstreamtest.Options{})
 	e := modern(url, "subscriptions/listen", "", `"notifications":{"toolsListChanged":true,"promptsListChanged":false,"resourceSubscriptions":["a:1","a:2"]}`).open(t)
 	if err := s.WaitForStreams(within(t), 1); err != nil {
@@ -99,7 +99,7 @@ func TestListenSendsOnlyWhatWasAskedFor(t *testing.T) {
 	}
 }
 
-func TestListenForNothingEndsAtOnce(t *testing.T) {
+func TestEmptyListenEndsAtOnce(t *testing.T) {
 	_, url := serve(t, upstreamtest.Options{})
 	e := modern(url, "subscriptions/listen", "", `"notifications":{}`).open(t)
 	e.must()
@@ -108,7 +108,7 @@ func TestListenForNothingEndsAtOnce(t *testing.T) {
 	}
 }
 
-func TestHTTPSSEAnswersOnTheStream(t *testing.T) {
+func TestHTTPSSERespondsOnStream(t *testing.T) {
 	s, url := serve(t, upstreamtest.Options{Tools: upstreamtest.Standard(6)})
 	e := exchange{method: "GET", url: url}.open(t)
 	first := e.must()
@@ -169,7 +169,7 @@ func TestHTTPSSEAnswersOnTheStream(t *testing.T) {
 	send(ping, 404)
 }
 
-func TestResumableStreamDeliversWhatWasMissed(t *testing.T) {
+func TestResumableStreamDeliversMissed(t *testing.T) {
 	release := make(chan struct{})
 	s, url := serve(t, upstreamtest.Options{Resumable: true, Tools: []upstreamtest.Tool{{
 		Definition: `{"name":"two","inputSchema":{"type":"object"}}`,
@@ -221,7 +221,7 @@ func TestResumableStreamDeliversWhatWasMissed(t *testing.T) {
 	}
 }
 
-func TestRequestsAreRecordedWithinTheBound(t *testing.T) {
+func TestRequestRecordLimit(t *testing.T) {
 	s, url := serve(t, upstreamtest.Options{Record: 3})
 	sid := session(t, url)
 	for _, id := range []string{"1", "2", "3"} {
@@ -252,7 +252,7 @@ func TestRequestsAreRecordedWithinTheBound(t *testing.T) {
 	}
 }
 
-func TestClosedServerAnswersNothing(t *testing.T) {
+func TestClosedServerRejectsRequests(t *testing.T) {
 	s := upstreamtest.New(upstreamtest.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	url, err := s.Listen(ctx, "127.0.0.1:0")
@@ -278,7 +278,7 @@ func TestClosedServerAnswersNothing(t *testing.T) {
 	}
 }
 
-func TestCustomMethodsAreServedInBothKindsOfEra(t *testing.T) {
+func TestCustomMethodsInBothEras(t *testing.T) {
 	_, url := serve(t, upstreamtest.Options{
 		Capabilities: `{"resources":{}}`,
 		Methods: map[string]upstreamtest.Handler{
@@ -306,7 +306,7 @@ func TestCustomMethodsAreServedInBothKindsOfEra(t *testing.T) {
 	check(t, modern(url, "asks", "", ""), 200, `"result":{"resultType":"input_required","_meta":{"a":1,"io.modelcontextprotocol/serverInfo"`, "")
 }
 
-func TestAnswerModeDecidesWhatBecomesOfNotifications(t *testing.T) {
+func TestAnswerModesAndNotifications(t *testing.T) {
 	s, url := serve(t, upstreamtest.Options{Tools: upstreamtest.Standard(5)})
 	sid := session(t, url)
 	const params = `{"name":"progress","arguments":{"n":%},"_meta":{"progressToken":"p"}}`

@@ -23,7 +23,7 @@ func run(t *testing.T, tools []upstreamtest.Tool, name, arguments string) string
 	return member(t, a.body, "error")
 }
 
-func TestReadyMadeTools(t *testing.T) {
+func TestBuiltinTools(t *testing.T) {
 	const filler = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_"
 	text := func(s string) string { return `{"content":[{"type":"text","text":"` + s + `"}]}` }
 	for _, tc := range []struct{ tool, arguments, want string }{
@@ -56,7 +56,7 @@ func TestReadyMadeTools(t *testing.T) {
 	}
 }
 
-func TestStandardReturnsAsManyToolsAsAsked(t *testing.T) {
+func TestStandardToolCount(t *testing.T) {
 	for _, n := range []int{-1, 0, 1, 5, 6, 7, 100} {
 		if got := len(upstreamtest.Standard(n)); got != max(n, 0) {
 			t.Errorf("Standard(%d) has %d tools", n, got)
@@ -64,7 +64,7 @@ func TestStandardReturnsAsManyToolsAsAsked(t *testing.T) {
 	}
 }
 
-func TestGeneratedToolsAreRealisticAndAlwaysTheSame(t *testing.T) {
+func TestGeneratedTools(t *testing.T) {
 	tools := upstreamtest.Generated(1000)
 	names := map[string]bool{}
 	for i, tool := range tools {
@@ -117,7 +117,7 @@ func resolve(t *testing.T, schema any) *jsonschema.Resolved {
 	return r
 }
 
-func TestDefinitionsAreListedByteForByte(t *testing.T) {
+func TestDefinitionsAreListedUnchanged(t *testing.T) {
 	tools := upstreamtest.Hostile()
 	tools = append(tools, upstreamtest.Tool{Definition: `{"broken`}, upstreamtest.Tool{Definition: `{"name":"case","second":true}`})
 	var want []string
@@ -141,7 +141,7 @@ func TestDefinitionsAreListedByteForByte(t *testing.T) {
 	}
 }
 
-func TestHostileToolsAreValidJSONAndCallable(t *testing.T) {
+func TestHostileTools(t *testing.T) {
 	results := upstreamtest.HostileResults()
 	names := map[string]bool{}
 	for _, tool := range upstreamtest.Hostile() {
@@ -174,7 +174,7 @@ func TestHostileToolsAreValidJSONAndCallable(t *testing.T) {
 	}
 }
 
-func TestPagesHoldEveryToolOnce(t *testing.T) {
+func TestPagesContainEveryToolOnce(t *testing.T) {
 	s, url := serve(t, upstreamtest.Options{Tools: upstreamtest.Generated(10)})
 	sid := session(t, url)
 	for size, pages := range map[int]int{0: 1, 1: 10, 3: 4, 5: 2, 9: 2, 10: 1, 11: 1} {

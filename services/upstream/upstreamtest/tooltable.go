@@ -9,13 +9,13 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// toolTable is an immutable list of tools with its pages ready to send.
+// toolTable is an immutable list of tools with its encoded pages.
 type toolTable struct {
 	list    []Tool
 	byName  map[string]*toolEntry
 	pages   []page
 	cursors map[string]int // cursor -> index of its page
-	endless atomic.Int64   // pages given out by EndlessPages
+	endless atomic.Int64   // pages returned by EndlessPages
 }
 
 type toolEntry struct {
@@ -23,11 +23,11 @@ type toolEntry struct {
 	params []paramHeader
 }
 
-// page is the members of one tools/list result: "tools" and, unless it is the
+// page contains the members of a tools/list result: "tools" and, except on the
 // last page, "nextCursor".
 type page []byte
 
-// paramHeader ties an argument to the Mcp-Param- header that must repeat it.
+// paramHeader is an argument that must be repeated in an Mcp-Param- header.
 type paramHeader struct {
 	path   []string
 	header string
@@ -38,7 +38,7 @@ func newToolTable(list []Tool, size int) *toolTable {
 	for i := range list {
 		o, err := rawjson.ParseObject([]byte(list[i].Definition), rawjson.Lenient)
 		if err != nil {
-			continue // a broken definition is listed, but cannot be called
+			continue // an invalid definition is listed but can't be called
 		}
 		name, ok := o.String("name")
 		if !ok || t.byName[name] != nil {
@@ -69,8 +69,8 @@ func newToolTable(list []Tool, size int) *toolTable {
 	return t
 }
 
-// page returns the page that params ask for, altered by a paging fault; false
-// for a cursor that was never given out.
+// page returns the page requested by params, modified by a paging fault. It
+// returns false for an unknown cursor.
 func (t *toolTable) page(params *rawjson.Object, hit *Fault, stateless bool) (page, bool) {
 	switch {
 	case hit.is(EndlessPages):
@@ -84,7 +84,7 @@ func (t *toolTable) page(params *rawjson.Object, hit *Fault, stateless bool) (pa
 		return t.pages[0], true
 	}
 	cursor, ok := rawjson.String(raw)
-	if ok && cursor == "" && !stateless { // only the stateless era counts the empty string as a cursor
+	if ok && cursor == "" && !stateless { // only the stateless era treats the empty string as a cursor
 		return t.pages[0], true
 	}
 	i, known := t.cursors[cursor]
@@ -112,8 +112,8 @@ func paramHeaders(schema *rawjson.Object, path []string, out []paramHeader) []pa
 	return out
 }
 
-// matches reports whether the header value repeats the argument: absent for
-// an absent or null argument, otherwise the same string, boolean or integer.
+// matches reports whether the header value equals the argument: absent for an
+// absent or null argument, otherwise the same string, boolean or integer.
 func (p paramHeader) matches(value string, arguments []byte) bool {
 	raw := arguments
 	for _, name := range p.path {
@@ -145,7 +145,7 @@ func (p paramHeader) matches(value string, arguments []byte) bool {
 	return string(raw) == value
 }
 
-// decodeHeader returns the text of a header value, which may be wrapped as
+// decodeHeader returns the text of a header value, which may be encoded as
 // =?base64?…?= (2026-07-28, transports).
 func decodeHeader(v string) (string, bool) {
 	const prefix, suffix = "=?base64?", "?="

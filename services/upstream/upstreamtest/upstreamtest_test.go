@@ -90,7 +90,7 @@ func (x exchange) do(t *testing.T) answer {
 	return answer{resp.StatusCode, resp.Header, string(body)}
 }
 
-// open sends the request and returns its answer as it comes.
+// open sends the request and returns the streaming response.
 func (x exchange) open(t *testing.T) *eventReader {
 	t.Helper()
 	resp, err := client(t).Do(x.request(t))
@@ -170,7 +170,7 @@ func session(t *testing.T, url string) string {
 const metaTriple = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"}}`
 
 // modern returns a well-formed request of the stateless era; params are the
-// members of params beside _meta.
+// members of params besides _meta.
 func modern(url, method, name, params string) exchange {
 	if params != "" {
 		params = "," + params

@@ -8,8 +8,8 @@ import (
 // nat64 is the well-known prefix of RFC 6052.
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
-// never lists what no setting allows.
-var never = []netip.Prefix{
+// deniedPrefixes contains the prefixes that no setting can allow.
+var deniedPrefixes = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),          // this host (RFC 791): connecting reaches loopback
 	netip.MustParsePrefix("169.254.0.0/16"),     // link-local (RFC 3927), with most clouds' metadata
 	netip.MustParsePrefix("100.100.100.200/32"), // metadata of Alibaba Cloud
@@ -31,7 +31,7 @@ var never = []netip.Prefix{
 	netip.MustParsePrefix("::ffff:0:0:0/96"),    // IPv4-translated (RFC 2765)
 }
 
-// neverAllowed reports whether addr, which has no zone, is on the list.
-func neverAllowed(addr netip.Addr) bool {
-	return slices.ContainsFunc(never, func(p netip.Prefix) bool { return p.Contains(addr) })
+// isDenied reports whether addr, without zone, is on the denylist.
+func isDenied(addr netip.Addr) bool {
+	return slices.ContainsFunc(deniedPrefixes, func(p netip.Prefix) bool { return p.Contains(addr) })
 }

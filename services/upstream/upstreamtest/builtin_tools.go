@@ -10,7 +10,7 @@ import (
 	"mcpgateway/services/rawjson"
 )
 
-// Echo returns a tool that answers with its argument text.
+// Echo returns a tool that returns its argument text.
 func Echo() Tool {
 	return Tool{
 		Definition: `{"name":"echo","title":"Echo","description":"Returns the given text unchanged.","inputSchema":{"type":"object","properties":{"text":{"type":"string","description":"The text to return."}},"required":["text"]},"annotations":{"readOnlyHint":true}}`,
@@ -23,15 +23,15 @@ func Echo() Tool {
 			if rawjson.Kind(text) != '"' {
 				return Refuse(codeInvalidParams, "Invalid params: text must be a string")
 			}
-			out := make([]byte, 0, len(text)+48) // the text is passed on as it was spelled
+			out := make([]byte, 0, len(text)+48) // the text keeps its spelling
 			out = append(append(out, `{"content":[{"type":"text","text":`...), text...)
 			return Result{JSON: append(out, `}]}`...)}
 		},
 	}
 }
 
-// Add returns a tool that answers with the sum of the numbers a and b, as text
-// and as structuredContent.
+// Add returns a tool that returns the sum of the numbers a and b, as text and
+// as structuredContent.
 func Add() Tool {
 	return Tool{
 		Definition: `{"name":"add","title":"Add","description":"Adds two numbers.","inputSchema":{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]},"outputSchema":{"type":"object","properties":{"sum":{"type":"number"}},"required":["sum"]},"annotations":{"readOnlyHint":true,"idempotentHint":true}}`,
@@ -49,7 +49,7 @@ func Add() Tool {
 	}
 }
 
-// Sleep returns a tool that waits for ms milliseconds, or until the call is
+// Sleep returns a tool that waits for ms milliseconds or until the call is
 // cancelled.
 func Sleep() Tool {
 	return Tool{
@@ -67,7 +67,7 @@ func Sleep() Tool {
 	}
 }
 
-// Big returns a tool that answers with a text of the given size.
+// Big returns a tool that returns a text of the given size.
 func Big() Tool {
 	return Tool{
 		Definition: `{"name":"big","title":"Big","description":"Returns a text of the given size.","inputSchema":{"type":"object","properties":{"bytes":{"type":"integer","minimum":0,"description":"Size of the answer's text, in bytes."}},"required":["bytes"]}}`,
@@ -81,7 +81,7 @@ func Big() Tool {
 	}
 }
 
-// Fail returns a tool that always answers with isError.
+// Fail returns a tool that always returns isError.
 func Fail() Tool {
 	return Tool{
 		Definition: `{"name":"fail","title":"Fail","description":"Always answers with isError true.","inputSchema":{"type":"object","properties":{}}}`,
@@ -89,8 +89,8 @@ func Fail() Tool {
 	}
 }
 
-// Progress returns a tool that sends n progress notifications before it
-// answers with how many it sent; none when the client gave no token.
+// Progress returns a tool that sends n progress notifications and returns their
+// number. It sends none if the client sent no token.
 func Progress() Tool {
 	return Tool{
 		Definition: `{"name":"progress","title":"Progress","description":"Sends n progress notifications before it answers.","inputSchema":{"type":"object","properties":{"n":{"type":"integer","minimum":0,"description":"How many notifications to send."}},"required":["n"]}}`,
@@ -110,7 +110,7 @@ func Progress() Tool {
 	}
 }
 
-// Routed returns a tool one argument of which must be repeated in the header
+// Routed returns a tool with an argument that must be repeated in the header
 // Mcp-Param-Region in the stateless era.
 func Routed() Tool {
 	return Tool{
@@ -121,8 +121,8 @@ func Routed() Tool {
 	}
 }
 
-// Standard returns n tools: Echo, Sleep, Big, Fail, Progress and Add, then
-// generated ones.
+// Standard returns n tools: Echo, Sleep, Big, Fail, Progress and Add, followed
+// by generated ones.
 func Standard(n int) []Tool {
 	tools := []Tool{Echo(), Sleep(), Big(), Fail(), Progress(), Add()}
 	if n <= len(tools) {
@@ -131,8 +131,8 @@ func Standard(n int) []Tool {
 	return append(tools, Generated(n-len(tools))...)
 }
 
-// intArgument returns the integer argument called name, or the refusal of a
-// call that lacks it or exceeds the bounds.
+// intArgument returns the integer argument called name, or an error if it is
+// missing or out of range.
 func intArgument(c *Call, name string, low, high int) (int, *Result) {
 	var in map[string]json.RawMessage
 	n := 0
