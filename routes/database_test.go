@@ -46,7 +46,12 @@ func TestEndedDatabaseConnections(t *testing.T) {
 		}
 	}
 	admin("ALTER DATABASE " + name + " ALLOW_CONNECTIONS false")
-	admin(terminate)
+	// A connection that is being established is not listed yet.
+	routestest.Eventually(t, "every connection has ended", func() bool {
+		admin(terminate)
+		status, _ := list()
+		return status == 503
+	})
 	for range 3 {
 		if status, retryAfter := list(); status != 503 || retryAfter != "1" {
 			t.Errorf("without a database: status %d, Retry-After %q", status, retryAfter)

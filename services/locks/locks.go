@@ -108,7 +108,7 @@ func (l *Locks) Hold(ctx context.Context, name string, wait bool, work func(cont
 	defer l.release(ctx, keyOf(name))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(lost, func() { cancel(ErrLost) })()
+	defer context.AfterFunc(lost, l.tasks.Func("lost lock", func() { cancel(ErrLost) }))()
 	return true, work(ctx)
 }
 
