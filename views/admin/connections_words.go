@@ -140,4 +140,3 @@ func eventWords(action string) string {
 	}
 	return strings.TrimPrefix(action, "connection.")
 }
-
