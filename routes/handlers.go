@@ -103,7 +103,7 @@ type adminHandlers struct {
 	connectionPages *connections.Pages
 	toolPages       *tools.Tools
 	playground      *playground.Playground
-	codePages       *code.CodeMode
+	codePages       *code.Pages
 	activity        *observe.Activity
 	auditPages      *observe.Audit
 	peoplePages     *settings.People

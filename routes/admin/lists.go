@@ -38,6 +38,7 @@ func StateChips[S views.ServerState | views.ConnectionState](path string, states
 	return chips
 }
 
+// Mentions reports whether text contains query, ignoring case.
 func Mentions(text, query string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(query))
 }

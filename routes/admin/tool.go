@@ -7,6 +7,7 @@ import (
 	"mcpgateway/views/ui"
 )
 
+// ToolState returns the visibility of a tool for its page.
 func ToolState(t *toolset.Tool) views.ToolState {
 	switch t.Hidden {
 	case toolset.Visible:
@@ -20,6 +21,7 @@ func ToolState(t *toolset.Tool) views.ToolState {
 	}
 }
 
+// ToolRow returns a tool as a row of the list of tools.
 func ToolRow(t *toolset.Tool) views.ToolRow {
 	row := views.ToolRow{Name: t.FullName, Listed: t.Name, Server: t.Server.Config.Alias, State: ToolState(t), LongName: views.LongNameWords(t.Name)}
 	definition, err := rawjson.ParseObject(t.Definition, rawjson.Lenient)

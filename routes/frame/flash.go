@@ -18,6 +18,7 @@ const (
 	maxFlashText = 600 // characters
 )
 
+// PutFlash stores a message for the next page in a cookie.
 func PutFlash(c *fiber.Ctx, flash layout.Flash) {
 	if text := []rune(flash.Text); len(text) > maxFlashText {
 		flash.Text = string(text[:maxFlashText]) + "…"

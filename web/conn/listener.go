@@ -39,7 +39,7 @@ type Limits struct {
 // LimitedListener.
 func Listener(l net.Listener) net.Listener { return NewListener(l, Limits{}) }
 
-// LimitedListener returns a listener for apps of web.New. Its connections allow a
+// NewListener returns a listener for apps of web.New. Its connections allow a
 // handler to send the response itself (sse.Stream.AnswerAhead) and to serve further
 // requests afterwards, and fail when the client takes longer than 30 s to read
 // 64 KiB. A connection beyond the limits gets 503 with Retry-After and is

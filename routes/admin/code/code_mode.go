@@ -56,15 +56,15 @@ type Options struct {
 	Now          func() time.Time
 }
 
-// CodeMode serves the pages of a project's Code Mode.
-type CodeMode struct{ Options }
+// Pages serves the pages of a project's Code Mode.
+type Pages struct{ Options }
 
 // New returns the handlers.
-func New(o Options) *CodeMode { return &CodeMode{o} }
+func New(o Options) *Pages { return &Pages{o} }
 
 // Show serves GET /admin/projects/:projectSlug/code-mode, with ?filter= for a
 // part of the declarations.
-func (a *CodeMode) Show(c *fiber.Ctx) error {
+func (a *Pages) Show(c *fiber.Ctx) error {
 	p, err := a.Pages.Project(c)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func codeModeForm(p *toolset.Snapshot) views.CodeModeForm {
 }
 
 // page shows the settings; failed is why they were not saved, or nil.
-func (a *CodeMode) page(c *fiber.Ctx, p *toolset.Snapshot, props views.CodeModeProps, failed error) (err error) {
+func (a *Pages) page(c *fiber.Ctx, p *toolset.Snapshot, props views.CodeModeProps, failed error) (err error) {
 	if props.Errors, err = frame.Fields(c, failed); err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func filterOf(c *fiber.Ctx) string {
 }
 
 // preview returns what models see of a project's tools.
-func (a *CodeMode) preview(ctx context.Context, p *toolset.Snapshot, filter string) (views.CodePreview, error) {
+func (a *Pages) preview(ctx context.Context, p *toolset.Snapshot, filter string) (views.CodePreview, error) {
 	declared, err := a.Declarations.Filtered(ctx, p, filter)
 	if err != nil {
 		return views.CodePreview{}, err
@@ -123,7 +123,7 @@ func (a *CodeMode) preview(ctx context.Context, p *toolset.Snapshot, filter stri
 
 // notes returns what of the schemas is not used, and counts what the same
 // tools take as a list.
-func (a *CodeMode) notes(p *toolset.Snapshot, declared *typescript.Declared, filter string, preview *views.CodePreview) []string {
+func (a *Pages) notes(p *toolset.Snapshot, declared *typescript.Declared, filter string, preview *views.CodePreview) []string {
 	var notes []string
 	for _, w := range declared.Warnings {
 		notes = append(notes, w.Message)
@@ -159,7 +159,7 @@ func beginningOfLines(text string, limit int) (string, bool) {
 
 // Download serves GET …/code-mode/declarations: the whole text that the
 // preview shows the beginning of.
-func (a *CodeMode) Download(c *fiber.Ctx) error {
+func (a *Pages) Download(c *fiber.Ctx) error {
 	p, err := a.Pages.Project(c)
 	if err != nil {
 		return err
@@ -180,7 +180,7 @@ func (a *CodeMode) Download(c *fiber.Ctx) error {
 }
 
 // Save serves POST …/code-mode.
-func (a *CodeMode) Save(c *fiber.Ctx) error {
+func (a *Pages) Save(c *fiber.Ctx) error {
 	p, err := a.Pages.Project(c)
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ return found.results.map((tool) => tool.name);
 
 // RunForm serves GET …/code-mode/run; ?run= fills in the code of a run that is
 // kept and shows how it ended.
-func (a *CodeMode) RunForm(c *fiber.Ctx) error {
+func (a *Pages) RunForm(c *fiber.Ctx) error {
 	p, err := a.Pages.Project(c)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func runProps(p *toolset.Snapshot, row models.CodeRun, check codemode.Typecheck)
 }
 
 // runPage shows the form; failed is why nothing ran, or nil.
-func (a *CodeMode) runPage(c *fiber.Ctx, p *toolset.Snapshot, props views.CodeRunProps, failed error) (err error) {
+func (a *Pages) runPage(c *fiber.Ctx, p *toolset.Snapshot, props views.CodeRunProps, failed error) (err error) {
 	if props.Errors, err = frame.Fields(c, failed); err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (a *CodeMode) runPage(c *fiber.Ctx, p *toolset.Snapshot, props views.CodeRu
 // Run serves POST …/code-mode/run: it runs the code as a client's, in the name
 // of the administrator, and leads to the page with the outcome. A script that
 // accepts an event stream sees meanwhile what the code does.
-func (a *CodeMode) Run(c *fiber.Ctx) error {
+func (a *Pages) Run(c *fiber.Ctx) error {
 	p, err := a.Pages.Project(c)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func outcomePath(p *toolset.Snapshot, id string, check codemode.Typecheck) strin
 }
 
 // runLive runs code and answers with what it does meanwhile.
-func (a *CodeMode) runLive(c *fiber.Ctx, p *toolset.Snapshot, q codemode.Request) error {
+func (a *Pages) runLive(c *fiber.Ctx, p *toolset.Snapshot, q codemode.Request) error {
 	client, err := a.clientOf(c, p, &q)
 	if err != nil {
 		return err
@@ -184,7 +184,7 @@ func unfit(p views.CodeRunProps) error {
 
 // run runs code in the name of the administrator who is signed in. It ends
 // early when the browser leaves.
-func (a *CodeMode) run(c *fiber.Ctx, p *toolset.Snapshot, q codemode.Request) (codemode.Outcome, error) {
+func (a *Pages) run(c *fiber.Ctx, p *toolset.Snapshot, q codemode.Request) (codemode.Outcome, error) {
 	client, err := a.clientOf(c, p, &q)
 	if err != nil {
 		return codemode.Outcome{}, err
@@ -197,7 +197,7 @@ func (a *CodeMode) run(c *fiber.Ctx, p *toolset.Snapshot, q codemode.Request) (c
 
 // clientOf returns the client that the administrator who is signed in is, and
 // puts their name to the request. It returns CODE_MODE_DISABLED and FORBIDDEN.
-func (a *CodeMode) clientOf(c *fiber.Ctx, p *toolset.Snapshot, q *codemode.Request) (*gateway.Client, error) {
+func (a *Pages) clientOf(c *fiber.Ctx, p *toolset.Snapshot, q *codemode.Request) (*gateway.Client, error) {
 	if !p.Project.CodeModeEnabled {
 		return nil, fault.New(fault.KindDisabled, fault.CodeCodeModeDisabled, "Code Mode is off in this project: switch it on first")
 	}

@@ -31,7 +31,7 @@ const (
 )
 
 // Runs serves GET …/code-mode/runs, with ?state=ok or failed for some of them.
-func (a *CodeMode) Runs(c *fiber.Ctx) error {
+func (a *Pages) Runs(c *fiber.Ctx) error {
 	p, err := a.Pages.Project(c)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (a *CodeMode) Runs(c *fiber.Ctx) error {
 }
 
 // fillRuns adds the rows of the first runs, and the way to the others.
-func (a *CodeMode) fillRuns(ctx context.Context, props *views.CodeRunsProps, rows []models.CodeRun) {
+func (a *Pages) fillRuns(ctx context.Context, props *views.CodeRunsProps, rows []models.CodeRun) {
 	if len(rows) > runsPerPage {
 		rows = rows[:runsPerPage]
 		props.NextURL = paths.CodeRuns(props.Project.Slug) + "?" + url.Values{"state": {props.State}, "before": {rows[runsPerPage-1].ID}}.Encode()
@@ -68,7 +68,7 @@ func codeRunRow(r models.CodeRun, by string) views.CodeRunRow {
 }
 
 // Trace serves GET …/code-mode/runs/:id.
-func (a *CodeMode) Trace(c *fiber.Ctx) error {
+func (a *Pages) Trace(c *fiber.Ctx) error {
 	p, row, err := a.trace(c)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ const (
 // Kept serves GET …/code-mode/runs/:id/kept: for the script of the page on which
 // a run was stopped, the link to the run as soon as it is kept. A run that is
 // not kept, such as one that got no place, has none: the answer is then empty.
-func (a *CodeMode) Kept(c *fiber.Ctx) error {
+func (a *Pages) Kept(c *fiber.Ctx) error {
 	p, err := a.Pages.Project(c)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (a *CodeMode) Kept(c *fiber.Ctx) error {
 	}
 }
 
-func (a *CodeMode) trace(c *fiber.Ctx) (*toolset.Snapshot, models.CodeRun, error) {
+func (a *Pages) trace(c *fiber.Ctx) (*toolset.Snapshot, models.CodeRun, error) {
 	p, err := a.Pages.Project(c)
 	if err != nil {
 		return nil, models.CodeRun{}, err
@@ -115,7 +115,7 @@ func (a *CodeMode) trace(c *fiber.Ctx) (*toolset.Snapshot, models.CodeRun, error
 	return p, row, err
 }
 
-func (a *CodeMode) tracePage(c *fiber.Ctx, p *toolset.Snapshot, row models.CodeRun, problem string) error {
+func (a *Pages) tracePage(c *fiber.Ctx, p *toolset.Snapshot, row models.CodeRun, problem string) error {
 	by := observe.NewCallers(a.Keys, a.People).Of(c.UserContext(), row.Principal)
 	return web.Render(c, views.CodeTrace(views.CodeTraceProps{
 		Frame: a.Pages.ProjectFrame(c, p, "Run of code"), Project: a.Pages.Head(p, layout.TabCodeMode), Now: a.Now(),
@@ -126,7 +126,7 @@ func (a *CodeMode) tracePage(c *fiber.Ctx, p *toolset.Snapshot, row models.CodeR
 
 // Replay serves POST …/code-mode/runs/:id/replay: the same code with the same
 // input, clock and random numbers, in the name of the administrator.
-func (a *CodeMode) Replay(c *fiber.Ctx) error {
+func (a *Pages) Replay(c *fiber.Ctx) error {
 	p, row, err := a.trace(c)
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func (a *CodeMode) Replay(c *fiber.Ctx) error {
 
 // replay runs the code of a run again. The project may allow less time now than
 // it did then.
-func (a *CodeMode) replay(c *fiber.Ctx, p *toolset.Snapshot, row models.CodeRun) (codemode.Outcome, error) {
+func (a *Pages) replay(c *fiber.Ctx, p *toolset.Snapshot, row models.CodeRun) (codemode.Outcome, error) {
 	q, err := codemode.Replay(row)
 	if err != nil {
 		return codemode.Outcome{}, err

@@ -28,6 +28,7 @@ type Callers struct {
 // maxCallers bounds what one stream remembers.
 const maxCallers = 1000
 
+// NewCallers returns the names of keys and users, which it caches.
 func NewCallers(keys *keys.Store, people *access.People) *Callers {
 	return &Callers{keys: keys, people: people, known: map[string]string{}}
 }

@@ -40,9 +40,11 @@ type Breaker struct {
 // that is known; nil is any other call.
 type Try chan struct{}
 
-// Outcome is what the end of an exchange tells about the way to an upstream.
+// Outcome is the result of an exchange as far as it concerns the connection to
+// an upstream.
 type Outcome uint8
 
+// The outcomes of an exchange.
 const (
 	OutcomeNone     Outcome = iota // nothing
 	OutcomeAnswered                // it is there, whatever it said
