@@ -102,7 +102,7 @@ async function mendAQuery(page: Page) {
   await box(page).fill("github tags:developer-tools");
   await box(page).press("Enter");
   const hint = page.locator("#query-error");
-  await expect(hint).toContainText("There is no qualifier tags", { ignoreCase: true });
+  await expect(hint).toContainText("Unknown qualifier tags", { ignoreCase: true });
   await expect(hint.locator("mark")).toHaveText("tags:developer-tools");
   await hint.getByRole("link").click();
   await expect(box(page)).toHaveValue("github tag:developer-tools");

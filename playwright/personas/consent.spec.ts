@@ -27,7 +27,7 @@ test("a program on this computer is let in, and its token works", async ({ brows
   for (const said of ["unverified app (self-registered)", request.clientID, new URL(client.redirect).host, "Project notes", "0 tools", "See and search the tools", "Call the tools", ada.email]) {
     await expect(main).toContainText(said);
   }
-  await expect(main).toContainText("Any program that runs on this computer can ask like this.");
+  await expect(main).toContainText("Any program on this computer can send this request.");
 
   await page.getByRole("button", { name: "Allow" }).click();
   await expect(page.getByText("You may close this window.")).toBeVisible();
