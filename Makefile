@@ -163,9 +163,9 @@ fuzz: ## every fuzz target, one after another, a minute each
 # Nothing else should run meanwhile. FLAGS go to the program, for example
 # FLAGS='-rounds 1 -d 300ms'.
 .PHONY: bench
-bench: build ## measure speed and growth and write them into README.md, twenty minutes
+bench: build ## measure speed and growth and write them into views/docs/performance.md, twenty minutes
 	$(GO) build -o bin/bench ./cmd/bench
-	bin/bench report -gateway bin/gateway -into README.md $(FLAGS)
+	bin/bench report -gateway bin/gateway -into views/docs/performance.md $(FLAGS)
 
 # BENCH chooses benchmarks, COUNT says how often each runs.
 BENCH ?= .

@@ -23,6 +23,7 @@ func serveUpstream(ctx context.Context, args []string, stdout, stderr io.Writer)
 	fs.BoolVar(&u.Events, "events", false, "answer with event streams")
 	fs.IntVar(&u.Padding, "padding", 0, "`bytes` that the tool echo adds to its text")
 	fs.DurationVar(&u.Latency, "latency", 0, "wait before each call is answered")
+	address := fs.String("addr", "127.0.0.1:0", "listen `address`")
 	certificate, key := fs.String("cert", "", "certificate `file`, for https"), fs.String("key", "", "its key `file`")
 	protocols := fs.String("protocols", "http/1.1", "`protocols` of https, with commas")
 	if err := parse(fs, stderr, args); err != nil {
@@ -39,7 +40,7 @@ func serveUpstream(ctx context.Context, args []string, stdout, stderr io.Writer)
 		}
 		u.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: strings.Split(*protocols, ","), MinVersion: tls.VersionTLS12}
 	}
-	listener, err := listen(ctx)
+	listener, err := listen(ctx, *address)
 	if err != nil {
 		return err
 	}
@@ -58,7 +59,7 @@ func serveFloor(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		fmt.Fprintln(stderr, "bench floor: -to:", err)
 		return errUsage
 	}
-	listener, err := listen(ctx)
+	listener, err := listen(ctx, "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
@@ -74,8 +75,8 @@ func serveFloor(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	return measure.ServeFloor(ctx, listener, *to, roots, announce(stdout))
 }
 
-func listen(ctx context.Context) (net.Listener, error) {
-	return new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	return new(net.ListenConfig).Listen(ctx, "tcp", address)
 }
 
 // announce returns what says on the first line of stdout where a child

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -98,7 +99,27 @@ func planFlags(fs *flag.FlagSet) *measure.CallPlan {
 	fs.Float64Var(&p.Rate, "rate", 1500, "calls per second of the open loop; 0 leaves it out")
 	fs.BoolVar(&p.Ways, "ways", true, "also measure https, event streams, large answers and latency")
 	fs.StringVar(&p.Revision, "revision", load.Sessions, "MCP `revision` of the clients: "+load.Sessions+" or "+load.Stateless)
+	fs.StringVar(&p.Upstream, "upstream", "", "listen `address` of the upstream server (default a free port)")
+	fs.Func("other", "`URL` of another gateway's endpoint for the upstream server, to measure too", func(s string) error {
+		u, err := url.Parse(s)
+		if err != nil || u.Scheme != "http" || u.Port() == "" {
+			return errors.New("want http://HOST:PORT/PATH")
+		}
+		other(p).Endpoint.Address, p.Other.Endpoint.Path = u.Host, u.RequestURI()
+		return nil
+	})
+	fs.Func("other-tool", "its `name` of the tool echo (default echo)", func(s string) error { other(p).Endpoint.Tool = s; return nil })
+	fs.Func("other-key", "bearer `token` that it requires", func(s string) error { other(p).Endpoint.Key = s; return nil })
+	fs.Func("other-pid", "its process `id`", func(s string) (err error) { other(p).PID, err = strconv.Atoi(s); return err })
 	return p
+}
+
+// other returns the other gateway of a plan, which it adds when there is none.
+func other(p *measure.CallPlan) *measure.Target {
+	if p.Other == nil {
+		p.Other = &measure.Target{Name: measure.Other, Endpoint: load.Endpoint{Tool: "echo"}}
+	}
+	return p.Other
 }
 
 // checkPlan returns what is wrong with the flags of planFlags.
@@ -108,6 +129,8 @@ func checkPlan(p *measure.CallPlan) error {
 		return errors.New("-rounds, -d and -warmup must be positive")
 	case p.Rate < 0 || p.Rate > 1e6:
 		return errors.New("-rate must be 0 to 1000000")
+	case p.Other != nil && (p.Other.Endpoint.Address == "" || p.Other.PID < 1 || p.Upstream == ""):
+		return errors.New("-other needs -other-pid and -upstream, and the other flags of another gateway need -other")
 	case p.Revision != load.Sessions && p.Revision != load.Stateless:
 		return fmt.Errorf("-revision must be %s or %s", load.Sessions, load.Stateless)
 	}

@@ -16,7 +16,7 @@ func writeReport(ctx context.Context, args []string, stdout, stderr io.Writer) e
 	fs := flag.NewFlagSet("bench report", flag.ContinueOnError)
 	var o options
 	fs.StringVar(&o.gateway, "gateway", "", "`binary` of the gateway; it is built when there is none")
-	into := fs.String("into", "README.md", "`file` with the two marker lines between which the report goes")
+	into := fs.String("into", "views/docs/performance.md", "`file` with the two marker lines between which the report goes")
 	plan, growth := planFlags(fs), scaleFlags(fs)
 	if err := parse(fs, stderr, args); err != nil {
 		return err

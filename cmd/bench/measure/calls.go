@@ -5,6 +5,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 )
 
 const project, alias = "bench", "up"
+
+const anyPort = "127.0.0.1:0"
 
 // CallReport is what a side-by-side measurement found.
 type CallReport struct {
@@ -31,7 +34,7 @@ type CallReport struct {
 // RunCalls starts an upstream server, the floor before it, and a gateway with
 // SQLite, an API key, the log of calls and metrics, and compares them.
 func RunCalls(ctx context.Context, b Programs, p CallPlan, progress func(string)) (*CallReport, error) {
-	upstream, err := StartChild(ctx, b.Self, b.Folder, "upstream", "-tools", "10")
+	upstream, err := StartChild(ctx, b.Self, b.Folder, "upstream", "-tools", "10", "-addr", cmp.Or(p.Upstream, anyPort))
 	if err != nil {
 		return nil, err
 	}
@@ -55,6 +58,11 @@ func RunCalls(ctx context.Context, b Programs, p CallPlan, progress func(string)
 		{Name: Floor, PID: floor.PID(), Endpoint: load.Endpoint{Address: floor.Address, Path: UpstreamPath(0), Tool: "echo"}},
 		{Name: Gateway, PID: gateway.PID(), Endpoint: load.Endpoint{Address: gateway.Address, Path: stage.ProjectPath(project), Tool: alias + "__echo", Key: key}},
 	}
+	measured := targets[len(targets)-1].Endpoint
+	measured.Revision = p.Revision
+	if p.Other != nil {
+		targets = append(targets, *p.Other)
+	}
 	for i := range targets {
 		targets[i].Endpoint.Revision = p.Revision
 	}
@@ -68,7 +76,7 @@ func RunCalls(ctx context.Context, b Programs, p CallPlan, progress func(string)
 		return nil, err
 	}
 	progress("allocations")
-	if err := r.allocations(ctx, gateway, targets[len(targets)-1].Endpoint, p.Duration); err != nil {
+	if err := r.allocations(ctx, gateway, measured, p.Duration); err != nil {
 		return nil, err
 	}
 	if !p.Ways {

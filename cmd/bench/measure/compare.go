@@ -19,6 +19,10 @@ type CallPlan struct {
 	RateConnections int    `json:"rateConnections"`
 	Revision        string `json:"revision"` // that the clients speak
 	Ways            bool   `json:"ways"`     // whether servers of other kinds are measured too
+	// Upstream is the HOST:PORT of the upstream server; empty chooses a free
+	// port. Other is another gateway in front of that server; it may be nil.
+	Upstream string  `json:"upstream,omitempty"`
+	Other    *Target `json:"-"`
 }
 
 // Target is what is measured: an endpoint, and the process behind it.
@@ -63,6 +67,7 @@ const (
 	Direct  = "direct"
 	Floor   = "floor"
 	Gateway = "gateway"
+	Other   = "other"
 )
 
 // Compare measures every target under every load of the plan. The first call
