@@ -54,7 +54,7 @@ func TestSyncStoresToolsAsTheyCame(t *testing.T) {
 func TestSyncWarnsOfToolsThatClientsGetDifferently(t *testing.T) {
 	eachSyncWorld(t, upstreamtest.Options{Tools: []upstreamtest.Tool{plainTool("good", ""), plainTool("odd", `,"title":1`)}}, func(t *testing.T, w *syncWorld) {
 		r := w.mustSync(t)
-		want := []string{`tool "odd": title was left out: it is not a text`}
+		want := []string{`tool "odd": title was removed: not a string`}
 		if d := cmp.Diff(want, r.Warnings); d != "" || changed(r) != "+[good odd] ~[] -[] =2" {
 			t.Errorf("%s (-want +got):\n%s", changed(r), d)
 		}
