@@ -199,7 +199,7 @@ func checkReasons(t *testing.T, servers, list, search string) {
 		states []string
 		reason string
 	}{
-		"hang":     {[]string{"open", "half-open"}, "did not answer within"},
+		"hang":     {[]string{"open", "half-open"}, "did not respond within"},
 		"dead":     {[]string{"open", "half-open"}, "connection refused"},
 		"garbage":  {[]string{"failing"}, "not JSON"},
 		"flood":    {[]string{"failing"}, "more than 10 MiB"},
