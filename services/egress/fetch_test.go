@@ -60,11 +60,11 @@ func TestFetchReachesOnlyPublicWebPorts(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	for _, deniedPrefixes := range []string{"http://169.254.169.254/", "http://[fe80::1]/", "http://0.0.0.0/"} {
+	for _, address := range []string{"http://169.254.169.254/", "http://[fe80::1]/", "http://0.0.0.0/"} {
 		c := clients(t, nil, egress.WithFetchTo(prefixes("0.0.0.0/0", "::/0"), port)).Fetch()
 		var blocked *egress.Blocked
-		if _, err := get(t, c, deniedPrefixes); !errors.As(err, &blocked) {
-			t.Errorf("%s: %v", deniedPrefixes, err)
+		if _, err := get(t, c, address); !errors.As(err, &blocked) {
+			t.Errorf("%s: %v", address, err)
 		}
 	}
 }
@@ -101,6 +101,6 @@ func TestFetchRedirects(t *testing.T) {
 	strict := clients(t, nil, egress.WithFetchTo(loopback, portOf(t, s.URL))).Fetch()
 	var blocked *egress.Blocked
 	if _, err := get(t, strict, s.URL+"/away"); !errors.As(err, &blocked) {
-		t.Errorf("a redirect to a refused port: %v", err)
+		t.Errorf("redirect to a blocked port: %v", err)
 	}
 }
