@@ -317,7 +317,7 @@ func (s *Syncer) Plan(ctx context.Context) error {
 // the running syncs and waits for them. It must be called once.
 func (s *Syncer) Run(ctx context.Context) {
 	defer s.finish()
-	s.Tasks.Loop(ctx, "syncs of upstreams", s.runPlanned)()
+	s.Tasks.Loop(ctx, "sync loop", s.runPlanned)()
 }
 
 // runPlanned is the loop of Run.

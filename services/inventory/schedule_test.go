@@ -228,7 +228,7 @@ func TestImmediateSyncWakesRunner(t *testing.T) {
 		t.Error("runner is woken without a change")
 	}
 	for name, act := range map[string]func(){
-		"a new configuration": func() { p.want("a", 2) }, "due": func() { p.due("a") }, "finished": func() { p.finished("a") },
+		"new configuration": func() { p.want("a", 2) }, "due": func() { p.due("a") }, "finished": func() { p.finished("a") },
 	} {
 		act()
 		act() // does not block without a receiver

@@ -263,8 +263,8 @@ func (s *Syncer) listOffers(ctx context.Context, t *upstream.Target) (offers map
 	var reading sync.WaitGroup
 	for i, kind := range kinds {
 		l := &lists[i]
-		reading.Go(s.Tasks.Func("list of offers", func() {
-			l.err = s.Tasks.Try("list of offers", func() (err error) {
+		reading.Go(s.Tasks.Func("offer list", func() {
+			l.err = s.Tasks.Try("offer list", func() (err error) {
 				l.listings, l.warnings, err = s.Pool.ListOffers(ctx, t, kind)
 				return err
 			})

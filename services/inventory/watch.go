@@ -113,7 +113,7 @@ func (w *watches) begin(ctx context.Context, server *models.Server) *serverWatch
 	ctx, cancel := context.WithCancel(ctx)
 	watch := &serverWatch{server: server, cancel: cancel, over: make(chan struct{})}
 	s := w.syncer
-	w.ending.Go(s.Tasks.Func("watch of an upstream", func() {
+	w.ending.Go(s.Tasks.Func("upstream watch", func() {
 		defer cancel()
 		defer func() {
 			close(watch.over)

@@ -81,7 +81,7 @@ func (l *Locks) connect(ctx context.Context) error {
 	s := &session{conn: conn}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	l.session = s
-	l.checks.Go(l.tasks.Func("check of the locks", func() { l.check(s) }))
+	l.checks.Go(l.tasks.Func("lock check", func() { l.check(s) }))
 	return nil
 }
 

@@ -51,11 +51,11 @@ func TestRejectedTokenIsReplacedOnce(t *testing.T) {
 			says        string
 			refused     []string
 		}{
-			"a good token":    {"sesame", "", nil, "", "", nil},
-			"a better token":  {"old", "sesame", nil, "", "", []string{"s old Bearer"}},
-			"nothing better":  {"old", "", nil, fault.CodeUpstreamUnauthorized, "rejected the credentials", []string{"s old Bearer"}},
-			"no better token": {"old", "older", nil, fault.CodeUpstreamUnauthorized, "rejected the credentials", []string{"s old Bearer"}},
-			"a failure":       {"old", "", broken, fault.CodeUpstreamUnavailable, "authorization server is away", []string{"s old Bearer"}},
+			"valid token":           {"sesame", "", nil, "", "", nil},
+			"renewed token":         {"old", "sesame", nil, "", "", []string{"s old Bearer"}},
+			"no renewed token":      {"old", "", nil, fault.CodeUpstreamUnauthorized, "rejected the credentials", []string{"s old Bearer"}},
+			"invalid renewed token": {"old", "older", nil, fault.CodeUpstreamUnauthorized, "rejected the credentials", []string{"s old Bearer"}},
+			"failure":               {"old", "", broken, fault.CodeUpstreamUnavailable, "authorization server is away", []string{"s old Bearer"}},
 		} {
 			t.Run(string(era)+"/"+name, func(t *testing.T) {
 				up := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1), Token: "sesame", Eras: []upstreamtest.Era{era}})

@@ -83,7 +83,7 @@ func TestCredentialsOfEachKind(t *testing.T) {
 		{name: "missing variable", auth: models.UpstreamAuthBearer, bearer: "${MCP_UPSTREAM_B}", code: fault.CodeUpstreamUnauthorized, says: "MCP_UPSTREAM_B"},
 		{name: "empty variable", auth: models.UpstreamAuthBearer, bearer: "${MCP_UPSTREAM_EMPTY}", code: fault.CodeUpstreamUnauthorized, says: "MCP_UPSTREAM_EMPTY"},
 		{name: "refused variable", auth: models.UpstreamAuthBearer, bearer: "${HOME}", code: fault.CodeUpstreamUnauthorized, says: "HOME is not allowed"},
-		{name: "the gateway's own", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": "${GATEWAY_ADMIN_TOKEN}"}, code: fault.CodeUpstreamUnauthorized, says: "is reserved for the gateway"},
+		{name: "gateway variable", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": "${GATEWAY_ADMIN_TOKEN}"}, code: fault.CodeUpstreamUnauthorized, says: "is reserved for the gateway"},
 		{name: "missing in a header", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": "${MCP_UPSTREAM_B}"}, code: fault.CodeUpstreamUnauthorized, says: "MCP_UPSTREAM_B"},
 		{name: "sealed for another row", auth: models.UpstreamAuthBearer, bearer: seal("sesame", "bearer of t"), code: fault.CodeInternal, says: "Enter it again"},
 		{name: "sealed for another header", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": seal("sesame", "header X-Other of s")}, code: fault.CodeInternal, says: "Enter it again"},

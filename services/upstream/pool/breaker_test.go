@@ -304,8 +304,8 @@ func TestRefusedConnectionIsProbedByNextCall(t *testing.T) {
 
 func TestBreakerCloses(t *testing.T) {
 	for name, heal := range map[string]func(context.Context, *pool.Pool, *upstream.Target){
-		"a list": func(ctx context.Context, p *pool.Pool, to *upstream.Target) { _, _, _, _ = p.ListTools(ctx, to) },
-		"a watch": func(ctx context.Context, p *pool.Pool, to *upstream.Target) {
+		"list": func(ctx context.Context, p *pool.Pool, to *upstream.Target) { _, _, _, _ = p.ListTools(ctx, to) },
+		"watch": func(ctx context.Context, p *pool.Pool, to *upstream.Target) {
 			p.Watch(ctx, to, func(upstream.Event) {})
 		},
 		"another configuration": func(ctx context.Context, p *pool.Pool, to *upstream.Target) {

@@ -211,12 +211,12 @@ func answersAreBounded(t *testing.T) {
 			_, _ = io.WriteString(w, body)
 		},
 		"as one event": func(w http.ResponseWriter, body string) { writeEvents(w, "data:"+body+"\n\n") },
-		"as lines of an event": func(w http.ResponseWriter, body string) {
+		"event lines": func(w http.ResponseWriter, body string) {
 			writeEvents(w, "data:"+body[:1]+"\ndata:"+body[1:]+"\n\n")
 		},
 	}
 	// Field names count toward the size of an event.
-	overhead := map[string]int{"as one event": len("data:"), "as lines of an event": 2 * len("data:")}
+	overhead := map[string]int{"as one event": len("data:"), "event lines": 2 * len("data:")}
 	for name, write := range ways {
 		t.Run(name, func(t *testing.T) {
 			size, sent := 0, ""

@@ -104,11 +104,11 @@ func TestPagesAreFollowed(t *testing.T) {
 		{"one", "2025-11-25", nil, 1, ""},
 		{"three", "2025-11-25", map[string]string{"": `"a"`, "a": `"b"`}, 3, ""},
 		{"null cursor", "2025-11-25", map[string]string{"": `"a"`, "a": `null`}, 2, ""},
-		{"empty cursor is end", "2025-11-25", map[string]string{"": `"a"`, "a": `""`}, 2, ""},
+		{"empty cursor in earlier revision", "2025-11-25", map[string]string{"": `"a"`, "a": `""`}, 2, ""},
 		{"loop", "2025-11-25", map[string]string{"": `"a"`, "a": `"b"`, "b": `"a"`}, 3, "repeats itself"},
 		{"loop of one", "2025-11-25", map[string]string{"": `"a"`, "a": `"a"`}, 2, "repeats itself"},
 		{"unpaired surrogate as cursor", "2025-11-25", map[string]string{"": `"\ud83d"`, `\ud83d`: `"b"`}, 2, `tool "tool of ." was omitted`},
-		{"empty cursor is valid", "2026-07-28", map[string]string{"": `""`}, 1, "repeats itself"},
+		{"empty cursor", "2026-07-28", map[string]string{"": `""`}, 1, "repeats itself"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tools, _, warnings, err := newPool(t).ListTools(testContext(t), target(listing(t, tc.revision, chain(tc.next))))

@@ -100,7 +100,7 @@ func TestOmittedOffers(t *testing.T) {
 		{"no object", models.ListingPrompt, `[null,{"name":"a"},"x"]`, []string{"a"}, "prompt 3 was omitted: it is not an object"},
 		{"no name", models.ListingPrompt, `[{"title":"x"}]`, nil, "prompt 1 was omitted: it has no name"},
 		{"duplicate name", models.ListingPrompt, `[{"name":"a"},{"name":"\u0061"}]`, []string{"a"}, `prompt "a" was omitted: another prompt has the same name`},
-		{"task support is ignored", models.ListingPrompt, `[{"name":"a","execution":{"taskSupport":"required"}}]`, []string{"a"}, ""},
+		{"task support", models.ListingPrompt, `[{"name":"a","execution":{"taskSupport":"required"}}]`, []string{"a"}, ""},
 		{"no uri", models.ListingResource, `[{"name":"a"}]`, nil, "resource 1 was omitted: it has no uri"},
 		{"duplicate uri", models.ListingResource, `[{"uri":"a:","name":"1"},{"uri":"a:","name":"2"}]`, []string{"a:"}, "another resource has the same uri"},
 		{"duplicate name with another uri", models.ListingResource, `[{"uri":"a:","name":"1"},{"uri":"b:","name":"1"}]`, []string{"a:", "b:"}, ""},

@@ -64,7 +64,7 @@ func New(h *http.Client, clientVersion string, options ...Option) *Pool {
 	for _, option := range options {
 		option(p)
 	}
-	p.start(func(life context.Context) { p.tasks.Loop(life, "sweep of sessions", p.sweep)() })
+	p.start(func(life context.Context) { p.tasks.Loop(life, "session sweep", p.sweep)() })
 	return p
 }
 
@@ -170,7 +170,7 @@ func (p *Pool) Close() {
 		sessions.SetLimit(maxEnding)
 		for _, v := range p.servers.Range {
 			for _, ss := range v.(*server).takeAll() {
-				sessions.Go(p.tasks.ErrFunc("end of a session", func() error {
+				sessions.Go(p.tasks.ErrFunc("session close", func() error {
 					ss.end(ctx)
 					return nil
 				}))

@@ -50,7 +50,7 @@ func TestRequestsRetryOnlyIfSafe(t *testing.T) {
 		served       int // number of requests that the upstream received
 	}{
 		{"unsent call", "tools/call", unsent, 1, true, 2, 1},
-		{"call that is never sent", "tools/call", unsent, 2, false, 2, 0},
+		{"permanently unsent call", "tools/call", unsent, 2, false, 2, 0},
 		{"sent call", "tools/call", lost, 1, false, 1, 1},
 		{"sent subscription", "resources/subscribe", lost, 1, false, 1, 1},
 		{"sent list", "tools/list", lost, 1, true, 2, 2},

@@ -141,7 +141,7 @@ func (s *server) takeOff(ctx context.Context, t *upstream.Target, key sessionKey
 		defer context.AfterFunc(life, cancel)()
 		var ss *session
 		found := era{url: t.URL}
-		err := s.pool.tasks.Try("connect to an upstream", func() (err error) { ss, found.kind, err = c.connect(ctx); return err })
+		err := s.pool.tasks.Try("upstream connect", func() (err error) { ss, found.kind, err = c.connect(ctx); return err })
 		s.land(f, key, t, ss, found, err)
 	})
 	if !started {

@@ -260,7 +260,7 @@ func TestWatchEndsWithServer(t *testing.T) {
 		for name, end := range map[string]func(p *pool.Pool, to upstream.Target){
 			"dropped": func(p *pool.Pool, to upstream.Target) { p.Drop(to.ServerID) },
 			"closed":  func(p *pool.Pool, _ upstream.Target) { p.Close() },
-			"a newer configuration": func(p *pool.Pool, to upstream.Target) {
+			"newer configuration": func(p *pool.Pool, to upstream.Target) {
 				to.Version++
 				_, _ = p.Describe(context.Background(), &to)
 			},
@@ -284,7 +284,7 @@ func TestWatchEndsWithServer(t *testing.T) {
 					}
 					end(p, *to)
 					w.awaitEnd(t)
-					if err := s.WaitForStreams(testContext(t), map[bool]int{true: 1}[name == "a newer configuration" && era == upstreamtest.Era20241105]); err != nil {
+					if err := s.WaitForStreams(testContext(t), map[bool]int{true: 1}[name == "newer configuration" && era == upstreamtest.Era20241105]); err != nil {
 						t.Errorf("streams are open: %+v", s.Stats())
 					}
 				})

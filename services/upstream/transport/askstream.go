@@ -104,7 +104,7 @@ func (w *waiter) passOn(tasks *background.Tasks) (finish func()) {
 		defer one.Unlock()
 		notify(method, params)
 	}
-	tasks.Go("notifications of a call", func() {
+	tasks.Go("call notifications", func() {
 		defer close(passed)
 		for m := range w.notices {
 			w.x.pass(m)

@@ -222,7 +222,7 @@ func (l *LegacySSE) requested(ctx context.Context, header http.Header, m *wire.M
 	by := l.responder(responder{ctx: ctx, header: header})
 	header = maps.Clone(by.header)
 	header["Content-Type"] = []string{wire.TypeJSON}
-	l.posting.Go(l.Tasks.Func("reply to an upstream", func() {
+	l.posting.Go(l.Tasks.Func("upstream reply", func() {
 		defer func() { <-l.replies }()
 		l.answerServer(by.ctx, header, m, by.serve)
 	}))

@@ -272,7 +272,7 @@ func (s *Streamable) receiveMessage(ctx context.Context, x *Exchange, data []byt
 			return Reply{}, false, ctx.Err()
 		}
 		header, asked := maps.Clone(by.header), m
-		s.Tasks.Go("reply to an upstream", func() {
+		s.Tasks.Go("upstream reply", func() {
 			defer func() { <-replies }()
 			s.answerServer(by.ctx, header, &asked, by.serve)
 		})
