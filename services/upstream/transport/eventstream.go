@@ -23,8 +23,8 @@ type StreamEnd struct {
 	Err    error         // why it ended without a reply
 }
 
-// IsRefused reports whether the upstream does not support the stream, as
-// opposed to a failure.
+// IsRefused reports whether the upstream does not support the stream. It
+// returns false if a supported stream failed.
 func (e *StreamEnd) IsRefused() bool {
 	switch {
 	case e.opened:

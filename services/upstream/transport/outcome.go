@@ -16,13 +16,13 @@ func OutcomeOf(parent context.Context, err error) admission.Outcome {
 		return admission.OutcomeAnswered
 	}
 	var (
-		away *Refusal
-		lost *lostConnection
-		f    *fault.Fault
-		says *upstream.AnswerError
+		away   *Refusal
+		lost   *lostConnection
+		f      *fault.Fault
+		rpcErr *upstream.AnswerError
 	)
 	switch {
-	case errors.As(err, &says):
+	case errors.As(err, &rpcErr):
 		return admission.OutcomeAnswered
 	case errors.As(err, &away):
 		switch away.status { // a proxy returns these if its backend is down

@@ -55,7 +55,7 @@ type Exchange struct {
 	reserved bool            // Memory.Settle must be called
 }
 
-// Reply is the result or the error of an exchange; exactly one is set.
+// Reply is the reply to a request. Exactly one of Result and RPCError is set.
 type Reply struct {
 	Result, RPCError []byte
 	Refused          bool // RPCError had HTTP status 400
@@ -157,7 +157,7 @@ func (p *Poster) failed(ctx context.Context, err error) error {
 	return p.broken(err)
 }
 
-// post sends a message that has no response body.
+// post sends a message whose HTTP response contains no reply.
 func (p *Poster) post(ctx context.Context, header http.Header, body []byte) error {
 	resp, err := p.do(p.request(ctx, http.MethodPost, header, body))
 	if err != nil {
