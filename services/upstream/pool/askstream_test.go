@@ -152,28 +152,28 @@ func TestAmbiguousRequestIsRejected(t *testing.T) {
 				ann, bob := &person{name: "ann"}, &person{name: "bob"}
 				first, second := ann.calls(), bob.calls()
 				tc.edit(second)
-				told := make(chan string, 2)
+				results := make(chan string, 2)
 				for _, r := range []*upstream.Request{first, second} {
 					go func() {
 						resp, err := p.Call(testContext(t), to, r)
 						if err != nil {
-							told <- err.Error()
+							results <- err.Error()
 							return
 						}
-						told <- string(resp.Result)
+						results <- string(resp.Result)
 					}()
 					<-arrived
 				}
 				// Both calls send a request before either receives a response.
 				proceed <- struct{}{}
-				if got := <-told; !strings.Contains(got, "-32603") || !strings.Contains(got, "Several calls") {
+				if got := <-results; !strings.Contains(got, "-32603") || !strings.Contains(got, "Several calls") {
 					t.Errorf("response to upstream = %s", got)
 				}
 				if ann.requests.Load()+bob.requests.Load() != 0 {
 					t.Error("an ambiguous request reached a client")
 				}
 				proceed <- struct{}{}
-				<-told
+				<-results
 				// A single call in flight receives requests again.
 				go func() { <-arrived; proceed <- struct{}{} }()
 				if got := textOf(t, mustCall(t, p, to, bob.calls()).Result); !strings.Contains(got, `"by":"bob"`) {

@@ -91,14 +91,14 @@ func TestBreakerOpensAfterFiveFailures(t *testing.T) {
 		name  string
 		way   func(*http.Request) error
 		fault upstreamtest.Fault
-		says  string // empty if it stays closed
+		text  string // empty if it stays closed
 	}{
-		{name: "refused", way: refused, says: "connection refused"},
-		{name: "reset", way: reset, says: "reset by peer"},
-		{name: "silent", way: hangs, says: "did not respond within 2s"},
-		{name: "502", fault: status(502), says: "502"},
-		{name: "503", fault: status(503), says: "503"},
-		{name: "504", fault: status(504), says: "504"},
+		{name: "refused", way: refused, text: "connection refused"},
+		{name: "reset", way: reset, text: "reset by peer"},
+		{name: "silent", way: hangs, text: "did not respond within 2s"},
+		{name: "502", fault: status(502), text: "502"},
+		{name: "503", fault: status(503), text: "503"},
+		{name: "504", fault: status(504), text: "504"},
 		{name: "500", fault: status(500)},
 		{name: "404", fault: status(404)},
 		{name: "401", fault: status(401)},
@@ -129,12 +129,12 @@ func TestBreakerOpensAfterFiveFailures(t *testing.T) {
 						mustCall(t, p, to, echo("in between"))
 					}
 				}
-				if tc.says == "" {
+				if tc.text == "" {
 					wantState(t, p, upstream.BreakerClosed)
 					return
 				}
 				b := wantState(t, p, upstream.BreakerOpen)
-				if !strings.Contains(b.Reason, tc.says) || !strings.Contains(b.Reason, `"jira"`) {
+				if !strings.Contains(b.Reason, tc.text) || !strings.Contains(b.Reason, `"jira"`) {
 					t.Errorf("Reason = %q", b.Reason)
 				}
 				if b.NextProbe.IsZero() != (tc.name != "silent") {

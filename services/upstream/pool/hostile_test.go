@@ -34,7 +34,7 @@ func TestCallFaults(t *testing.T) {
 		name  string
 		fault upstreamtest.Fault
 		code  fault.Code
-		says  []string
+		text  []string
 	}{
 		{"401", status(401), unauthorized, []string{"401", "Check its configured credentials"}},
 		{"403", status(403), unauthorized, []string{"403", "permissions"}},
@@ -81,7 +81,7 @@ func TestCallFaults(t *testing.T) {
 				tc.fault.On = upstreamtest.OnCall
 				s.SetFault(tc.fault)
 				_, err := p.Call(testContext(t), to, echo("x"))
-				wantFault(t, err, tc.code, append(tc.says, `"jira"`, "127.0.0.1")...)
+				wantFault(t, err, tc.code, append(tc.text, `"jira"`, "127.0.0.1")...)
 				h := p.Health("srv")
 				if h.OK() || h.ConsecutiveFailures != 1 || h.LastCode != tc.code || h.LastMessage == "" || h.LastSuccess.IsZero() {
 					t.Errorf("Health() = %+v", h)
@@ -116,7 +116,7 @@ func TestUnreachableUpstreams(t *testing.T) {
 	}
 	closed := "http://" + ln.Addr().String() + "/mcp?key=sesame"
 	_ = ln.Close()
-	for _, tc := range []struct{ name, url, says string }{
+	for _, tc := range []struct{ name, url, text string }{
 		{"nothing listens", closed, "connection refused"},
 		{"no such name", "http://no-such-host.invalid/mcp?key=sesame", "host name"},
 		{"no URL", "sesame", "invalid URL"},
@@ -127,7 +127,7 @@ func TestUnreachableUpstreams(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			p := newPool(t)
 			_, err := p.Call(testContext(t), target(tc.url), echo("x"))
-			wantFault(t, err, fault.CodeUpstreamUnavailable, tc.says)
+			wantFault(t, err, fault.CodeUpstreamUnavailable, tc.text)
 			if h := p.Health("srv"); h.ConsecutiveFailures != 1 {
 				t.Errorf("Health() = %+v", h)
 			}

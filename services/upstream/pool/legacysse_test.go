@@ -24,7 +24,7 @@ func TestLegacyStreams(t *testing.T) {
 		name string
 		get  func(http.ResponseWriter, *http.Request)
 		code fault.Code
-		says string
+		text string
 	}{
 		{"another host", endpoint("http://elsewhere.example/x"), fault.CodeUpstreamInvalidResponse, "different origin"},
 		{"another port", endpoint("http://127.0.0.1:1/x"), fault.CodeUpstreamInvalidResponse, "different origin"},
@@ -62,7 +62,7 @@ func TestLegacyStreams(t *testing.T) {
 			_, err := p.Describe(testContext(t), target(srv.URL, over("sse"), within(limit)))
 			p.Close()
 			srv.Close()
-			wantFault(t, err, tc.code, tc.says)
+			wantFault(t, err, tc.code, tc.text)
 			if posts != 0 {
 				t.Errorf("%d messages were sent", posts)
 			}
@@ -91,7 +91,7 @@ func TestLegacyStreamBreaks(t *testing.T) {
 }
 
 func TestInvalidDataEndsLegacyStream(t *testing.T) {
-	for kind, says := range map[upstreamtest.FaultKind]string{
+	for kind, text := range map[upstreamtest.FaultKind]string{
 		upstreamtest.InvalidJSON: "invalid JSON-RPC",
 		upstreamtest.Huge:        "10 MiB",
 	} {
@@ -100,7 +100,7 @@ func TestInvalidDataEndsLegacyStream(t *testing.T) {
 		mustCall(t, p, to, echo("warm"))
 		s.SetFault(upstreamtest.Fault{On: upstreamtest.OnCall, Kind: kind})
 		_, err := p.Call(testContext(t), to, echo("x"))
-		wantFault(t, err, fault.CodeUpstreamInvalidResponse, says)
+		wantFault(t, err, fault.CodeUpstreamInvalidResponse, text)
 		s.SetFault()
 		mustCall(t, p, to, echo("after"))
 	}

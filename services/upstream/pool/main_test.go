@@ -96,7 +96,7 @@ func textOf(t testing.TB, result []byte) string {
 
 // wantFault checks the code of a fault, its text for administrators, and that
 // the text for clients contains no host.
-func wantFault(t testing.TB, err error, code fault.Code, says ...string) {
+func wantFault(t testing.TB, err error, code fault.Code, text ...string) {
 	t.Helper()
 	var f *fault.Fault
 	if !errors.As(err, &f) {
@@ -105,7 +105,7 @@ func wantFault(t testing.TB, err error, code fault.Code, says ...string) {
 	if f.Code != code {
 		t.Fatalf("got %s (%v), want %s", f.Code, err, code)
 	}
-	for _, s := range says {
+	for _, s := range text {
 		if !strings.Contains(f.AdminMessage(), s) {
 			t.Errorf("AdminMessage() = %q, want text %q", f.AdminMessage(), s)
 		}

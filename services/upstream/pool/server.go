@@ -221,7 +221,7 @@ func (s *server) releaseLocked(ss *session) {
 	s.endRetired(ss)
 }
 
-// discard removes an unusable session, and the era if v is eraOver.
+// discard removes an unusable session. If v is eraOver, it also resets the era.
 func (s *server) discard(ss *session, v verdict) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -62,7 +62,7 @@ func (w *watch) count(method string) (n int) {
 	return n
 }
 
-// await waits until the number of events of a method is n.
+// await waits for at least n events of a method.
 func (w *watch) await(t testing.TB, method string, n int) {
 	t.Helper()
 	limit := time.NewTimer(30 * time.Second)

@@ -23,7 +23,7 @@ type watcher struct {
 
 	// The following fields are used only by the goroutine that runs the watch.
 	session             *session // the latest watched session
-	transport.GetStream          // of that session; its backoff applies to all streams
+	transport.GetStream          // state of that session's stream; its backoff applies to all streams
 	everOpen            bool
 	quiet               string // the wish for which a stateless upstream offers no stream
 }
