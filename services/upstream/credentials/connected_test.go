@@ -48,7 +48,7 @@ func TestRejectedTokenIsReplacedOnce(t *testing.T) {
 			token, next string
 			err         error
 			code        fault.Code
-			says        string
+			text        string
 			refused     []string
 		}{
 			"valid token":           {"sesame", "", nil, "", "", nil},
@@ -66,7 +66,7 @@ func TestRejectedTokenIsReplacedOnce(t *testing.T) {
 				_, err := p.Call(testContext(t), credentials.NewConnectedTarget(row, resolver, bound, v), echo("x"))
 				switch {
 				case c.code != "":
-					wantFault(t, err, c.code, c.says)
+					wantFault(t, err, c.code, c.text)
 				case err != nil:
 					t.Fatal(err)
 				}

@@ -65,7 +65,7 @@ func TestCredentialsOfEachKind(t *testing.T) {
 		headers models.StringMap
 		want    http.Header
 		code    fault.Code
-		says    string
+		text    string
 	}{
 		{name: "none", auth: models.UpstreamAuthNone},
 		{name: "none sends no bearer", auth: models.UpstreamAuthNone, bearer: seal("sesame", bearerRow)},
@@ -78,17 +78,17 @@ func TestCredentialsOfEachKind(t *testing.T) {
 			name: "bearer overrides header", auth: models.UpstreamAuthBearer, bearer: seal("sesame", bearerRow),
 			headers: models.StringMap{"Authorization": seal("Basic x", "header Authorization of s")}, want: http.Header{"Authorization": {"Bearer sesame"}},
 		},
-		{name: "no bearer", auth: models.UpstreamAuthBearer, code: fault.CodeUpstreamUnauthorized, says: "Server jira has authType bearer but no authBearer"},
-		{name: "header without a value", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": ""}, code: fault.CodeUpstreamUnauthorized, says: "Server jira has no value for the header X-Key"},
-		{name: "missing variable", auth: models.UpstreamAuthBearer, bearer: "${MCP_UPSTREAM_B}", code: fault.CodeUpstreamUnauthorized, says: "MCP_UPSTREAM_B"},
-		{name: "empty variable", auth: models.UpstreamAuthBearer, bearer: "${MCP_UPSTREAM_EMPTY}", code: fault.CodeUpstreamUnauthorized, says: "MCP_UPSTREAM_EMPTY"},
-		{name: "refused variable", auth: models.UpstreamAuthBearer, bearer: "${HOME}", code: fault.CodeUpstreamUnauthorized, says: "HOME is not allowed"},
-		{name: "gateway variable", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": "${GATEWAY_ADMIN_TOKEN}"}, code: fault.CodeUpstreamUnauthorized, says: "is reserved for the gateway"},
-		{name: "missing in a header", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": "${MCP_UPSTREAM_B}"}, code: fault.CodeUpstreamUnauthorized, says: "MCP_UPSTREAM_B"},
-		{name: "sealed for another row", auth: models.UpstreamAuthBearer, bearer: seal("sesame", "bearer of t"), code: fault.CodeInternal, says: "Enter it again"},
-		{name: "sealed for another header", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": seal("sesame", "header X-Other of s")}, code: fault.CodeInternal, says: "Enter it again"},
-		{name: "plain text in the database", auth: models.UpstreamAuthBearer, bearer: "sesame", code: fault.CodeInternal, says: "is not sealed"},
-		{name: "oauth without a connection", auth: models.UpstreamAuthOAuth, bearer: seal("sesame", bearerRow), code: fault.CodeUpstreamUnauthorized, says: "Server jira requires an OAuth connection"},
+		{name: "no bearer", auth: models.UpstreamAuthBearer, code: fault.CodeUpstreamUnauthorized, text: "Server jira has authType bearer but no authBearer"},
+		{name: "header without a value", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": ""}, code: fault.CodeUpstreamUnauthorized, text: "Server jira has no value for the header X-Key"},
+		{name: "missing variable", auth: models.UpstreamAuthBearer, bearer: "${MCP_UPSTREAM_B}", code: fault.CodeUpstreamUnauthorized, text: "MCP_UPSTREAM_B"},
+		{name: "empty variable", auth: models.UpstreamAuthBearer, bearer: "${MCP_UPSTREAM_EMPTY}", code: fault.CodeUpstreamUnauthorized, text: "MCP_UPSTREAM_EMPTY"},
+		{name: "refused variable", auth: models.UpstreamAuthBearer, bearer: "${HOME}", code: fault.CodeUpstreamUnauthorized, text: "HOME is not allowed"},
+		{name: "gateway variable", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": "${GATEWAY_ADMIN_TOKEN}"}, code: fault.CodeUpstreamUnauthorized, text: "is reserved for the gateway"},
+		{name: "missing in a header", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": "${MCP_UPSTREAM_B}"}, code: fault.CodeUpstreamUnauthorized, text: "MCP_UPSTREAM_B"},
+		{name: "sealed for another row", auth: models.UpstreamAuthBearer, bearer: seal("sesame", "bearer of t"), code: fault.CodeInternal, text: "Enter it again"},
+		{name: "sealed for another header", auth: models.UpstreamAuthNone, headers: models.StringMap{"X-Key": seal("sesame", "header X-Other of s")}, code: fault.CodeInternal, text: "Enter it again"},
+		{name: "plain text in the database", auth: models.UpstreamAuthBearer, bearer: "sesame", code: fault.CodeInternal, text: "is not sealed"},
+		{name: "oauth without a connection", auth: models.UpstreamAuthOAuth, bearer: seal("sesame", bearerRow), code: fault.CodeUpstreamUnauthorized, text: "Server jira requires an OAuth connection"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			to := credentials.NewTarget(models.Server{ID: "s", Alias: "jira", AuthType: tc.auth, AuthBearer: tc.bearer, Headers: tc.headers}, resolver, bound)
@@ -97,7 +97,7 @@ func TestCredentialsOfEachKind(t *testing.T) {
 				if h != nil {
 					t.Errorf("%d headers with an error", len(h))
 				}
-				wantFault(t, err, tc.code, tc.says) // it also checks for the secret
+				wantFault(t, err, tc.code, tc.text) // it also checks for the secret
 				return
 			}
 			if err != nil {

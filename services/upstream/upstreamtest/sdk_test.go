@@ -105,12 +105,12 @@ func TestOfficialClientNotifications(t *testing.T) {
 			s, url := serve(t, upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: upstreamtest.Standard(6)})
 			changed := make(chan struct{}, 1)
 			var progress atomic.Int64
-			heard := make(chan struct{}, 3)
+			notified := make(chan struct{}, 3)
 			cs := connect(t, transport(t, url, era, ""), string(era), &mcp.ClientOptions{
 				ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} },
 				ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 					progress.Store(int64(r.Params.Progress))
-					heard <- struct{}{}
+					notified <- struct{}{}
 				},
 			})
 			if err := s.WaitForStreams(within(t), 1); err != nil {
@@ -123,7 +123,7 @@ func TestOfficialClientNotifications(t *testing.T) {
 			}
 			for range 3 {
 				select {
-				case <-heard:
+				case <-notified:
 				case <-within(t).Done():
 					t.Fatal("progress is missing")
 				}
