@@ -55,12 +55,12 @@ func (noSecrets) Resolve(stored, _ string) (secrets.Value, error) {
 }
 
 // wantFault checks the code of a fault and its text.
-func wantFault(t testing.TB, err error, code fault.Code, says ...string) {
+func wantFault(t testing.TB, err error, code fault.Code, text ...string) {
 	t.Helper()
 	if !fault.Is(err, code) {
 		t.Fatalf("got %v, want fault %s", err, code)
 	}
-	for _, s := range says {
+	for _, s := range text {
 		if !strings.Contains(fault.From(err).AdminMessage(), s) {
 			t.Errorf("AdminMessage() = %q, want text %q", fault.From(err).AdminMessage(), s)
 		}

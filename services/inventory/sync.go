@@ -27,7 +27,7 @@ type Publisher interface {
 	Published(ctx context.Context, topics ...notify.Topic) error
 }
 
-// Options configures a Syncer. All fields must be set unless the comment says
+// Options configures a Syncer. All fields must be set unless the comment states
 // otherwise.
 type Options struct {
 	DB     *gorm.DB
@@ -294,5 +294,5 @@ func (s *Syncer) report(r *SyncResult, err error) {
 		log.Warn("sync failed", "code", f.Code, "error", f.Error())
 		return
 	}
-	log.Info("synced", "tools", r.Total, "added", len(r.Added), "changed", len(r.Changed), "removed", len(r.Removed), "warnings", len(r.Warnings))
+	log.Info("sync completed", "tools", r.Total, "added", len(r.Added), "changed", len(r.Changed), "removed", len(r.Removed), "warnings", len(r.Warnings))
 }
