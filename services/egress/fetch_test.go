@@ -48,10 +48,10 @@ func TestFetchReachesOnlyPublicWebPorts(t *testing.T) {
 		options []egress.Option
 		reached bool
 	}{
-		{"as the product runs", nil, false},
-		{"with the address allowed", []egress.Option{egress.WithFetchTo(loopback)}, false},
-		{"with the port allowed", []egress.Option{egress.WithFetchTo(nil, port)}, false},
-		{"with both allowed", []egress.Option{egress.WithFetchTo(loopback, port)}, true},
+		{"default", nil, false},
+		{"allowed address", []egress.Option{egress.WithFetchTo(loopback)}, false},
+		{"allowed port", []egress.Option{egress.WithFetchTo(nil, port)}, false},
+		{"allowed address and port", []egress.Option{egress.WithFetchTo(loopback, port)}, true},
 	}
 	for _, c := range cases {
 		_, err := get(t, clients(t, egress.DefaultAllow(true), c.options...).Fetch(), s.URL)

@@ -149,7 +149,7 @@ func TestMissingCredentialSendsNothing(t *testing.T) {
 	}
 }
 
-func TestConfiguredCredentialsReachTheUpstream(t *testing.T) {
+func TestCredentialsReachUpstream(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		t.Run(string(era), func(t *testing.T) {
 			up := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1), Token: "sesame", Eras: []upstreamtest.Era{era}})

@@ -201,22 +201,22 @@ func callsEndInTime(t *testing.T) {
 func answersAreBounded(t *testing.T) {
 	const limit = 10 << 20
 	ways := map[string]func(w http.ResponseWriter, body string){
-		"with a length": func(w http.ResponseWriter, body string) {
+		"length": func(w http.ResponseWriter, body string) {
 			w.Header().Set("Content-Length", fmt.Sprint(len(body)))
 			writeJSON(w, body)
 		},
-		"without a length": func(w http.ResponseWriter, body string) {
+		"no length": func(w http.ResponseWriter, body string) {
 			w.Header().Set("Content-Type", "application/json; charset=utf-8")
 			w.(http.Flusher).Flush()
 			_, _ = io.WriteString(w, body)
 		},
-		"as one event": func(w http.ResponseWriter, body string) { writeEvents(w, "data:"+body+"\n\n") },
+		"one event": func(w http.ResponseWriter, body string) { writeEvents(w, "data:"+body+"\n\n") },
 		"event lines": func(w http.ResponseWriter, body string) {
 			writeEvents(w, "data:"+body[:1]+"\ndata:"+body[1:]+"\n\n")
 		},
 	}
 	// Field names count toward the size of an event.
-	overhead := map[string]int{"as one event": len("data:"), "event lines": 2 * len("data:")}
+	overhead := map[string]int{"one event": len("data:"), "event lines": 2 * len("data:")}
 	for name, write := range ways {
 		t.Run(name, func(t *testing.T) {
 			size, sent := 0, ""

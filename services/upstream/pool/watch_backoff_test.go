@@ -110,12 +110,12 @@ func TestWatchStopsWithoutStatelessStream(t *testing.T) {
 
 func TestWatchBacksOff(t *testing.T) {
 	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request){
-		"it fails": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
-		"it refuses our credentials": func(w http.ResponseWriter, _ *http.Request) {
+		"failure": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
+		"rejected credentials": func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusUnauthorized)
 		},
-		"it ends at once": func(w http.ResponseWriter, _ *http.Request) { writeEvents(w, "") },
-		"it talks nonsense": func(w http.ResponseWriter, _ *http.Request) {
+		"immediate end": func(w http.ResponseWriter, _ *http.Request) { writeEvents(w, "") },
+		"invalid data": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			writeEvents(w, "data: x\n\n")
 		},

@@ -54,11 +54,11 @@ func TestOfficialClientInEveryEra(t *testing.T) {
 		}{
 			{"alone", upstreamtest.Options{Eras: []upstreamtest.Era{era}}},
 			{"among all", upstreamtest.Options{}},
-			{"as events", upstreamtest.Options{Answer: upstreamtest.AnswerSSE}},
-			{"as JSON", upstreamtest.Options{Answer: upstreamtest.AnswerJSON}},
+			{"events", upstreamtest.Options{Answer: upstreamtest.AnswerSSE}},
+			{"JSON", upstreamtest.Options{Answer: upstreamtest.AnswerJSON}},
 			{"resumable", upstreamtest.Options{Answer: upstreamtest.AnswerSSE, Resumable: true}},
 			{"sessionless", upstreamtest.Options{Sessionless: true}},
-			{"with a token", upstreamtest.Options{Token: "s3cret"}},
+			{"token", upstreamtest.Options{Token: "s3cret"}},
 		} {
 			t.Run(string(era)+" "+server.name, func(t *testing.T) {
 				server.opts.Tools, server.opts.PageSize = upstreamtest.Standard(25), 10
