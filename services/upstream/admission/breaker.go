@@ -199,7 +199,7 @@ func probeBackOff(n int) time.Duration {
 
 // fault returns the fault for a call that is not sent. The caller must hold mu.
 func (b *Breaker) fault() *fault.Fault {
-	when, after := "The next call is a probe.", time.Duration(0)
+	when, after := "The next call tries again.", time.Duration(0)
 	switch {
 	case b.probe != nil:
 		when, after = "A probe is in progress. Retry shortly.", CrowdedRetry
