@@ -199,11 +199,11 @@ func checkReasons(t *testing.T, servers, list, search string) {
 		states []string
 		reason string
 	}{
-		"hang":     {[]string{"open", "half-open"}, "did not answer within"},
+		"hang":     {[]string{"open", "half-open"}, "did not respond within"},
 		"dead":     {[]string{"open", "half-open"}, "connection refused"},
-		"garbage":  {[]string{"failing"}, "not JSON"},
-		"flood":    {[]string{"failing"}, "more than 10 MiB"},
-		"redirect": {[]string{"failing"}, "redirects to 169.254.169.254"},
+		"garbage":  {[]string{"failing"}, "invalid JSON"},
+		"flood":    {[]string{"failing"}, "larger than 10 MiB"},
+		"redirect": {[]string{"failing"}, "redirects to another address"},
 	}
 	for _, r := range records.Items {
 		w, bad := want[r.Alias]

@@ -79,7 +79,7 @@ func TestAServerThatPointsBackIsRefused(t *testing.T) {
 	defer detour.Close()
 	g.Apply(t, `{"projects":{"p":{"authMode":"none","mcpServers":{"self":{"url":"`+detour.URL+to.Path+`"}}}}}`)
 	for range 3 {
-		webtest.Check(t, webtest.Case{Status: 502, WantBody: []string{`upstream \"self\"`, `points back to this gateway`}}, g.sync(t, "self"))
+		webtest.Check(t, webtest.Case{Status: 502, WantBody: []string{`Upstream \"self\"`, `points back to this gateway`}}, g.sync(t, "self"))
 	}
 	if got := strings.Join(g.toolsOf(t), " "); got != "gateway_searchMcpForTask gateway_executeTool" {
 		t.Errorf("the project lists %s", got)
@@ -109,7 +109,7 @@ func TestTwoGatewaysThatListEachOtherDoNotGrow(t *testing.T) {
 	call := webtest.Case{Path: "/v1/mcp/p/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a__up__echo","arguments":{"text":"hi"}}}`}
 	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"text":"hi"`}}, webtest.Send(t, b.App.App, call))
 	around := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"b__gateway_executeTool","arguments":{"name":"a__up__echo","arguments":{"text":"hi"}}}}`
-	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"leads in a circle"}, NotBody: []string{`"text":"hi"`}},
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{"is in a loop"}, NotBody: []string{`"text":"hi"`}},
 		webtest.Send(t, a.App.App, webtest.Case{Path: "/v1/mcp/p/request", Body: around}))
 }
 

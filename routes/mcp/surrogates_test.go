@@ -34,7 +34,7 @@ func TestHalfASurrogatePairPasses(t *testing.T) {
 			synced := webtest.Send(t, app.App, webtest.Case{
 				Method: "POST", Path: "/api/servers/" + app.ServerID(t, "p", "up") + "/sync", Header: map[string]string{"Authorization": "Bearer " + routestest.AdminToken},
 			})
-			webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"total":1`, `tool \"bad.\" was left out: its name holds half of a surrogate pair`}}, synced)
+			webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"total":1`, `tool \"bad.\" was omitted: its name contains an unpaired surrogate`}}, synced)
 
 			ask := func(method, params string) webtest.Answer {
 				return webtest.Send(t, app.App, webtest.Case{Path: "/v1/mcp/p/request", Body: `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`})
