@@ -9,18 +9,18 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-func TestATagStandsForItsPartsOnly(t *testing.T) {
+func TestETagDependsOnPartsOnly(t *testing.T) {
 	tags := map[string]bool{}
 	for _, parts := range [][]string{{}, {""}, {"a"}, {"a", ""}, {"", "a"}, {"ab"}, {"a", "b"}, {"b", "a"}} {
 		tag := web.ETag(parts...)
 		if tags[tag] || tag != web.ETag(parts...) || tag[0] != '"' || tag[len(tag)-1] != '"' {
-			t.Errorf("%q has the tag %s", parts, tag)
+			t.Errorf("ETag(%q) = %s", parts, tag)
 		}
 		tags[tag] = true
 	}
 }
 
-func TestUnchangedAnswersAre304(t *testing.T) {
+func TestUnchangedReturns304(t *testing.T) {
 	app, _ := webtest.NewApp(t)
 	tag := web.ETag("x")
 	app.Get("/", func(c *fiber.Ctx) error {
