@@ -35,7 +35,7 @@ func text(n int) fiber.Handler {
 	return func(c *fiber.Ctx) error { return c.SendString(strings.Repeat("x", n)) }
 }
 
-// decoded returns the body of a response without its content coding.
+// decoded returns the decompressed body of a response.
 func decoded(t *testing.T, a webtest.Answer) string {
 	t.Helper()
 	var from io.Reader = strings.NewReader(a.Body)
@@ -52,7 +52,7 @@ func decoded(t *testing.T, a webtest.Answer) string {
 		t.Cleanup(r.Close)
 		from = r
 	default:
-		t.Fatalf("the encoding is %q", a.Header.Get("Content-Encoding"))
+		t.Fatalf("Content-Encoding = %q", a.Header.Get("Content-Encoding"))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func decoded(t *testing.T, a webtest.Answer) string {
 	return string(body)
 }
 
-func TestEncodingIsNegotiated(t *testing.T) {
+func TestEncodingNegotiation(t *testing.T) {
 	app := compressing(t, map[string]fiber.Handler{"/": text(2000)})
 	for _, tc := range []struct{ accept, want string }{
 		{"", ""}, {"identity", ""}, {"deflate", ""}, {"identity;q=0", ""}, {"gzip", "gzip"}, {"x-gzip", "gzip"}, {"GZip", "gzip"}, {"br", "br"}, {"zstd", "zstd"},
@@ -80,13 +80,13 @@ func TestEncodingIsNegotiated(t *testing.T) {
 				"Content-Encoding": tc.want, "Vary": "Accept-Encoding", "Content-Length": strconv.Itoa(len(answer.Body)),
 			}}, answer)
 			if decoded(t, answer) != strings.Repeat("x", 2000) || (len(answer.Body) < 2000) != (tc.want != "") {
-				t.Errorf("%d bytes, which are %q", len(answer.Body), decoded(t, answer))
+				t.Errorf("%d bytes, decoded as %q", len(answer.Body), decoded(t, answer))
 			}
 		})
 	}
 }
 
-func TestTagsAndEncodings(t *testing.T) {
+func TestETagWithEncodings(t *testing.T) {
 	tag := web.ETag("x")
 	tagged := func(n int) fiber.Handler {
 		return func(c *fiber.Ctx) error {
@@ -107,14 +107,14 @@ func TestTagsAndEncodings(t *testing.T) {
 				answer := webtest.Send(t, app, webtest.Case{Path: path, Header: map[string]string{"Accept-Encoding": encoding, "If-None-Match": known}})
 				webtest.Check(t, webtest.Case{Status: status, WantHeader: map[string]string{"ETag": want, "Vary": "Accept-Encoding", "Cache-Control": "public, max-age=60"}}, answer)
 				if status == 304 && (answer.Body != "" || answer.Header.Get("Content-Encoding") != "") {
-					t.Errorf("%s %s: the body is %q", path, encoding, answer.Body)
+					t.Errorf("%s %s: body %q", path, encoding, answer.Body)
 				}
 			}
 		}
 	}
 }
 
-func TestSmallBodiesAreNotCompressed(t *testing.T) {
+func TestSmallBodyNotCompressed(t *testing.T) {
 	app := compressing(t, map[string]fiber.Handler{"/1023": text(1023), "/1024": text(1024), "/1025": text(1025)})
 	for path, want := range map[string]string{"/1023": "", "/1024": "gzip", "/1025": "gzip"} {
 		answer := webtest.Send(t, app, webtest.Case{Path: path, Header: map[string]string{"Accept-Encoding": "gzip"}})
@@ -122,7 +122,7 @@ func TestSmallBodiesAreNotCompressed(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotCompressed(t *testing.T) {
+func TestUncompressedResponses(t *testing.T) {
 	with := func(header, value string) fiber.Handler {
 		return func(c *fiber.Ctx) error {
 			c.Set(header, value)
@@ -158,7 +158,7 @@ func TestWhatIsNotCompressed(t *testing.T) {
 	}
 }
 
-func TestTextIsCompressed(t *testing.T) {
+func TestTextCompressed(t *testing.T) {
 	for _, mediaType := range []string{
 		"text/html; charset=utf-8", "text/css", "text/javascript; charset=utf-8", "application/javascript", "application/json", "APPLICATION/JSON", "application/xml", "application/atom+xml", "application/ld+json", "image/svg+xml",
 	} {
@@ -171,18 +171,18 @@ func TestTextIsCompressed(t *testing.T) {
 	}
 }
 
-func TestHeadIsNotCompressed(t *testing.T) {
+func TestHeadNotCompressed(t *testing.T) {
 	app, _ := webtest.NewApp(t)
 	app.Head("/", compress.New().Handler, text(2000))
 	answer := webtest.Send(t, app, webtest.Case{Method: "HEAD", Path: "/", Header: map[string]string{"Accept-Encoding": "gzip"}})
 	webtest.Check(t, webtest.Case{Status: 200, WantHeader: map[string]string{"Content-Encoding": "", "Content-Length": "2000", "Vary": "Accept-Encoding"}}, answer)
 }
 
-func TestUnchangingBodiesAreCompressedOnce(t *testing.T) {
+func TestOnceCachesCompressedBody(t *testing.T) {
 	var calls atomic.Int32
 	app := compressing(t, map[string]fiber.Handler{"/:key": func(c *fiber.Ctx) error {
 		compress.Once(c, c.Params("key"))
-		return c.SendString(strings.Repeat("x", 2000) + strconv.Itoa(int(calls.Add(1)))) // differs, to show what is sent again
+		return c.SendString(strings.Repeat("x", 2000) + strconv.Itoa(int(calls.Add(1)))) // differs between calls, to detect cached bodies
 	}})
 	for call, tc := range []struct{ key, encoding, end string }{
 		{"a", "br", "1"}, {"a", "br", "1"}, {"a", "gzip", "3"}, {"a", "zstd", "4"}, {"a", "gzip", "3"}, {"a", "zstd", "4"}, {"b", "br", "7"}, {"a", "br", "1"}, {"a", "", "9"},
@@ -190,12 +190,12 @@ func TestUnchangingBodiesAreCompressedOnce(t *testing.T) {
 	} {
 		answer := webtest.Send(t, app, webtest.Case{Path: "/" + tc.key, Header: map[string]string{"Accept-Encoding": tc.encoding}})
 		if got := strings.TrimLeft(decoded(t, answer), "x"); got != tc.end || !strings.Contains(tc.encoding, answer.Header.Get("Content-Encoding")) || (tc.encoding == "") != (answer.Header.Get("Content-Encoding") == "") {
-			t.Errorf("call %d: %s in %s ends with %q, want %q", call+1, tc.key, tc.encoding, got, tc.end)
+			t.Errorf("call %d: %s in %s ends in %q, want %q", call+1, tc.key, tc.encoding, got, tc.end)
 		}
 	}
 }
 
-func TestErrorsAreNotCompressed(t *testing.T) {
+func TestErrorsNotCompressed(t *testing.T) {
 	app := compressing(t, map[string]fiber.Handler{"/": func(*fiber.Ctx) error { return fiber.NewError(415, strings.Repeat("x", 2000)) }})
 	webtest.Check(t, webtest.Case{Status: 415, WantHeader: map[string]string{"Content-Encoding": ""}},
 		webtest.Send(t, app, webtest.Case{Path: "/", Header: map[string]string{"Accept-Encoding": "gzip"}}))
