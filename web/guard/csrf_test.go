@@ -12,14 +12,14 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-func TestCrossSiteRequestsAreRefused(t *testing.T) {
+func TestCrossSiteRequestsRejected(t *testing.T) {
 	app := guarded(t)
 	for _, c := range []struct {
 		name         string
 		site, origin string
-		token        string // of the header; "form:" begins one in the body
-		passes       bool   // a guard that asks for the token
-		signIn       bool   // one that cannot
+		token        string // in the header; a prefix "form:" puts it in the body
+		passes       bool   // accepted by a guard that checks the token
+		signIn       bool   // accepted by a guard without a token
 	}{
 		{"our page", "same-origin", "https://gateway.example", "csrf-of-admin", true, true},
 		{"our page, in a form", "same-origin", "https://gateway.example", "form:csrf-of-admin", true, true},
@@ -29,10 +29,10 @@ func TestCrossSiteRequestsAreRefused(t *testing.T) {
 		{"our page under a local name", "same-origin", "http://localhost:8080", "csrf-of-admin", true, true},
 		{"no token", "same-origin", "https://gateway.example", "", false, true},
 		{"an empty token in a form", "same-origin", "https://gateway.example", "form:", false, true},
-		{"somebody else's token", "same-origin", "https://gateway.example", "csrf-of-viewer", false, true},
+		{"another user's token", "same-origin", "https://gateway.example", "csrf-of-viewer", false, true},
 		{"half a token", "same-origin", "https://gateway.example", "csrf-of-adm", false, true},
 		{"another site", "cross-site", "https://evil.example", "csrf-of-admin", false, false},
-		{"another site that lies about its origin", "cross-site", "https://gateway.example", "csrf-of-admin", false, false},
+		{"another site with a forged origin", "cross-site", "https://gateway.example", "csrf-of-admin", false, false},
 		{"a sibling", "same-site", "https://other.gateway.example", "csrf-of-admin", false, false},
 		{"another origin without fetch metadata", "", "https://evil.example", "csrf-of-admin", false, false},
 		{"plain http", "", "http://gateway.example", "csrf-of-admin", false, false},
@@ -76,21 +76,21 @@ func cutForm(token string) (string, bool) {
 	return token[len(form):], true
 }
 
-func TestATokenInTheAddressDoesNotCount(t *testing.T) {
+func TestCSRFTokenInURLIgnored(t *testing.T) {
 	webtest.Run(t, guarded(t), []webtest.Case{
 		{Name: "query", Method: "POST", Path: "/admin?csrf=" + guard.MaskToken("csrf-of-admin"), Header: map[string]string{"Cookie": "__Host-sid=admin", "Sec-Fetch-Site": "same-origin"}, Status: 403},
 		{Name: "JSON body", Path: "/admin", Body: `{"csrf":"` + guard.MaskToken("csrf-of-admin") + `"}`, Header: map[string]string{"Cookie": "__Host-sid=admin", "Sec-Fetch-Site": "same-origin"}, Status: 403},
 	})
 }
 
-func TestMasksDifferAndAreAccepted(t *testing.T) {
+func TestMaskedTokens(t *testing.T) {
 	const token = "csrf-of-admin"
 	one, two := guard.MaskToken(token), guard.MaskToken(token)
 	if one == two || strings.Contains(one+two, base64.RawURLEncoding.EncodeToString([]byte(token))) || len(one) != len(two) {
 		t.Errorf("masks %q and %q", one, two)
 	}
 	if guard.MaskToken("") != "" {
-		t.Error("the mask of no token is not empty")
+		t.Error("MaskToken(\"\") is not empty")
 	}
 	tampered := func(at int) string {
 		b, err := base64.RawURLEncoding.DecodeString(one)
@@ -122,7 +122,7 @@ func TestMasksDifferAndAreAccepted(t *testing.T) {
 	}
 }
 
-func TestEveryOriginIsJudged(t *testing.T) {
+func TestEveryOriginChecked(t *testing.T) {
 	n := webtest.Names(t, "https://gateway.example", nil, nil, false)
 	guards := newGuards(t, "https://gateway.example")
 	app, _ := webtest.NewApp(t)
