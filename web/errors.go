@@ -75,7 +75,7 @@ type errorPageKey struct{}
 func AllowErrorPage(c *fiber.Ctx) { c.Locals(errorPageKey{}, true) }
 
 // errorHandler responds to every error that a handler returns: with JSON, or
-// with a page if the client accepts HTML. Texts of errors that are not faults
+// with a page if the client accepts HTML. The texts of errors that are not faults
 // are only logged.
 func errorHandler(page ErrorPage) fiber.ErrorHandler {
 	return func(c *fiber.Ctx, err error) error {

@@ -22,7 +22,7 @@ const define = (name, connect) =>
   );
 
 /** Announces an event to screen readers. */
-function say(text) {
+function announce(text) {
   let place = document.getElementById("said");
   if (!place) {
     place = Object.assign(document.createElement("p"), { id: "said", className: "visually-hidden" });
@@ -42,10 +42,10 @@ define("copy-text", (element) => {
     } catch {
       // Without permission or https: select the text, so that the user can copy it.
       getSelection().selectAllChildren(code);
-      return say("Selected: press Ctrl+C to copy");
+      return announce("Selected: press Ctrl+C to copy");
     }
     button.classList.add("done");
-    say("Copied");
+    announce("Copied");
     clearTimeout(back);
     back = setTimeout(() => button.classList.remove("done"), 2000);
   });
@@ -84,7 +84,7 @@ define("theme-switch", (element) => {
     }
     paint(theme);
     show();
-    say(button.title);
+    announce(button.title);
   });
   show();
 });
@@ -211,7 +211,7 @@ define("live-form", (element) => {
     template.innerHTML = html;
     return template.content.firstElementChild;
   };
-  const hear = ({ name, html, url }) => {
+  const handle = ({ name, html, url }) => {
     const row = html && draw(html);
     if (name === "step") {
       const before = row.id && steps.querySelector(`#${CSS.escape(row.id)}`);
@@ -251,7 +251,7 @@ define("live-form", (element) => {
     const answer = await fetch(form.getAttribute("action"), { method: "POST", body: new URLSearchParams(new FormData(form)), headers: { Accept: "text/event-stream" }, signal });
     if (answer.headers.get("Content-Type")?.startsWith("text/event-stream")) {
       kept = answer.headers.get("Content-Location");
-      for await (const event of events(answer.body)) if (!hear(event)) return;
+      for await (const event of events(answer.body)) if (!handle(event)) return;
       throw new Error("stream ended early");
     }
     const page = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(element.dataset.part);

@@ -147,8 +147,8 @@ func isText(contentType string) bool {
 	return strings.HasPrefix(mediaType, "text/") || strings.HasSuffix(mediaType, "+json") || strings.HasSuffix(mediaType, "+xml")
 }
 
-// weaken converts the entity tag of the response to a weak one. A strong one would require
-// identical bytes in every encoding (RFC 9110, section 8.8.3.3).
+// weaken converts the entity tag of the response to a weak one. A strong one
+// would require identical bytes in every encoding (RFC 9110, section 8.8.3.3).
 func weaken(c *fiber.Ctx) {
 	if tag := c.GetRespHeader(fiber.HeaderETag); strings.HasPrefix(tag, `"`) {
 		c.Set(fiber.HeaderETag, "W/"+tag)

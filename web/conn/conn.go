@@ -52,7 +52,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// PeerIP returns the IP address of the peer, or 0.0.0.0 for other networks than
+// PeerIP returns the IP address of the peer, or 0.0.0.0 for networks other than
 // TCP. Only the reading goroutine may call it.
 func (c *conn) PeerIP() string {
 	if c.ip == "" {

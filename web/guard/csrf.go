@@ -18,8 +18,8 @@ const (
 	CSRFHeader = "X-CSRF-Token"
 )
 
-// checkForgery rejects cross-site requests. Other methods than GET and HEAD
-// must come from the gateway's own pages with the session's CSRF token.
+// checkForgery rejects cross-site requests. Requests with methods other than GET
+// and HEAD must come from the gateway's own pages with the CSRF token.
 // Programs with the administration token send no cookie and need neither.
 func (g *Guards) checkForgery(c *fiber.Ctx) error {
 	if onlyReads(c) || c.Locals(tokenKey) != nil {

@@ -32,8 +32,8 @@ const (
 	flowCookieAge    = 10 * time.Minute
 )
 
-// maxNext is the maximum length of the local path for a redirect after sign-in,
-// in bytes.
+// maxNext is the maximum length of the path to return to after the sign-in, in
+// bytes.
 const maxNext = 2048
 
 // Person is the signed-in user of a request.
@@ -106,7 +106,7 @@ func (g *Guards) Visitor() []fiber.Handler {
 	return []fiber.Handler{g.know, g.checkOwnPages}
 }
 
-// Signed admits every signed-in user, regardless of the role. Other methods
+// Signed admits every signed-in user, regardless of the role. Methods other
 // than GET and HEAD need the CSRF token.
 func (g *Guards) Signed() []fiber.Handler {
 	return []fiber.Handler{g.know, g.need(RoleAdmin, RoleViewer, RoleMember), g.checkForgery}
@@ -118,8 +118,8 @@ func (g *Guards) Viewer() []fiber.Handler {
 	return []fiber.Handler{g.know, g.need(RoleAdmin, RoleViewer), g.checkForgery}
 }
 
-// Admin admits administrators and on the API the administration token. Other
-// methods than GET and HEAD need the CSRF token of the session.
+// Admin admits administrators, and on the API the administration token. Methods
+// other than GET and HEAD need the CSRF token of the session.
 func (g *Guards) Admin() []fiber.Handler {
 	return []fiber.Handler{g.know, g.need(RoleAdmin), g.checkForgery}
 }

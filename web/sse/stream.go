@@ -76,8 +76,8 @@ type StreamOptions struct {
 	Closed func()
 }
 
-// NewStream returns a stream for the request's client. It queues events
-// until the stream is the response.
+// NewStream returns a stream for the request's client. It queues events until
+// the response starts.
 func NewStream(c *fiber.Ctx, options StreamOptions) *Stream {
 	if options.KeepAlive == 0 {
 		options.KeepAlive = StreamKeepAlive
@@ -156,8 +156,8 @@ func (s *Stream) SendWhenRoom(event string, data []byte) bool {
 }
 
 // Offer queues an event that may be lost, such as progress. If the queue is
-// full, the event replaces the last queued one with the same key, which must
-// not be empty, or is dropped.
+// full, the event replaces the last queued one if both have the same key.
+// Otherwise it is dropped. The key must not be empty.
 func (s *Stream) Offer(event, key string, data []byte) {
 	frame := appendEvent(nil, event, data)
 	s.mu.Lock()
