@@ -15,8 +15,8 @@ import (
 const requestLimit = 30 * time.Second
 
 // boundedElsewhere returns the routes where only the guards have a deadline.
-// Streams and downloads last as long as the client reads, and routes that call
-// other servers have their timeouts, which may be longer.
+// Streams and downloads last as long as the client reads. Routes that call other
+// servers have the timeouts of those, which may be longer.
 func boundedElsewhere() []string {
 	return []string{
 		"GET /admin/projects/:projectSlug/activity/live",

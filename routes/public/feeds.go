@@ -101,8 +101,8 @@ func (f *Feeds) rows() int {
 	return len(heads()) + len(f.catalog.AllTemplates()) + len(f.catalog.AllEntries())
 }
 
-// places returns the pages from index from to index to. The catalog may have
-// shrunk since the indexes were chosen.
+// places returns pages[from:to] of the sitemap. It returns fewer if the catalog
+// has shrunk since the indexes were chosen.
 func (f *Feeds) places(from, to int) []sitemapPlace {
 	entries, templates := f.catalog.AllEntries(), f.catalog.AllTemplates()
 	first := heads()
