@@ -24,7 +24,7 @@ func (w *formWorld) wantKeys(t *testing.T, want int) {
 	t.Helper()
 	keys, err := w.Services.Keys.List(t.Context(), w.project.ID)
 	if err != nil || len(keys) != want {
-		t.Errorf("the project has %d keys, want %d (%v)", len(keys), want, err)
+		t.Errorf("project has %d keys, want %d; %v", len(keys), want, err)
 	}
 }
 
@@ -95,9 +95,9 @@ func TestOnlyOwnFormsAreStored(t *testing.T) {
 		{"another site", keysForm, withToken, []string{"Sec-Fetch-Site", "cross-site"}, 0},
 		{"another site, without Fetch Metadata", keysForm, withToken, []string{"Sec-Fetch-Site", "", "Origin", "https://evil.example"}, 0},
 		{"no token", keysForm, newKeyForm(), nil, 0},
-		{"a wrong token", keysForm, wrongToken, nil, 0},
+		{"wrong token", keysForm, wrongToken, nil, 0},
 		{"not of the administration", "/logout", withToken, nil, 0},
-		{"a consent", "/oauth/authorize", withToken, nil, 0},
+		{"consent", "/oauth/authorize", withToken, nil, 0},
 		{"no cookie", keysForm, withToken, []string{"Cookie", "x=y"}, 0},
 		{"own page", keysForm, withToken, nil, 1},
 	} {

@@ -35,7 +35,7 @@ func cast(t *testing.T, a *routestest.App) []caller {
 	t.Helper()
 	callers := []caller{
 		{name: "nobody", site: "same-origin"},
-		{name: "a program", bearer: routestest.AdminToken},
+		{name: "program", bearer: routestest.AdminToken},
 		{name: "program with a wrong token", bearer: "wrong"},
 	}
 	for _, role := range []models.Role{models.RoleMember, models.RoleViewer, models.RoleAdmin} {

@@ -59,11 +59,11 @@ func TestErrorPagesKeepNavigation(t *testing.T) {
 	}{
 		{"unknown path", w.browser, "/admin/nope", nil, 404, []string{side, menu}, `href="/login"`},
 		{"unknown project", w.browser, "/admin/projects/nope", nil, 404, []string{side, menu}, `href="/login"`},
-		{"an administrator's page", viewer, "/admin/people/new", nil, 403, []string{side, menu, "Viewers have read-only access."}, `href="/login"`},
-		{"a viewer's page", member, "/admin/people", nil, 403, []string{menu, "/me", "Members can&#39;t use this page."}, side},
+		{"administrator's page", viewer, "/admin/people/new", nil, 403, []string{side, menu, "Viewers have read-only access."}, `href="/login"`},
+		{"viewer's page", member, "/admin/people", nil, 403, []string{menu, "/me", "Members can&#39;t use this page."}, side},
 		{"unknown path of a member", member, "/nope", nil, 404, []string{menu, "/me"}, side},
 		{"form with an old token", w.browser, "/admin/projects", url.Values{"csrf": {"old"}}, 403, []string{side, menu}, `href="/login"`},
-		{"a visitor", &browser{App: w.App, cookies: map[string]string{}}, "/nope", nil, 404, []string{`href="/login"`}, side},
+		{"visitor", &browser{App: w.App, cookies: map[string]string{}}, "/nope", nil, 404, []string{`href="/login"`}, side},
 		{"unknown cookie", &browser{App: w.App, cookies: map[string]string{"sid": "x"}}, "/nope", nil, 404, []string{`href="/login"`}, side},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -35,7 +35,7 @@ func TestUnchangedReturns304(t *testing.T) {
 		status      int
 	}{
 		"no condition": {"", 200},
-		"the tag":      {tag, 304},
+		"tag":          {tag, 304},
 		"weak":         {"W/" + tag, 304},
 		"in a list":    {`"a" , W/"b",` + tag, 304},
 		"any":          {"*", 304},
@@ -46,7 +46,7 @@ func TestUnchangedReturns304(t *testing.T) {
 			answer := webtest.Send(t, app, webtest.Case{Path: "/", Header: map[string]string{"If-None-Match": tc.ifNoneMatch}})
 			webtest.Check(t, webtest.Case{Status: tc.status, WantHeader: headers}, answer)
 			if (answer.Body == "") != (tc.status == 304) {
-				t.Errorf("the body is %q", answer.Body)
+				t.Errorf("body %q", answer.Body)
 			}
 		})
 	}

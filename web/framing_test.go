@@ -21,8 +21,8 @@ func TestRequestSmuggling(t *testing.T) {
 		"chunks first":  post + "Transfer-Encoding: chunked\r\nContent-Length: 100\r\n\r\n0\r\n\r\n" + hidden,
 		"identity":      post + "Transfer-Encoding: identity\r\nContent-Length: 0\r\n\r\n" + hidden,
 		"two lengths":   post + "Content-Length: 0\r\nContent-Length: 0\r\n\r\n" + hidden,
-		"a list":        post + "Content-Length: 0, 0\r\n\r\n" + hidden,
-		"a signed one":  post + "Content-Length: +0\r\n\r\n" + hidden,
+		"list":          post + "Content-Length: 0, 0\r\n\r\n" + hidden,
+		"signed one":    post + "Content-Length: +0\r\n\r\n" + hidden,
 		"HTTP/1.0":      "POST /x HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden,
 		"folded header": post + "X: 1\r\n Content-Length: 0\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n" + hidden,
 	} {
@@ -32,8 +32,8 @@ func TestRequestSmuggling(t *testing.T) {
 		}
 	}
 	for name, request := range map[string]string{
-		"a length": post + "Content-Length: 2\r\n\r\nhi" + hidden,
-		"chunks":   post + "Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n" + hidden,
+		"length": post + "Content-Length: 2\r\n\r\nhi" + hidden,
+		"chunks": post + "Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n" + hidden,
 	} {
 		answer := webtest.Exchange(t, addr, request)
 		if !strings.Contains(answer, "read hi") || !strings.Contains(answer, "hidden was served") {

@@ -54,10 +54,10 @@ func TestDownloadStreams(t *testing.T) {
 		fails  bool
 		want   string
 	}{
-		"nothing":           {nil, false, ""},
-		"one piece":         {[]string{"a,b\r\n"}, false, "a,b\r\n"},
-		"several":           {[]string{"a", "", "b", "c"}, false, "abc"},
-		"broken in between": {[]string{"a"}, true, ""},
+		"nothing":              {nil, false, ""},
+		"one piece":            {[]string{"a,b\r\n"}, false, "a,b\r\n"},
+		"several":              {[]string{"a", "", "b", "c"}, false, "abc"},
+		"error between pieces": {[]string{"a"}, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			app, _ := webtest.NewApp(t)

@@ -52,21 +52,21 @@ func TestMalformedRequests(t *testing.T) {
 		status  int
 		code    string
 	}{
-		"a body over the limit":   {"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1048577\r\n\r\n", 413, "PAYLOAD_TOO_LARGE"},
+		"body over the limit":     {"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1048577\r\n\r\n", 413, "PAYLOAD_TOO_LARGE"},
 		"headers over the limit":  {"GET /x HTTP/1.1\r\nHost: localhost\r\nX-Big: " + strings.Repeat("x", 20<<10) + "\r\n\r\n", 431, "PAYLOAD_TOO_LARGE"},
 		"not HTTP":                {"NONSENSE\r\n\r\n", 400, "INVALID_PARAMETER"},
 		"no host":                 {"GET /x HTTP/1.1\r\n\r\n", 400, "INVALID_PARAMETER"},
 		"two lengths of the body": {"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx", 400, "INVALID_PARAMETER"},
-		"a length and chunks":     {"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /x HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "INVALID_PARAMETER"},
+		"length and chunks":       {"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /x HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "INVALID_PARAMETER"},
 		"chunks and a length":     {"POST /x HTTP/1.1\r\nHost: localhost\r\ntransfer-encoding: CHUNKED\r\ncontent-length: 5\r\n\r\n0\r\n\r\n", 400, "INVALID_PARAMETER"},
 		"identity and a length":   {"POST /x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: identity\r\nContent-Length: 2\r\n\r\n{}", 400, "INVALID_PARAMETER"},
 		"two encodings":           {"POST /x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "INVALID_PARAMETER"},
-		"an unknown encoding":     {"POST /x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", 400, "INVALID_PARAMETER"},
-		"a length, space, colon":  {"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length : 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "INVALID_PARAMETER"},
-		"an unknown method":       {"FROBNICATE /x HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "METHOD_NOT_ALLOWED"},
-		"a long unknown method":   {strings.Repeat("X", 4<<10) + " /x HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "METHOD_NOT_ALLOWED"},
-		"a method in lower case":  {"get /x HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "METHOD_NOT_ALLOWED"},
-		"an invalid length":       {"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n", 400, "INVALID_PARAMETER"},
+		"unknown encoding":        {"POST /x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", 400, "INVALID_PARAMETER"},
+		"length, space, colon":    {"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length : 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400, "INVALID_PARAMETER"},
+		"unknown method":          {"FROBNICATE /x HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "METHOD_NOT_ALLOWED"},
+		"long unknown method":     {strings.Repeat("X", 4<<10) + " /x HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "METHOD_NOT_ALLOWED"},
+		"method in lower case":    {"get /x HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "METHOD_NOT_ALLOWED"},
+		"invalid length":          {"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n", 400, "INVALID_PARAMETER"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn, err := net.Dial("tcp", addr)

@@ -78,10 +78,10 @@ func TestServerAPI(t *testing.T) {
 			t.Errorf("renamed to %+v", s)
 		}
 		if got := a.callEcho(t, "p", "", "renamed__echo"); errorCode(t, got) != 0 {
-			t.Errorf("the renamed tool: %s", got.Body)
+			t.Errorf("renamed tool: %s", got.Body)
 		}
 		if got := errorCode(t, a.callEcho(t, "p", "", "up__echo")); got != -32002 {
-			t.Errorf("the old name: %d", got)
+			t.Errorf("old name: %d", got)
 		}
 		a.admin(t, "DELETE", path, "", 204, nil)
 		for _, method := range []string{"DELETE", "PATCH", "GET"} {

@@ -228,7 +228,7 @@ func TestRevocationReachesAllReplicas(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("it took %s", took)
+	t.Errorf("revocation took %s", took)
 }
 
 func TestCallRateLimit(t *testing.T) {

@@ -56,7 +56,7 @@ func TestRateLimit(t *testing.T) {
 		for place, answer := range map[string]webtest.Answer{
 			"valid token":        send(address, projects, asProgram...),
 			"valid token, again": send(address, projects, asProgram...),
-			"a key":              send(address, ask("key"), "Authorization", "Bearer "+key),
+			"key":                send(address, ask("key"), "Authorization", "Bearer "+key),
 			"open project":       send(address, ask("pub"), "Authorization", "Bearer wrong"),
 		} {
 			if answer.Status != 200 {
@@ -67,7 +67,7 @@ func TestRateLimit(t *testing.T) {
 		for place, answer := range map[string]webtest.Answer{
 			"another address":   send("198.51.100.99", projects, "Authorization", "Bearer wrong"),
 			"nothing presented": send(address, projects),
-			"a client":          send(address, grant("x"), form...),
+			"client":            send(address, grant("x"), form...),
 			"wrong key":         send(address, ask("key"), "Authorization", "Bearer wrong"),
 			"proxy credentials": send(address, projects, "Authorization", "Basic x"),
 		} {
@@ -130,8 +130,8 @@ func TestRateLimit(t *testing.T) {
 		}
 		// Other clients with the same address are not affected.
 		for place, answer := range map[string]webtest.Answer{
-			"valid key":          send(address, ask("key"), "Authorization", "Bearer "+key),
-			"the administration": send(address, projects, asProgram...),
+			"valid key":      send(address, ask("key"), "Authorization", "Bearer "+key),
+			"administration": send(address, projects, asProgram...),
 		} {
 			if answer.Status != 200 {
 				t.Errorf("%s: %d %s", place, answer.Status, answer.Body)

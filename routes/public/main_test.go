@@ -42,7 +42,7 @@ func get(t *testing.T, a *routestest.App, path string, status int, headers ...st
 	}
 	answer := webtest.Send(t, a.App, c)
 	if answer.Status != status {
-		t.Fatalf("GET %s answered %d, not %d: %s", path, answer.Status, status, answer.Body)
+		t.Fatalf("GET %s: status %d, want %d: %s", path, answer.Status, status, answer.Body)
 	}
 	return answer
 }
@@ -100,11 +100,11 @@ func data(t *testing.T, body string) map[string]any {
 	_, rest, found := strings.Cut(body, `type="application/ld+json">`)
 	text, _, closed := strings.Cut(rest, "</script>")
 	if !found || !closed {
-		t.Fatal("the page has no schema.org data")
+		t.Fatal("page lacks schema.org data")
 	}
 	var d map[string]any
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
-		t.Fatalf("the data %s is %v", text, err)
+		t.Fatalf("schema.org data %s: %v", text, err)
 	}
 	return d
 }

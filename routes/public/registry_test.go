@@ -95,8 +95,8 @@ func TestInvalidQueryShown(t *testing.T) {
 	a := newApp(t)
 	for _, tc := range []struct{ name, query, marked, fix string }{
 		{"misspelled qualifier", "é tags:search x", "tags:search", "é tag:search x"},
-		{"a qualifier of another surface", "category:code", "category:code", `"category:code"`},
-		{"an address", "https://x.example/a", "https://x.example/a", `"https://x.example/a"`},
+		{"qualifier of another surface", "category:code", "category:code", `"category:code"`},
+		{"address", "https://x.example/a", "https://x.example/a", `"https://x.example/a"`},
 		{"no value", "git tag:", "tag:", "git"},
 		{"no closing quote", `git "pull request`, `&#34;pull request`, `git "pull request"`},
 		{"dangling negation", "git - hub", "-", "git hub"},

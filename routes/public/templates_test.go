@@ -26,7 +26,7 @@ func TestTemplatePages(t *testing.T) {
 			}
 		}
 		if got := len(cards(body)); got != len(row.RelatedServerNames) {
-			t.Errorf("%s shows %d servers of %d", row.Path(), got, len(row.RelatedServerNames))
+			t.Errorf("%s has %d of %d servers", row.Path(), got, len(row.RelatedServerNames))
 		}
 		if d := data(t, body); d["@type"] != "HowTo" {
 			t.Errorf("%s: linked data %v", row.Path(), d)
@@ -37,7 +37,7 @@ func TestTemplatePages(t *testing.T) {
 func TestTemplateSearch(t *testing.T) {
 	a := newApp(t)
 	webtest.Run(t, a.App, []webtest.Case{
-		{Name: "a category", Path: query("/templates", "category:finance"), Status: 200, WantBody: []string{"/templates/billing-support", `aria-current="true"`}, NotBody: []string{"/templates/campaign-desk"}},
+		{Name: "category", Path: query("/templates", "category:finance"), Status: 200, WantBody: []string{"/templates/billing-support", `aria-current="true"`}, NotBody: []string{"/templates/campaign-desk"}},
 		{Name: "qualifier of the registry", Path: query("/templates", "verified:true"), Status: 400, WantBody: []string{"<mark>verified:true</mark>"}},
 		{Name: "nothing", Path: query("/templates", "zzzzzz"), Status: 200, WantBody: []string{"No template matches", "noindex"}},
 		{Name: "similar name", Path: "/templates/biling-support", Status: 404, WantBody: []string{`href="/templates/billing-support"`}},

@@ -152,7 +152,7 @@ func TestUncompressedResponses(t *testing.T) {
 			answer := webtest.Send(t, app, webtest.Case{Path: path, Header: map[string]string{"Accept-Encoding": "zstd, br, gzip"}})
 			webtest.Check(t, webtest.Case{Status: plain.Status, WantHeader: map[string]string{"Content-Encoding": plain.Header.Get("Content-Encoding"), "Vary": ""}}, answer)
 			if answer.Body != plain.Body || !strings.Contains(answer.Body, strings.Repeat("x", 2000)) {
-				t.Errorf("the body is %q", answer.Body)
+				t.Errorf("body %q", answer.Body)
 			}
 		})
 	}

@@ -175,7 +175,7 @@ func TestConnectionLimits(t *testing.T) {
 					continue
 				}
 				if !strings.HasPrefix(refusal, "HTTP/1.1 503 ") || !strings.Contains(refusal, "\r\nRetry-After: 5\r\n") || !strings.Contains(refusal, "\r\nConnection: close\r\n") || !strings.Contains(refusal, `"code":"UNAVAILABLE"`) {
-					t.Fatalf("connection %d was refused with %q", n+1, refusal)
+					t.Fatalf("connection %d was rejected with %q", n+1, refusal)
 				}
 			}
 			if len(open) == 6 {

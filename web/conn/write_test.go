@@ -67,7 +67,7 @@ func TestWriteDeadline(t *testing.T) {
 					t.Errorf("failed after %v: %v", took, err)
 				}
 				if !tt.complete && (!errors.Is(err, os.ErrDeadlineExceeded) || took < 30*time.Second || took > tt.within) {
-					t.Errorf("ended after %v with %v, want a time-out within %v", took, err, tt.within)
+					t.Errorf("ended after %v with %v, want a timeout within %v", took, err, tt.within)
 				}
 				_ = server.Close()
 				_ = client.Close()
@@ -105,18 +105,18 @@ func TestExplicitWriteDeadline(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := server.Write(make([]byte, 100)); !errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Fatalf("Write() = %v, want a time-out", err)
+				t.Fatalf("Write() = %v, want a timeout", err)
 			}
 			return time.Since(began)
 		}
 		if took := write(time.Now().Add(10 * time.Second)); took != 10*time.Second {
-			t.Errorf("a deadline in 10 s ended the write after %v", took)
+			t.Errorf("deadline in 10 s: write ended after %v", took)
 		}
 		if took := write(time.Unix(1, 0)); took != 0 {
-			t.Errorf("a deadline in the past ended the write after %v", took)
+			t.Errorf("deadline in the past: write ended after %v", took)
 		}
 		if took := write(time.Time{}); took > 31*time.Second {
-			t.Errorf("without a deadline the write ended after %v", took)
+			t.Errorf("no deadline: write ended after %v", took)
 		}
 		_ = server.Close()
 		_ = client.Close()

@@ -23,21 +23,21 @@ func TestCrossSiteRequestsRejected(t *testing.T) {
 	}{
 		{"our page", "same-origin", "https://gateway.example", "csrf-of-admin", true, true},
 		{"our page, in a form", "same-origin", "https://gateway.example", "form:csrf-of-admin", true, true},
-		{"the address bar", "none", "", "csrf-of-admin", true, true},
+		{"address bar", "none", "", "csrf-of-admin", true, true},
 		{"our page without fetch metadata", "", "https://gateway.example", "csrf-of-admin", true, true},
 		{"our page with the default port", "", "https://gateway.example:443", "csrf-of-admin", true, true},
 		{"our page under a local name", "same-origin", "http://localhost:8080", "csrf-of-admin", true, true},
 		{"no token", "same-origin", "https://gateway.example", "", false, true},
-		{"an empty token in a form", "same-origin", "https://gateway.example", "form:", false, true},
+		{"empty token in a form", "same-origin", "https://gateway.example", "form:", false, true},
 		{"another user's token", "same-origin", "https://gateway.example", "csrf-of-viewer", false, true},
 		{"half a token", "same-origin", "https://gateway.example", "csrf-of-adm", false, true},
 		{"another site", "cross-site", "https://evil.example", "csrf-of-admin", false, false},
 		{"another site with a forged origin", "cross-site", "https://gateway.example", "csrf-of-admin", false, false},
-		{"a sibling", "same-site", "https://other.gateway.example", "csrf-of-admin", false, false},
+		{"sibling", "same-site", "https://other.gateway.example", "csrf-of-admin", false, false},
 		{"another origin without fetch metadata", "", "https://evil.example", "csrf-of-admin", false, false},
 		{"plain http", "", "http://gateway.example", "csrf-of-admin", false, false},
 		{"another port", "", "https://gateway.example:8443", "csrf-of-admin", false, false},
-		{"a sandboxed frame", "", "null", "csrf-of-admin", false, false},
+		{"sandboxed frame", "", "null", "csrf-of-admin", false, false},
 		{"neither header", "", "", "csrf-of-admin", false, false},
 		{"nonsense", "x", "https://gateway.example", "csrf-of-admin", false, false},
 	} {
@@ -107,10 +107,10 @@ func TestMaskedTokens(t *testing.T) {
 		status int
 	}{
 		"one mask": {one, 200}, "another mask": {two, 200}, "the same mask again": {one, 200},
-		"the token itself": {token, 403}, "the token itself in base64": {base64.RawURLEncoding.EncodeToString([]byte(token)), 403},
-		"a changed pad": {tampered(0), 403}, "a changed token": {tampered(len(token)), 403}, "a changed end": {tampered(2*len(token) - 1), 403},
+		"token itself": {token, 403}, "token itself in base64": {base64.RawURLEncoding.EncodeToString([]byte(token)), 403},
+		"changed pad": {tampered(0), 403}, "changed token": {tampered(len(token)), 403}, "changed end": {tampered(2*len(token) - 1), 403},
 		"shorter": {one[:len(one)-1], 403}, "longer": {one + "A", 403}, "padded": {one + "=", 403}, "twice": {one + one, 403},
-		"only a pad": {one[:len(one)/2], 403}, "a pad of zeros, which is a mask": {zeros, 200}, "another session's": {guard.MaskToken("csrf-of-viewer"), 403},
+		"only a pad": {one[:len(one)/2], 403}, "pad of zeros, which is a mask": {zeros, 200}, "another session's": {guard.MaskToken("csrf-of-viewer"), 403},
 	} {
 		t.Run(name, func(t *testing.T) {
 			header := map[string]string{"Cookie": "__Host-sid=admin", "Sec-Fetch-Site": "same-origin", guard.CSRFHeader: tc.given}

@@ -143,16 +143,16 @@ func TestGuardsByRole(t *testing.T) {
 
 func TestGuardsRedirectToSignIn(t *testing.T) {
 	webtest.Run(t, guarded(t), []webtest.Case{
-		{Name: "a page", Path: "/admin?tab=keys", Status: 303, WantHeader: map[string]string{"Location": "/login?next=%2Fadmin%3Ftab%3Dkeys", "Cache-Control": "no-store"}},
-		{Name: "a form", Method: "POST", Path: "/admin", Status: 303, WantHeader: map[string]string{"Location": "/login"}},
+		{Name: "page", Path: "/admin?tab=keys", Status: 303, WantHeader: map[string]string{"Location": "/login?next=%2Fadmin%3Ftab%3Dkeys", "Cache-Control": "no-store"}},
+		{Name: "form", Method: "POST", Path: "/admin", Status: 303, WantHeader: map[string]string{"Location": "/login"}},
 		{Name: "stale confirmation", Path: "/careful", Header: map[string]string{"Cookie": "__Host-sid=stale"}, Status: 303, WantHeader: map[string]string{"Location": "/login/again?next=%2Fcareful"}},
-		{Name: "the API", Path: "/api/admin", Status: 401, WantHeader: map[string]string{"WWW-Authenticate": `Bearer realm="gateway administration"`}, WantBody: []string{"UNAUTHORIZED"}},
-		{Name: "the API, step-up", Path: "/api/careful", Header: map[string]string{"Cookie": "__Host-sid=stale"}, Status: 403, WantBody: []string{"STEP_UP_REQUIRED"}},
+		{Name: "API", Path: "/api/admin", Status: 401, WantHeader: map[string]string{"WWW-Authenticate": `Bearer realm="gateway administration"`}, WantBody: []string{"UNAUTHORIZED"}},
+		{Name: "API, step-up", Path: "/api/careful", Header: map[string]string{"Cookie": "__Host-sid=stale"}, Status: 403, WantBody: []string{"STEP_UP_REQUIRED"}},
 		{Name: "htmx", Method: "POST", Path: "/admin", Header: map[string]string{"HX-Request": "true", "HX-Current-URL": "https://gateway.example/admin/projects?x=1"}, Status: 200,
 			WantHeader: map[string]string{"HX-Redirect": "/login?next=%2Fadmin%2Fprojects%3Fx%3D1", "Location": ""}},
 		{Name: "another role", Path: "/admin", Header: map[string]string{"Cookie": "__Host-sid=viewer", "Accept": "text/html"}, Status: 403, WantBody: []string{"Viewers have read-only access."}},
 		{Name: "failed session lookup", Path: "/visitor", Header: map[string]string{"Cookie": "__Host-sid=broken"}, Status: 500, NotBody: []string{"database"}},
-		{Name: "an unknown cookie", Path: "/api/signed", Header: map[string]string{"Cookie": "__Host-sid=x"}, Status: 401},
+		{Name: "unknown cookie", Path: "/api/signed", Header: map[string]string{"Cookie": "__Host-sid=x"}, Status: 401},
 		{Name: "cookie name of http", Path: "/api/signed", Header: map[string]string{"Cookie": "sid=admin"}, Status: 401},
 	})
 }
@@ -167,7 +167,7 @@ func TestBearerTokenOverridesCookie(t *testing.T) {
 	}
 	// The token needs no CSRF protection, and the cookie is ignored.
 	webtest.Run(t, guarded(t), []webtest.Case{{
-		Name: "the token", Method: "POST", Path: "/api/admin", Header: map[string]string{"Cookie": "__Host-sid=viewer", "Authorization": "Bearer " + adminToken, "Sec-Fetch-Site": "cross-site"},
+		Name: "token", Method: "POST", Path: "/api/admin", Header: map[string]string{"Cookie": "__Host-sid=viewer", "Authorization": "Bearer " + adminToken, "Sec-Fetch-Site": "cross-site"},
 		Status: 200, WantBody: []string{"nobody as token "},
 	}})
 }
