@@ -94,7 +94,7 @@ func (l *listener) Close() error {
 func (l *listener) admit(c net.Conn) net.Conn {
 	leave, err := l.gate.enter(c.RemoteAddr())
 	if err != nil {
-		l.report(&l.refused, "connection refused", "error", err, "address", c.RemoteAddr().String())
+		l.report(&l.refused, "connection rejected", "error", err, "address", c.RemoteAddr().String())
 		l.gate.reject(c)
 		return nil
 	}
