@@ -17,21 +17,21 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// impatient returns the application with a limit that every request exceeds
+// withShortLimit returns the application with a limit that every request exceeds
 // while the database hangs.
-func impatient(a *routestest.App) *fiber.App {
+func withShortLimit(a *routestest.App) *fiber.App {
 	return routes.NewWithLimit(a.Services, slog.New(slog.DiscardHandler), 50*time.Millisecond)
 }
 
-// givenUp is the response to a request while the database hangs.
-var givenUp = webtest.Case{Status: 503, WantHeader: map[string]string{"Retry-After": "5"}, WantBody: []string{"exceeded its limit of 50ms"}}
+// deadlineResponse is the response to a request while the database hangs.
+var deadlineResponse = webtest.Case{Status: 503, WantHeader: map[string]string{"Retry-After": "5"}, WantBody: []string{"exceeded its limit of 50ms"}}
 
 func TestDeadlineWhileDatabaseHangs(t *testing.T) {
 	dsn, proxy := proxied(t, modelstest.Postgres(t))
 	a := routestest.New(t, dsn)
 	a.Apply(t, `{"projects":{"p":{}}}`)
 	var admin caller
-	for _, c := range cast(t, a) {
+	for _, c := range allCallers(t, a) {
 		if c.name == "admin" {
 			admin = c
 		}
@@ -52,11 +52,11 @@ func TestDeadlineWhileDatabaseHangs(t *testing.T) {
 		{Path: "/oauth/grants", Header: person},
 		{Method: "POST", Path: "/login", Header: map[string]string{"Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin"}, Body: "email=a%40example.com&password=x"},
 	}
-	app := impatient(a)
+	app := withShortLimit(a)
 	proxy.hang()
 	defer proxy.resume()
 	for _, c := range cases {
-		want := givenUp
+		want := deadlineResponse
 		want.Name = c.Method + c.Path
 		t.Run(want.Name, func(t *testing.T) { webtest.Check(t, want, webtest.Send(t, app, c)) })
 	}
@@ -82,7 +82,7 @@ func TestDeadlineWhileDatabaseIsLocked(t *testing.T) {
 			t.Fatal(err)
 		}
 		create := webtest.Case{Path: "/api/projects", Header: map[string]string{"Authorization": "Bearer " + routestest.AdminToken}, Body: `{"projectSlug":"new"}`}
-		webtest.Check(t, givenUp, webtest.Send(t, impatient(a), create))
+		webtest.Check(t, deadlineResponse, webtest.Send(t, withShortLimit(a), create))
 		if err := held.Rollback().Error; err != nil {
 			t.Fatal(err)
 		}

@@ -13,12 +13,12 @@ import (
 // allow. Each user leaves one row, regardless of the number of requests.
 func TestDeniedRequestsAreAudited(t *testing.T) {
 	a := routestest.New(t, modelstest.SQLite(t))
-	for _, c := range cast(t, a) {
+	for _, c := range allCallers(t, a) {
 		if c.role != models.RoleViewer && c.role != models.RoleMember {
 			continue
 		}
 		for range 2 {
-			if got, status := meet(t, a, routes.Row{Method: "POST", Path: "/api/projects"}, c, "x"); got != forbidden {
+			if got, status := sendAs(t, a, routes.Row{Method: "POST", Path: "/api/projects"}, c, "x"); got != forbidden {
 				t.Errorf("%s: %d", c.name, status)
 			}
 		}

@@ -34,7 +34,7 @@ func newKeyForm() url.Values { return values("name", "Ada's laptop", "expires", 
 
 func TestFormSurvivesWrongPasswords(t *testing.T) {
 	w := newFormWorld(t)
-	w.growStale(t)
+	w.expireConfirmations(t)
 	got := w.post(t, keysForm, newKeyForm())
 	for range 2 {
 		refused := w.confirm(t, got, "/login/again", url.Values{"password": {"not the password"}})
@@ -63,7 +63,7 @@ func TestStoredFormBoundToUser(t *testing.T) {
 	if _, err := w.Services.People.Create(t.Context(), access.NewPerson{Email: other, Role: models.RoleAdmin, Password: secrets.NewValue(password)}); err != nil {
 		t.Fatal(err)
 	}
-	w.expire(t)
+	w.expireSessions(t)
 	got := w.post(t, keysForm, newKeyForm())
 	bob := w.confirm(t, got, "/login", url.Values{"email": {other}, "password": {password}})
 	if bob.Status != http.StatusSeeOther || bob.Location != "/admin/people?query=x" || !strings.Contains(bob.Flash, "wasn't sent") {
@@ -74,7 +74,7 @@ func TestStoredFormBoundToUser(t *testing.T) {
 
 func TestOnlyOwnFormsAreStored(t *testing.T) {
 	w := newFormWorld(t)
-	w.expire(t)
+	w.expireSessions(t)
 	kept := func() (n int64) {
 		if err := w.Services.DB.Model(&models.KeptForm{}).Count(&n).Error; err != nil {
 			t.Fatal(err)
@@ -130,14 +130,14 @@ func TestFormOfEndedSessionNotStored(t *testing.T) {
 
 func TestOpenPagesValidAfterConfirmation(t *testing.T) {
 	w := newFormWorld(t)
-	w.growStale(t)
+	w.expireConfirmations(t)
 	old := w.csrf
 	w.confirm(t, w.post(t, keysForm, newKeyForm()), "/login/again", url.Values{"password": {password}})
 	w.csrf = old // the token of a page in another window
 	if got := w.post(t, keysForm, newKeyForm()); got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Location, keysForm+"/") {
 		t.Errorf("after a confirmation: %d %q", got.Status, got.Location)
 	}
-	w.expire(t)
+	w.expireSessions(t)
 	w.confirm(t, w.post(t, keysForm, newKeyForm()), "/login", url.Values{"email": {formAdmin}, "password": {password}})
 	if got := w.post(t, keysForm, newKeyForm()); got.Status != http.StatusSeeOther || !strings.HasPrefix(got.Location, keysForm+"/") {
 		t.Errorf("after signing in again: %d %q", got.Status, got.Location)
@@ -150,7 +150,7 @@ func TestConfirmInPlace(t *testing.T) {
 	if got := w.send(t, "/login/again?dialog=1", nil); got.Status != http.StatusNoContent {
 		t.Errorf("no confirmation due: status %d", got.Status)
 	}
-	w.growStale(t)
+	w.expireConfirmations(t)
 	if got := w.send(t, "/login/again?dialog=1&act="+keysForm, nil); got.Status != http.StatusOK || !strings.Contains(got.Body, "data-confirm") || !strings.Contains(got.Body, "create a key") {
 		t.Errorf("confirmation due: status %d", got.Status)
 	}
@@ -168,7 +168,7 @@ func TestConfirmInPlace(t *testing.T) {
 // TestHtmxFormIsStored posts the switch of a tool as htmx does.
 func TestHtmxFormIsStored(t *testing.T) {
 	w := newFormWorld(t)
-	w.expire(t)
+	w.expireSessions(t)
 	form := values("csrf", w.csrf, "enabled", "false")
 	request := httptest.NewRequest(http.MethodPost, "/admin/projects/p/tools/clock__current_time/enabled", strings.NewReader(form.Encode()))
 	request.Host = "127.0.0.1:8080"
@@ -193,7 +193,7 @@ func TestHtmxFormIsStored(t *testing.T) {
 // TestFileFormIsStored uploads a file after the session expired.
 func TestFileFormIsStored(t *testing.T) {
 	w := newFormWorld(t)
-	w.expire(t)
+	w.expireSessions(t)
 	var body bytes.Buffer
 	parts := multipart.NewWriter(&body)
 	_ = parts.WriteField("csrf", w.csrf)
@@ -245,7 +245,7 @@ func TestFormSentAfterSingleSignOn(t *testing.T) {
 		t.Fatalf("first sign-in: %d %q", got.Status, got.Location)
 	}
 	w.csrf = hiddenField(t, w.send(t, keysForm, nil).Body, "csrf")
-	for n, grow := range []func(*testing.T){w.growStale, w.expire} {
+	for n, grow := range []func(*testing.T){w.expireConfirmations, w.expireSessions} {
 		grow(t)
 		asked := w.send(t, w.post(t, keysForm, newKeyForm()).Location, nil)
 		link := regexp.MustCompile(`href="(/login/sso[^"]*)"`).FindStringSubmatch(asked.Body)

@@ -119,14 +119,15 @@ func (b *browser) age(t *testing.T, columns map[string]any) {
 	}
 }
 
-// growStale sets the last confirmation of every user too far into the past.
-func (b *browser) growStale(t *testing.T) {
+// expireConfirmations sets the last confirmation of every user too far into
+// the past.
+func (b *browser) expireConfirmations(t *testing.T) {
 	t.Helper()
 	b.age(t, map[string]any{"authenticated_at": time.Now().UTC().Add(-access.StepUpIdle), "confirmed_at": nil})
 }
 
-// expire sets the last use of every session too far into the past.
-func (b *browser) expire(t *testing.T) {
+// expireSessions sets the last use of every session too far into the past.
+func (b *browser) expireSessions(t *testing.T) {
 	t.Helper()
 	b.age(t, map[string]any{"last_seen_at": time.Now().UTC().Add(-access.SessionIdle)})
 }
@@ -167,7 +168,7 @@ var modes = map[string]func(t *testing.T, b *browser, careful bool, path string,
 		return b.post(t, path, form)
 	},
 	"expired confirmation": func(t *testing.T, b *browser, careful bool, path string, form url.Values) page {
-		b.growStale(t)
+		b.expireConfirmations(t)
 		got := b.post(t, path, form)
 		if careful {
 			got = b.confirm(t, got, "/login/again", url.Values{"password": {password}})
@@ -175,7 +176,7 @@ var modes = map[string]func(t *testing.T, b *browser, careful bool, path string,
 		return got
 	},
 	"expired session": func(t *testing.T, b *browser, _ bool, path string, form url.Values) page {
-		b.expire(t)
+		b.expireSessions(t)
 		return b.confirm(t, b.post(t, path, form), "/login", url.Values{"email": {formAdmin}, "password": {password}})
 	},
 }

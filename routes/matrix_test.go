@@ -30,8 +30,8 @@ type caller struct {
 
 const password = "a long password of the tests"
 
-// cast returns one caller of every kind.
-func cast(t *testing.T, a *routestest.App) []caller {
+// allCallers returns one caller of every kind.
+func allCallers(t *testing.T, a *routestest.App) []caller {
 	t.Helper()
 	callers := []caller{
 		{name: "nobody", site: "same-origin"},
@@ -70,8 +70,8 @@ const (
 	limited      verdict = "429"
 )
 
-// due returns the expected verdict of the route's guard for a caller.
-func due(r routes.Row, c caller) verdict {
+// wantVerdict returns the expected verdict of the route's guard for a caller.
+func wantVerdict(r routes.Row, c caller) verdict {
 	api, reads := strings.HasPrefix(r.Path, "/api/"), r.Method == http.MethodGet
 	own := c.site == "same-origin"
 	var roles []models.Role
@@ -112,15 +112,15 @@ func due(r routes.Row, c caller) verdict {
 	return forbidden
 }
 
-// refusing are the routes whose handlers respond to these requests with 403: a
-// consent that did not start on its own page.
-var refusing = map[string]bool{"POST /oauth/authorize": true, "POST /authorize": true}
+// forbiddenByHandler are the routes whose handlers respond with 403 to these
+// requests: a consent that did not start on its own page.
+var forbiddenByHandler = map[string]bool{"POST /oauth/authorize": true, "POST /authorize": true}
 
-// ending are the routes that end the caller's session.
-var ending = map[string]bool{"/logout": true, "/admin/account/sign-out-everywhere": true}
+// endsSession are the routes that end the caller's session.
+var endsSession = map[string]bool{"/logout": true, "/admin/account/sign-out-everywhere": true}
 
-// signedInAgain returns the caller with a separate session.
-func signedInAgain(t *testing.T, a *routestest.App, c caller) caller {
+// withNewSession returns the caller with a separate session.
+func withNewSession(t *testing.T, a *routestest.App, c caller) caller {
 	t.Helper()
 	if c.role == "" {
 		return c
@@ -151,7 +151,7 @@ func isSuccess(answer *http.Response) bool {
 func TestRouteMatrix(t *testing.T) {
 	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"), "GATEWAY_TRUSTED_PROXIES=0.0.0.0/32")
 	a.Apply(t, `{"projects":{"p":{"authMode":"none","mcpServers":{}}}}`)
-	callers := cast(t, a)
+	callers := allCallers(t, a)
 	checked, asked := 0, 0
 	for _, r := range routes.Table(a.Services) {
 		if r.Guard == "project" || r.Method == http.MethodOptions || r.Method == "" {
@@ -160,16 +160,16 @@ func TestRouteMatrix(t *testing.T) {
 		for _, c := range callers {
 			// Requests use IDs that do not exist, so that nothing changes for
 			// later callers.
-			if ending[r.Path] {
-				c = signedInAgain(t, a, c)
+			if endsSession[r.Path] {
+				c = withNewSession(t, a, c)
 			}
 			// Each request has another address, so that wrong tokens block no
 			// caller.
 			asked++
 			c.ip = netip.AddrFrom4([4]byte{10, 0, byte(asked >> 8), byte(asked)}).String()
-			got, status := meet(t, a, r, c, "no-such-thing")
-			want := due(r, c)
-			if want == admitted && refusing[r.Method+" "+r.Path] {
+			got, status := sendAs(t, a, r, c, "no-such-thing")
+			want := wantVerdict(r, c)
+			if want == admitted && forbiddenByHandler[r.Method+" "+r.Path] {
 				want = forbidden
 			}
 			if got != want {
@@ -177,9 +177,9 @@ func TestRouteMatrix(t *testing.T) {
 			}
 			checked++
 		}
-		if ending[r.Path] {
+		if endsSession[r.Path] {
 			for i, c := range callers {
-				callers[i] = signedInAgain(t, a, c)
+				callers[i] = withNewSession(t, a, c)
 			}
 		}
 	}
@@ -193,7 +193,7 @@ func TestRouteMatrix(t *testing.T) {
 func TestCSRFMatrix(t *testing.T) {
 	a := routestest.New(t, "sqlite:"+filepath.Join(t.TempDir(), "gateway.db"))
 	var admin caller
-	for _, c := range cast(t, a) {
+	for _, c := range allCallers(t, a) {
 		if c.name == "admin" {
 			admin = c
 		}
@@ -221,15 +221,15 @@ func TestCSRFMatrix(t *testing.T) {
 			}
 			c := admin
 			change(&c)
-			if got, status := meet(t, a, r, c, "no-such-thing"); got != forbidden {
+			if got, status := sendAs(t, a, r, c, "no-such-thing"); got != forbidden {
 				t.Errorf("%s %s with %s: %s (%d)", r.Method, r.Path, name, got, status)
 			}
 		}
 	}
 }
 
-// meet sends a caller's request to a route, with id for each parameter.
-func meet(t *testing.T, a *routestest.App, r routes.Row, c caller, id string) (verdict, int) {
+// sendAs sends a caller's request to a route, with id for each parameter.
+func sendAs(t *testing.T, a *routestest.App, r routes.Row, c caller, id string) (verdict, int) {
 	t.Helper()
 	var path strings.Builder
 	for part := range strings.SplitSeq(strings.TrimPrefix(r.Path, "/"), "/") {

@@ -36,9 +36,9 @@ func limitOf(n int) func(*web.Options) {
 	}
 }
 
-// talk sends raw bytes on a new connection. It returns the first response and
+// sendRaw sends raw bytes on a new connection. It returns the first response and
 // whether the connection was closed after it.
-func talk(t *testing.T, addr, raw string) (status int, header http.Header, body string, closed bool) {
+func sendRaw(t *testing.T, addr, raw string) (status int, header http.Header, body string, closed bool) {
 	t.Helper()
 	conn := webtest.DialTCP(t, addr)
 	if _, err := io.WriteString(conn, raw); err != nil {
@@ -101,7 +101,7 @@ func TestBodyLimits(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			calls.Store(0)
-			status, header, body, closed := talk(t, addr, tt.raw)
+			status, header, body, closed := sendRaw(t, addr, tt.raw)
 			if status != tt.status || !strings.Contains(body, tt.body) {
 				t.Fatalf("status %d, body %s; want %d, body with %q", status, body, tt.status, tt.body)
 			}
@@ -167,7 +167,7 @@ func TestBodyBudget(t *testing.T) {
 	addr := lengthApp(t, &calls, func(o *web.Options) { o.BodyMemory = budget })
 	for n, want := range map[int]int{budget + free - 1: 200, budget + free: 200, budget + free + 1: 503} {
 		for range 2 { // the first response releases the whole reservation
-			status, header, body, closed := talk(t, addr, announced("POST", n, strings.Repeat("x", n)))
+			status, header, body, closed := sendRaw(t, addr, announced("POST", n, strings.Repeat("x", n)))
 			if status != want || closed != (want == 503) || (header.Get("Retry-After") != "") != (want == 503) {
 				t.Errorf("%d bytes: %d, Retry-After %q, closed %v, %s", n, status, header.Get("Retry-After"), closed, body)
 			}
@@ -179,9 +179,9 @@ func TestBodyBudget(t *testing.T) {
 	}
 	small := strings.Repeat("x", free)
 	for status := 200; status != 503; { // half of the body reserves half of the budget
-		status, _, _, _ = talk(t, addr, announced("POST", budget, strings.Repeat("x", budget)))
+		status, _, _, _ = sendRaw(t, addr, announced("POST", budget, strings.Repeat("x", budget)))
 	}
-	if status, _, _, _ := talk(t, addr, announced("POST", free, small)); status != 200 {
+	if status, _, _, _ := sendRaw(t, addr, announced("POST", free, small)); status != 200 {
 		t.Errorf("small body: status %d", status)
 	}
 	if _, err := io.WriteString(slow, strings.Repeat("x", budget/2)); err != nil {
@@ -190,7 +190,7 @@ func TestBodyBudget(t *testing.T) {
 	if resp, err := http.ReadResponse(bufio.NewReader(slow), nil); err != nil || resp.StatusCode != 200 {
 		t.Errorf("slow body: %v %v", resp, err)
 	}
-	if status, _, _, _ := talk(t, addr, announced("POST", budget, strings.Repeat("x", budget))); status != 200 {
+	if status, _, _, _ := sendRaw(t, addr, announced("POST", budget, strings.Repeat("x", budget))); status != 200 {
 		t.Errorf("after the slow body: status %d", status)
 	}
 }

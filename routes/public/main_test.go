@@ -36,7 +36,7 @@ func newApp(t *testing.T, settings ...string) *routestest.App {
 // get requests a page and fails the test unless the response has the status.
 func get(t *testing.T, a *routestest.App, path string, status int, headers ...string) webtest.Answer {
 	t.Helper()
-	c := webtest.Case{Path: path, Header: map[string]string{"Accept": "text/html", "X-Forwarded-For": stranger()}}
+	c := webtest.Case{Path: path, Header: map[string]string{"Accept": "text/html", "X-Forwarded-For": uniqueAddress()}}
 	for i := 0; i < len(headers); i += 2 {
 		c.Header[headers[i]] = headers[i+1]
 	}
@@ -47,8 +47,8 @@ func get(t *testing.T, a *routestest.App, path string, status int, headers ...st
 	return answer
 }
 
-// stranger returns an address with few requests so far.
-func stranger() string {
+// uniqueAddress returns an address with few requests so far.
+func uniqueAddress() string {
 	return fmt.Sprintf("10.%d.%d.%d", rand.IntN(256), rand.IntN(256), rand.IntN(256))
 }
 

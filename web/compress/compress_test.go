@@ -19,8 +19,8 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// compressing returns a server that compresses the responses of the handlers.
-func compressing(t *testing.T, handlers map[string]fiber.Handler) *fiber.App {
+// newCompressingApp returns a server that compresses the responses of the handlers.
+func newCompressingApp(t *testing.T, handlers map[string]fiber.Handler) *fiber.App {
 	t.Helper()
 	app, _ := webtest.NewApp(t)
 	compressor := compress.New()
@@ -35,8 +35,8 @@ func text(n int) fiber.Handler {
 	return func(c *fiber.Ctx) error { return c.SendString(strings.Repeat("x", n)) }
 }
 
-// decoded returns the decompressed body of a response.
-func decoded(t *testing.T, a webtest.Answer) string {
+// decode returns the decompressed body of a response.
+func decode(t *testing.T, a webtest.Answer) string {
 	t.Helper()
 	var from io.Reader = strings.NewReader(a.Body)
 	var err error
@@ -65,7 +65,7 @@ func decoded(t *testing.T, a webtest.Answer) string {
 }
 
 func TestEncodingNegotiation(t *testing.T) {
-	app := compressing(t, map[string]fiber.Handler{"/": text(2000)})
+	app := newCompressingApp(t, map[string]fiber.Handler{"/": text(2000)})
 	for _, tc := range []struct{ accept, want string }{
 		{"", ""}, {"identity", ""}, {"deflate", ""}, {"identity;q=0", ""}, {"gzip", "gzip"}, {"x-gzip", "gzip"}, {"GZip", "gzip"}, {"br", "br"}, {"zstd", "zstd"},
 		{"gzip, deflate, br, zstd", "zstd"}, {"gzip, deflate, br", "br"}, {"br;q=0.5, gzip", "gzip"}, {"gzip;q=0.5, br;q=0.8, zstd;q=0.2", "br"},
@@ -79,8 +79,8 @@ func TestEncodingNegotiation(t *testing.T) {
 			webtest.Check(t, webtest.Case{Status: 200, WantHeader: map[string]string{
 				"Content-Encoding": tc.want, "Vary": "Accept-Encoding", "Content-Length": strconv.Itoa(len(answer.Body)),
 			}}, answer)
-			if decoded(t, answer) != strings.Repeat("x", 2000) || (len(answer.Body) < 2000) != (tc.want != "") {
-				t.Errorf("%d bytes, decoded as %q", len(answer.Body), decoded(t, answer))
+			if decode(t, answer) != strings.Repeat("x", 2000) || (len(answer.Body) < 2000) != (tc.want != "") {
+				t.Errorf("%d bytes, decoded as %q", len(answer.Body), decode(t, answer))
 			}
 		})
 	}
@@ -96,7 +96,7 @@ func TestETagWithEncodings(t *testing.T) {
 			return text(n)(c)
 		}
 	}
-	app := compressing(t, map[string]fiber.Handler{"/long": tagged(2000), "/short": tagged(10)})
+	app := newCompressingApp(t, map[string]fiber.Handler{"/long": tagged(2000), "/short": tagged(10)})
 	for _, path := range []string{"/long", "/short"} {
 		for encoding, want := range map[string]string{"": tag, "gzip;q=0": tag, "gzip": "W/" + tag, "br": "W/" + tag, "zstd": "W/" + tag} {
 			for _, known := range []string{"", tag, "W/" + tag, `"another"`} {
@@ -115,7 +115,7 @@ func TestETagWithEncodings(t *testing.T) {
 }
 
 func TestSmallBodyNotCompressed(t *testing.T) {
-	app := compressing(t, map[string]fiber.Handler{"/1023": text(1023), "/1024": text(1024), "/1025": text(1025)})
+	app := newCompressingApp(t, map[string]fiber.Handler{"/1023": text(1023), "/1024": text(1024), "/1025": text(1025)})
 	for path, want := range map[string]string{"/1023": "", "/1024": "gzip", "/1025": "gzip"} {
 		answer := webtest.Send(t, app, webtest.Case{Path: path, Header: map[string]string{"Accept-Encoding": "gzip"}})
 		webtest.Check(t, webtest.Case{Status: 200, WantHeader: map[string]string{"Content-Encoding": want, "Vary": "Accept-Encoding"}}, answer)
@@ -145,7 +145,7 @@ func TestUncompressedResponses(t *testing.T) {
 			return s.Answer(c)
 		},
 	}
-	app := compressing(t, handlers)
+	app := newCompressingApp(t, handlers)
 	for path := range handlers {
 		t.Run(path, func(t *testing.T) {
 			plain := webtest.Send(t, app, webtest.Case{Path: path})
@@ -162,7 +162,7 @@ func TestTextCompressed(t *testing.T) {
 	for _, mediaType := range []string{
 		"text/html; charset=utf-8", "text/css", "text/javascript; charset=utf-8", "application/javascript", "application/json", "APPLICATION/JSON", "application/xml", "application/atom+xml", "application/ld+json", "image/svg+xml",
 	} {
-		app := compressing(t, map[string]fiber.Handler{"/": func(c *fiber.Ctx) error {
+		app := newCompressingApp(t, map[string]fiber.Handler{"/": func(c *fiber.Ctx) error {
 			c.Set("Content-Type", mediaType)
 			return c.SendString(strings.Repeat("x", 2000))
 		}})
@@ -180,7 +180,7 @@ func TestHeadNotCompressed(t *testing.T) {
 
 func TestOnceCachesCompressedBody(t *testing.T) {
 	var calls atomic.Int32
-	app := compressing(t, map[string]fiber.Handler{"/:key": func(c *fiber.Ctx) error {
+	app := newCompressingApp(t, map[string]fiber.Handler{"/:key": func(c *fiber.Ctx) error {
 		compress.Once(c, c.Params("key"))
 		return c.SendString(strings.Repeat("x", 2000) + strconv.Itoa(int(calls.Add(1)))) // differs between calls, to detect cached bodies
 	}})
@@ -189,14 +189,14 @@ func TestOnceCachesCompressedBody(t *testing.T) {
 		{"a", "gzip, br, zstd", "1"}, // the smallest
 	} {
 		answer := webtest.Send(t, app, webtest.Case{Path: "/" + tc.key, Header: map[string]string{"Accept-Encoding": tc.encoding}})
-		if got := strings.TrimLeft(decoded(t, answer), "x"); got != tc.end || !strings.Contains(tc.encoding, answer.Header.Get("Content-Encoding")) || (tc.encoding == "") != (answer.Header.Get("Content-Encoding") == "") {
+		if got := strings.TrimLeft(decode(t, answer), "x"); got != tc.end || !strings.Contains(tc.encoding, answer.Header.Get("Content-Encoding")) || (tc.encoding == "") != (answer.Header.Get("Content-Encoding") == "") {
 			t.Errorf("call %d: %s in %s ends in %q, want %q", call+1, tc.key, tc.encoding, got, tc.end)
 		}
 	}
 }
 
 func TestErrorsNotCompressed(t *testing.T) {
-	app := compressing(t, map[string]fiber.Handler{"/": func(*fiber.Ctx) error { return fiber.NewError(415, strings.Repeat("x", 2000)) }})
+	app := newCompressingApp(t, map[string]fiber.Handler{"/": func(*fiber.Ctx) error { return fiber.NewError(415, strings.Repeat("x", 2000)) }})
 	webtest.Check(t, webtest.Case{Status: 415, WantHeader: map[string]string{"Content-Encoding": ""}},
 		webtest.Send(t, app, webtest.Case{Path: "/", Header: map[string]string{"Accept-Encoding": "gzip"}}))
 }

@@ -14,9 +14,9 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// aheadApp echoes the bodies of POST /plain. It responds to POST /ahead with a
+// newEarlyApp echoes the bodies of POST /plain. It responds to POST /ahead with a
 // stream that starts while the handler runs: the body and an end event.
-func aheadApp(t *testing.T) *fiber.App {
+func newEarlyApp(t *testing.T) *fiber.App {
 	t.Helper()
 	app, _ := webtest.NewApp(t)
 	app.Post("/plain", func(c *fiber.Ctx) error { return c.Send(c.Body()) })
@@ -59,7 +59,7 @@ func TestResponseOrder(t *testing.T) {
 	want := []string{"a", "", long, "b", "data: 1 " + long + "\n\ndata: 2 " + long + "\n\n"}
 	for name, piece := range map[string]int{"at once": len(requests), "in pieces": 7, "byte by byte": 1, "in large pieces": 4_097} {
 		t.Run(name, func(t *testing.T) {
-			conn := webtest.DialTCP(t, webtest.Serve(t, aheadApp(t)))
+			conn := webtest.DialTCP(t, webtest.Serve(t, newEarlyApp(t)))
 			go func() {
 				for rest := requests; rest != ""; {
 					n := min(piece, len(rest))
@@ -80,7 +80,7 @@ func TestResponseOrder(t *testing.T) {
 }
 
 func TestBrokenEarlyStreamIsDetectable(t *testing.T) {
-	conn := webtest.DialTCP(t, webtest.Serve(t, aheadApp(t)))
+	conn := webtest.DialTCP(t, webtest.Serve(t, newEarlyApp(t)))
 	if _, err := io.WriteString(conn, webtest.Posting("/ahead", "broken")+webtest.Posting("/plain", "a")); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestBrokenEarlyStreamIsDetectable(t *testing.T) {
 // TestEarlyStreamEndsConnection checks that such a stream is complete, and that
 // its headers announce the end of the connection.
 func TestEarlyStreamEndsConnection(t *testing.T) {
-	conn := webtest.DialTCP(t, webtest.Serve(t, aheadApp(t)))
+	conn := webtest.DialTCP(t, webtest.Serve(t, newEarlyApp(t)))
 	if _, err := io.WriteString(conn, webtest.Posting("/plain", "a")+webtest.Posting("/ahead", "b")+webtest.Posting("/plain", "c")); err != nil {
 		t.Fatal(err)
 	}

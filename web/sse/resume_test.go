@@ -10,7 +10,7 @@ import (
 )
 
 func TestEventIDs(t *testing.T) {
-	got, err := play(t, func(c *fiber.Ctx) error {
+	got, err := readStream(t, func(c *fiber.Ctx) error {
 		s := sse.NewStream(c, sse.StreamOptions{})
 		s.SendWithID("7", "", []byte("<li>\n</li>"))
 		s.EndWith("", []byte("last"))
@@ -25,7 +25,7 @@ func TestEventIDs(t *testing.T) {
 }
 
 func TestEventsWithIDAreBounded(t *testing.T) {
-	_, _ = play(t, func(c *fiber.Ctx) error {
+	_, _ = readStream(t, func(c *fiber.Ctx) error {
 		s := sse.NewStream(c, sse.StreamOptions{})
 		defer s.Discard()
 		for i := range sse.MaxStreamMessages {

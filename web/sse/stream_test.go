@@ -15,8 +15,8 @@ import (
 	"mcpgateway/web/sse"
 )
 
-// play runs a handler and returns the body of its response.
-func play(t *testing.T, handle func(c *fiber.Ctx) error) (string, error) {
+// readStream runs a handler and returns the body of its response.
+func readStream(t *testing.T, handle func(c *fiber.Ctx) error) (string, error) {
 	t.Helper()
 	app := fiber.New(fiber.Config{DisableStartupMessage: true})
 	app.Get("/", handle)
@@ -30,7 +30,7 @@ func play(t *testing.T, handle func(c *fiber.Ctx) error) (string, error) {
 }
 
 func TestEventFormat(t *testing.T) {
-	got, err := play(t, func(c *fiber.Ctx) error {
+	got, err := readStream(t, func(c *fiber.Ctx) error {
 		s := sse.NewStream(c, sse.StreamOptions{})
 		s.Send("", []byte(`{"a":1}`))
 		s.Comment()
@@ -70,7 +70,7 @@ func TestQueueBounds(t *testing.T) {
 			data := bytes.Repeat([]byte("x"), c.size-len("data: \n\n"))
 			closed := 0
 			var stream *sse.Stream
-			got, err := play(t, func(ctx *fiber.Ctx) error {
+			got, err := readStream(t, func(ctx *fiber.Ctx) error {
 				stream = sse.NewStream(ctx, sse.StreamOptions{Closed: func() { closed++ }})
 				taken := true
 				for range c.count {
@@ -101,7 +101,7 @@ func TestQueueBounds(t *testing.T) {
 }
 
 func TestOfferedEventsAreReplaced(t *testing.T) {
-	got, err := play(t, func(c *fiber.Ctx) error {
+	got, err := readStream(t, func(c *fiber.Ctx) error {
 		s := sse.NewStream(c, sse.StreamOptions{})
 		for range sse.MaxStreamMessages - 1 {
 			s.Comment()
@@ -120,7 +120,7 @@ func TestOfferedEventsAreReplaced(t *testing.T) {
 
 func TestSendWhenRoomEndsWithStream(t *testing.T) {
 	sent := make(chan bool, 1)
-	_, err := play(t, func(c *fiber.Ctx) error {
+	_, err := readStream(t, func(c *fiber.Ctx) error {
 		s := sse.NewStream(c, sse.StreamOptions{})
 		for range sse.MaxStreamMessages {
 			s.Comment()
@@ -139,7 +139,7 @@ func TestSendWhenRoomEndsWithStream(t *testing.T) {
 
 func TestIdleStreamKeepAlive(t *testing.T) {
 	asked := 0
-	got, err := play(t, func(c *fiber.Ctx) error {
+	got, err := readStream(t, func(c *fiber.Ctx) error {
 		s := sse.NewStream(c, sse.StreamOptions{KeepAlive: time.Millisecond, Alive: func() bool {
 			asked++
 			return asked < 4
@@ -153,7 +153,7 @@ func TestIdleStreamKeepAlive(t *testing.T) {
 
 func TestRevokedStreamSendsNothing(t *testing.T) {
 	asked := 0
-	got, err := play(t, func(c *fiber.Ctx) error {
+	got, err := readStream(t, func(c *fiber.Ctx) error {
 		var s *sse.Stream
 		s = sse.NewStream(c, sse.StreamOptions{KeepAlive: time.Hour, Alive: func() bool {
 			if asked++; asked == 1 {
