@@ -1,7 +1,7 @@
 import { defineConfig } from "@playwright/test";
 
-// Debian's Chromium is used as it is installed; Playwright downloads nothing.
-// CHROMIUM names another one on machines that keep it elsewhere.
+// Tests use Debian's Chromium; Playwright downloads nothing.
+// CHROMIUM is the path of another one.
 const chromium = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 export default defineConfig({
@@ -11,26 +11,26 @@ export default defineConfig({
   reporter: [["list"]],
   workers: 2,
   fullyParallel: true,
-  // A test that needs a second attempt is a defect of the test or of the page.
+  // A flaky test is a defect of the test or of the page.
   retries: 0,
   forbidOnly: !!process.env.CI,
-  // Ceilings for what hangs, far above what anything takes: a machine may be
-  // slow and do other work besides.
+  // Limits for hangs, far above normal durations: a machine may be
+  // slow or busy.
   timeout: 60_000,
   globalTimeout: 900_000,
   expect: {
     timeout: 15_000,
     toHaveScreenshot: {
-      // Pixels count as different from a small difference on, because the
-      // fills of cards and snippets are only a little darker than the page.
+      // Small differences of a pixel count, because the
+      // backgrounds of cards and snippets are only slightly darker than the page.
       threshold: 0.02,
-      // Fonts differ between machines. Another font was seen to change up to
-      // 5% of a picture, a lost card, snippet or column 8% and more.
+      // Fonts differ between machines. Another font changes up to
+      // 5% of a screenshot; a missing card, snippet or column at least 8%.
       maxDiffPixelRatio: 0.06,
     },
   },
   // The screenshots are in the repository. They are only replaced on request,
-  // so that a test run leaves the work tree as it was.
+  // so that a test run doesn't change the work tree.
   snapshotPathTemplate: "{testDir}/screenshots/{arg}{ext}",
   updateSnapshots: process.env.UPDATE_SCREENSHOTS === "1" ? "all" : "missing",
   use: {

@@ -18,7 +18,7 @@ const schema = {
   },
 };
 
-/** A project with more tools than one page lists, one of which has a long name and one hidden characters. */
+/** A project with more than one page of tools. One has a long name, one has hidden characters. */
 const withTools = test.extend<object, { tools: Upstream }>({
   tools: [
     async ({ gateway, people }, use) => {
@@ -117,7 +117,7 @@ withTools("a tool of a pinned server waits for approval", async ({ page, gateway
   await page.getByRole("button", { name: "Undo" }).click();
   await expect(page.getByRole("status")).toContainText("1 approval undone.");
 
-  // In the list, enabling does not approve: the review does.
+  // Enabling in the list doesn't approve; the review does.
   await page.goto("/admin/projects/pinned/tools");
   await page.getByRole("checkbox", { name: "Select github__tool_0" }).check();
   await page.getByRole("button", { name: "Enable", exact: true }).click();
@@ -144,7 +144,7 @@ withTools("lists and groups of the Playground are sent as JSON", async ({ page }
   await expect(page.getByRole("textbox", { name: "labels" }).nth(1)).toHaveValue("p1");
 });
 
-test("people are added, changed, blocked and deleted", async ({ page, gateway, browser }) => {
+test("adding, changing, blocking and deleting users", async ({ page, gateway, browser }) => {
   const email = `grace-${process.pid}@example.com`;
   await page.goto("/admin/people");
   await page.getByRole("link", { name: "Add a person" }).click();
@@ -189,7 +189,7 @@ test("people are added, changed, blocked and deleted", async ({ page, gateway, b
   await expect(page.getByRole("status")).toHaveText(`${email} is deleted.`);
 });
 
-test("the last administrator stays one", async ({ page }) => {
+test("last administrator can't be removed", async ({ page }) => {
   await page.goto("/admin/people");
   await page.getByRole("link", { name: ada.name }).click();
   await page.getByRole("radio", { name: "Viewer" }).check();
@@ -198,7 +198,7 @@ test("the last administrator stays one", async ({ page }) => {
   await expect(page.locator(".page-head")).toContainText("Active");
 });
 
-test("the audit log is filtered by its address", async ({ page, gateway }) => {
+test("filters of the audit log are in the URL", async ({ page, gateway }) => {
   await addPerson(gateway, { email: `henry-${process.pid}@example.com`, name: "Henry", password: vera.password }, "viewer");
   await page.goto("/admin/audit");
   await page.getByLabel("What", { exact: true }).selectOption("person");

@@ -19,7 +19,7 @@ interface Upstream {
   deadURL: string;
   /** Responds with 401, like servers that require a sign-in. */
   guardedURL: string;
-  /** A document in the catalog's own format. */
+  /** A document in the catalog's format. */
   catalogURL: string;
 }
 
@@ -63,7 +63,7 @@ const test = base.extend<object, { upstream: Upstream }>({
 
 let made = 0;
 
-/** Makes a project with servers, as a program does, and returns its slug. */
+/** Creates a project with servers through the API and returns its slug. */
 async function project(gateway: Gateway, more: object = {}, servers: Record<string, object> = {}): Promise<string> {
   const slug = `made-${process.pid}-${++made}`;
   const client = await program(gateway);
@@ -77,12 +77,12 @@ async function project(gateway: Gateway, more: object = {}, servers: Record<stri
 
 async function isAccessible(page: Page): Promise<void> {
   const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  expect(width, "pixels that stand out of the window sideways").toBe(0);
+  expect(width, "horizontal overflow in pixels").toBe(0);
   const { violations } = await new AxeBuilder({ page }).analyze();
   expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }))).toEqual([]);
 }
 
-/** Presses the switch of a server, which is a button without JavaScript. */
+/** Toggles the switch of a server, which is a button without JavaScript. */
 async function toggle(page: Page, name: string): Promise<void> {
   const byScript = page.getByRole("switch", { name });
   await (await byScript.isVisible() ? byScript : page.getByRole("button", { name })).first().click();
@@ -92,7 +92,7 @@ for (const javaScriptEnabled of [true, false]) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled });
 
-    test("from nothing to a project whose endpoint answers", async ({ page, upstream }) => {
+    test("new project with a working endpoint", async ({ page, upstream }) => {
       test.slow(); // many pages in a row
       const slug = `acme-${javaScriptEnabled ? "js" : "plain"}`;
       await page.goto("/admin");
@@ -152,7 +152,7 @@ for (const javaScriptEnabled of [true, false]) {
       await expect(page.getByRole("row").filter({ hasText: slug })).toContainText("Down");
     });
 
-    test("one address leads to its tools, of which some are chosen", async ({ page, gateway, upstream }) => {
+    test("server from a URL with selected tools", async ({ page, gateway, upstream }) => {
       const slug = await project(gateway);
       await page.goto(`/admin/projects/${slug}/servers/new`);
       await page.getByLabel("Address or JSON").fill(upstream.url);
@@ -174,7 +174,7 @@ for (const javaScriptEnabled of [true, false]) {
       await expect(page.getByText("get-*")).toBeVisible();
     });
 
-    test("a server is switched off, changed and deleted", async ({ page, gateway, upstream }) => {
+    test("disabling, changing and deleting a server", async ({ page, gateway, upstream }) => {
       const slug = await project(gateway, {}, { every: { url: upstream.url } });
       await page.goto(`/admin/projects/${slug}/servers`);
       await toggle(page, "Use every");
@@ -207,7 +207,7 @@ for (const javaScriptEnabled of [true, false]) {
       await expect(page.getByText("No server yet")).toBeVisible();
     });
 
-    test("opening a project with credentials has to be confirmed, and deleting it typed", async ({ page, gateway, upstream }) => {
+    test("confirmation for opening a project, typed name for deleting it", async ({ page, gateway, upstream }) => {
       const slug = await project(gateway, {}, { every: { url: upstream.url, headers: { "X-Key": "secret" } } });
       await page.goto(`/admin/projects/${slug}/settings`);
       await page.getByRole("radio", { name: "Anyone", exact: true }).check();
@@ -241,7 +241,7 @@ for (const javaScriptEnabled of [true, false]) {
       expect((await page.goto(`/admin/projects/${slug}`))!.status()).toBe(404);
     });
 
-    test("a file is exported, and imported after its changes were seen", async ({ page, gateway, upstream }) => {
+    test("export, and import after a preview", async ({ page, gateway, upstream }) => {
       const slug = await project(gateway, {}, { every: { url: upstream.url }, gone: { url: upstream.deadURL } });
       const file = await (await page.request.get(`/admin/export/download?project=${slug}`)).json();
       file.projects[slug].name = "Imported";
@@ -267,7 +267,7 @@ for (const javaScriptEnabled of [true, false]) {
       await expect(page.getByRole("link", { name: "fresh", exact: true })).toBeVisible();
     });
 
-    test("the catalog gets a source, whose server goes into a project", async ({ page, gateway, upstream }) => {
+    test("catalog source and a project with its server", async ({ page, gateway, upstream }) => {
       test.slow(); // many pages in a row
       const slug = await project(gateway);
       await page.goto("/admin/catalog");
@@ -310,14 +310,14 @@ for (const javaScriptEnabled of [true, false]) {
       await page.goto(`/admin/catalog/${id}`);
       await page.getByRole("button", { name: "Show it again" }).click();
       await expect(page).toHaveURL("/registry/example/everything");
-      // The next run of this test meets the entry as its source has it.
+      // The next run of this test needs the original entry of the source.
       await page.goto("/admin/catalog");
       await page.locator(`details[id^="remove-"]`).last().locator("summary").click();
       await page.getByRole("button", { name: "Remove" }).last().click();
       await expect(page.getByText(upstream.catalogURL)).toHaveCount(0);
     });
 
-    test("a template becomes a project with servers to connect", async ({ page }) => {
+    test("project from a template", async ({ page }) => {
       await page.goto("/admin/templates/billing-support/use");
       await page.getByLabel("Name of the project").fill(`Billing ${javaScriptEnabled}`);
       await page.getByRole("button", { name: "Create project" }).click();
@@ -325,7 +325,7 @@ for (const javaScriptEnabled of [true, false]) {
       await expect(page.getByRole("row").filter({ hasText: "stripe" }).first()).toContainText("Off");
     });
 
-    test("a server that asks for a sign-in is offered OAuth", async ({ page, gateway, upstream }) => {
+    test("OAuth offered for a server that requires a sign-in", async ({ page, gateway, upstream }) => {
       const slug = await project(gateway);
       await page.goto(`/admin/projects/${slug}/servers/new`);
       await page.getByLabel("Address or JSON").fill(upstream.guardedURL);
@@ -341,7 +341,7 @@ for (const javaScriptEnabled of [true, false]) {
   });
 }
 
-/** A project with servers in every state, for the looks of its pages. */
+/** A project with servers in every state, for screenshots of its pages. */
 interface Places {
   base: string;
   server: string;
@@ -403,7 +403,7 @@ for (const look of looks) {
   placed.describe(`${look.name}:`, () => {
     placed.use(look.use);
     placed("what follows a form is accessible: the second step of a new server, the plan of an import, an entry of the catalog", async ({ page, gateway, places, upstream }) => {
-      placed.slow(); // several pages, each looked at in full
+      placed.slow(); // checks several whole pages
       await page.goto(`${places.base}/servers/new`);
       await page.getByLabel("Address or JSON").fill(upstream.url);
       await page.getByRole("button", { name: "Continue" }).click();
@@ -479,7 +479,7 @@ placed.describe("the rows of lists", () => {
         expect(await cut(page), path).toEqual([]);
         await isAccessible(page);
       }
-      // The row contains the changed server, and no word of the event breaks.
+      // The row contains the changed server, and words of the event don't break.
       const row = page.getByRole("row").filter({ hasText: "server.created" }).first();
       await expect(row.getByRole("cell").filter({ hasText: /everything|jira|notion/ })).toBeVisible();
       const lines = await row.getByText("server.created").evaluate((part) => {

@@ -3,7 +3,7 @@ import type { Page } from "@playwright/test";
 import { ada, expect, startEmptyGateway, test } from "../support/signed-in.ts";
 import { startUpstream } from "../support/upstream.ts";
 
-/** How long an administrator may need from an empty database to the first call. */
+/** Maximum time of an administrator from an empty database to the first call. */
 const firstCallLimit = 60_000;
 
 test.use({ as: "nobody" });
@@ -12,7 +12,7 @@ for (const javaScriptEnabled of [true, false]) {
   test.describe(javaScriptEnabled ? "with JavaScript" : "without JavaScript", () => {
     test.use({ javaScriptEnabled });
 
-    test("an administrator gets from an empty database to a successful call", async ({ browser }) => {
+    test("administrator: from an empty database to a successful call", async ({ browser }) => {
       test.setTimeout(firstCallLimit + 20_000);
       const gateway = await startEmptyGateway();
       const upstream = await startUpstream({

@@ -14,7 +14,7 @@ const text = (description: string) => ({ type: "string", description });
 const repository = { owner: text("Who owns the repository"), repo: text("Its name") };
 const object = (properties: object, required: string[]) => ({ type: "object", properties, required, additionalProperties: false });
 
-/** Tools as a tracker of issues has them: more than one page of declarations. */
+/** Tools of an issue tracker: more than one page of declarations. */
 const tools = [
   { name: "list_issues", description: "Lists the open issues of a repository.", inputSchema: object(repository, ["owner", "repo"]), annotations: { readOnlyHint: true } },
   { name: "close_issue", description: "Closes an issue.", inputSchema: object({ ...repository, number: { type: "integer" } }, ["owner", "repo", "number"]), annotations: { readOnlyHint: false } },
@@ -29,11 +29,11 @@ const tools = [
 interface Place {
   /** A project with Code Mode. */
   slug: string;
-  /** How often an issue was closed. */
+  /** Number of closed issues. */
   closed(): number;
 }
 
-/** Like the test function of the other specs; the gateway has a compiler and an issue tracker. */
+/** The usual test function with a gateway that has a compiler and an issue tracker. */
 const test = base.extend<object, { place: Place }>({
   gateway: ofOneWorker(() => startEmptyGateway({ GATEWAY_TSC: compiler })),
   place: [
@@ -66,7 +66,7 @@ console.log(before.issues.length);
 const nothing = null;
 return nothing.issues;`;
 
-/** Types code into the form and runs it. */
+/** Enters code in the form and runs it. */
 async function run(page: Page, slug: string, code: string, { input = "", check = "off", dry = false } = {}): Promise<void> {
   await page.goto(`/admin/projects/${slug}/code-mode/run`);
   await page.getByRole("textbox", { name: "Code" }).fill(code);
@@ -90,8 +90,8 @@ const looks = [
 for (const look of looks) {
   test.describe(look.name, () => {
     test.use(look.use);
-    test("every page of Code Mode is accessible and keeps to the window", async ({ page, place }) => {
-      test.slow(); // it looks at seven pages
+    test("pages of Code Mode are accessible and fit the window", async ({ page, place }) => {
+      test.slow(); // seven pages
       const check = async (name: string) => {
         await expect(page.getByRole("heading", { level: 1 })).toHaveCount(1);
         const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
@@ -119,7 +119,7 @@ for (const look of looks) {
   });
 }
 
-test("the pages keep to their budgets", async ({ page, place }) => {
+test("budgets of the pages", async ({ page, place }) => {
   await run(page, place.slug, good, { input: '{"mark":1}' });
   await expect(page).toHaveURL(finished);
   await expect(result(page)).toBeVisible();
@@ -135,9 +135,9 @@ test("the pages keep to their budgets", async ({ page, place }) => {
   }
 });
 
-/** Switches Code Mode on in a new project, sees what models see, runs code and replays it. */
+/** Enables Code Mode in a new project, opens the preview, runs code and replays it. */
 async function useCodeMode(page: Page, place: Place, slug: string) {
-  test.slow(); // it goes through a dozen pages
+  test.slow(); // a dozen pages
   const settings = `/admin/projects/${slug}/code-mode`;
   await page.goto(`${settings}/run`);
   await expect(page.getByText("Code Mode is off")).toBeVisible();
@@ -179,7 +179,7 @@ async function useCodeMode(page: Page, place: Place, slug: string) {
   await expect(page.getByRole("status").first()).toContainText("It ran again.");
   await expect(page).toHaveURL(ofARun);
   await expect(page).not.toHaveURL(here);
-  // The code's clock began where that of the first run did, and so did its dice.
+  // A replay starts with the clock and the random numbers of the first run.
   expect(JSON.parse((await result(page).textContent())!)).toEqual(first);
   expect(place.closed() - before).toBe(2);
 
@@ -191,20 +191,20 @@ async function useCodeMode(page: Page, place: Place, slug: string) {
 
 let made = 0;
 
-test("an administrator switches Code Mode on, runs code and replays it", async ({ page, gateway, place }) => {
+test("administrator enables Code Mode, runs code and replays it", async ({ page, gateway, place }) => {
   const slug = await copy(gateway, ++made);
   await useCodeMode(page, place, slug);
 });
 
 test.describe("without JavaScript", () => {
   test.use({ javaScriptEnabled: false });
-  test("an administrator switches Code Mode on, runs code and replays it", async ({ page, gateway, place }) => {
+  test("administrator enables Code Mode, runs code and replays it", async ({ page, gateway, place }) => {
     const slug = await copy(gateway, ++made);
     await useCodeMode(page, place, slug);
   });
 });
 
-/** Makes a project like the first one, without Code Mode. */
+/** Creates a project like the first one, without Code Mode. */
 async function copy(gateway: Parameters<typeof program>[0], n: number): Promise<string> {
   const slug = `copy-${process.pid}-${n}`;
   const client = await program(gateway);
@@ -214,7 +214,7 @@ async function copy(gateway: Parameters<typeof program>[0], n: number): Promise<
   return slug;
 }
 
-test("a mistake is shown in its line, with what happened before it", async ({ page, place }) => {
+test("error at its line, with the steps before it", async ({ page, place }) => {
   await run(page, place.slug, broken);
   const around = page.getByRole("group", { name: "The code around the mistake" });
   await expect(around.locator("mark")).toContainText("return nothing.issues;");
@@ -223,7 +223,7 @@ test("a mistake is shown in its line, with what happened before it", async ({ pa
   await expect(page.getByRole("table")).toContainText("my-tracker__list_issues");
 });
 
-test("types are checked before anything runs", async ({ page, place }) => {
+test("type check before the run", async ({ page, place }) => {
   const before = place.closed();
   await run(page, place.slug, 'await my$_tracker.close_issue({ owner: "a", repo: "b", number: "seven" });', { check: "error" });
   await expect(page.getByText("The types do not fit")).toBeVisible();
@@ -231,7 +231,7 @@ test("types are checked before anything runs", async ({ page, place }) => {
   expect(place.closed()).toBe(before);
 });
 
-test("a dry run writes nothing and says what it would have", async ({ page, place }) => {
+test("dry run lists writes without executing them", async ({ page, place }) => {
   const before = place.closed();
   await run(page, place.slug, good, { input: '{"mark":1}', dry: true });
   await expect(page.getByText("1 call was not made")).toBeVisible();
@@ -240,7 +240,7 @@ test("a dry run writes nothing and says what it would have", async ({ page, plac
   expect(place.closed()).toBe(before);
 });
 
-test("what cannot be run or saved says why and keeps what was typed", async ({ page, place }) => {
+test("invalid form shows the error and keeps the input", async ({ page, place }) => {
   await run(page, place.slug, "return 1", { input: "{mark:1}" });
   await expect(page.getByText("This is not JSON; text needs double quotes around it.").first()).toBeVisible();
   await expect(page.getByRole("textbox", { name: "Code" })).toHaveValue("return 1");
@@ -256,7 +256,7 @@ test("what cannot be run or saved says why and keeps what was typed", async ({ p
   await expect(page.getByRole("switch", { name: "Requests to the web" })).toBeChecked();
 });
 
-test("the preview follows the filter, tells sizes and what is not checked, and can be had whole", async ({ page, place }) => {
+test("preview: filter, sizes, unchecked parts and download", async ({ page, place }) => {
   await page.goto(`/admin/projects/${place.slug}/code-mode`);
   const results = page.locator("#results");
   await expect(results).toContainText(/Tools\s*103/);
@@ -274,7 +274,7 @@ test("the preview follows the filter, tells sizes and what is not checked, and c
   await expect(page).toHaveURL(/\?filter=report_42$/);
 });
 
-test("a viewer sees everything and runs nothing", async ({ browser, gateway, people, place, page }) => {
+test("viewer sees everything and can't run code", async ({ browser, gateway, people, place, page }) => {
   await run(page, place.slug, "return 1");
   await expect(page).toHaveURL(finished);
   await expect(result(page)).toBeVisible();

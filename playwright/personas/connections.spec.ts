@@ -11,7 +11,7 @@ import { expect, pageOf, program, setUp, startEmptyGateway, test } from "../supp
 
 /** Minimum duration of calls while tokens with a lifetime of 5 s are refreshed. */
 const seconds = Number(process.env.CONNECTION_SECONDS ?? "12");
-/** How many calls and tokens there are at least; a busy machine takes longer for as many. */
+/** Minimum number of calls and tokens; a busy machine needs longer for them. */
 const [fewestCalls, fewestTokens] = [51, Math.floor(seconds / 5)];
 
 /** Adds a project without access control and with OAuth servers; returns the servers' ids. */
@@ -39,7 +39,7 @@ async function ask(gateway: Gateway, slug: string, method: string, params: objec
   return answer.json();
 }
 
-/** An administrator's browser on a separate gateway, which also visits the provider. */
+/** An administrator's browser on a separate gateway. It also opens the provider's pages. */
 async function alone(browser: Browser, work: (gateway: Gateway, page: Page) => Promise<void>): Promise<void> {
   const gateway = await startEmptyGateway();
   try {
@@ -52,7 +52,7 @@ async function alone(browser: Browser, work: (gateway: Gateway, page: Page) => P
   }
 }
 
-test("a server is connected, keeps working while its tokens end, and is disconnected", async ({ browser }) => {
+test("connecting, refreshing and disconnecting a server", async ({ browser }) => {
   test.setTimeout((seconds + 120) * 1000);
   const upstream = await startOAuthUpstream({ ttl: 5 });
   try {
@@ -105,7 +105,7 @@ test("a server is connected, keeps working while its tokens end, and is disconne
   }
 });
 
-test("where the gateway cannot register itself, a client is entered", async ({ browser }) => {
+test("entered client without dynamic registration", async ({ browser }) => {
   await alone(browser, async (gateway, page) => {
     const port = await freePort();
     const issuer = `http://127.0.0.1:${port}`;
@@ -148,7 +148,7 @@ test("where the gateway cannot register itself, a client is entered", async ({ b
   });
 });
 
-test("who declines at the provider is told so, and nothing is connected", async ({ browser }) => {
+test("declined authorization shows a message and connects nothing", async ({ browser }) => {
   const upstream = await startOAuthUpstream();
   try {
     await alone(browser, async (gateway, page) => {
@@ -166,7 +166,7 @@ test("who declines at the provider is told so, and nothing is connected", async 
   }
 });
 
-test("a callback that this browser did not begin connects nothing", async ({ browser }) => {
+test("callback of another browser connects nothing", async ({ browser }) => {
   await alone(browser, async (gateway, page) => {
     await page.goto("/oauth/callback/0123456789abcdef?state=somebody-elses&code=x");
     await expect(page).toHaveURL("/admin/connections");
@@ -179,7 +179,7 @@ test("a callback that this browser did not begin connects nothing", async ({ bro
   });
 });
 
-test("without a server that needs one, the page says where to go", async ({ browser }) => {
+test("empty state without OAuth servers", async ({ browser }) => {
   await alone(browser, async (_, page) => {
     await page.goto("/admin/connections");
     await expect(page.getByRole("main")).toContainText("No server needs a connection");
@@ -188,7 +188,7 @@ test("without a server that needs one, the page says where to go", async ({ brow
   });
 });
 
-test.describe("the pages", () => {
+test.describe("connection pages", () => {
   let upstream: OAuthUpstream;
   let ids: string[] = [];
   test.beforeAll(async () => {
@@ -196,7 +196,7 @@ test.describe("the pages", () => {
   });
   test.afterAll(() => upstream.stop());
 
-  /** Has servers in several states: refused, failed, and never tried. */
+  /** Servers in several states: rejected, failed and never tried. */
   test.beforeEach(async ({ gateway, people, browser }) => {
     if (ids.length > 0) return;
     ids = await addServers(gateway, "looks", { calendar: upstream.url, "issue-tracker": "http://127.0.0.1:9/mcp", notes: `${upstream.url}?of=notes` });
@@ -216,12 +216,12 @@ test.describe("the pages", () => {
   ] as const) {
     test.describe(look.name, () => {
       test.use(look.use);
-      test("are accessible and keep to the window", async ({ page }) => {
+      test("are accessible and fit the window", async ({ page }) => {
         for (const path of ["/admin/connections", `/admin/connections/${ids[0]}`]) {
           await page.goto(path);
           await expect(page.getByRole("heading", { level: 1 })).toHaveCount(1);
           const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-          expect(width, "pixels that stand out of the window sideways").toBe(0);
+          expect(width, "horizontal overflow in pixels").toBe(0);
           const { violations } = await new AxeBuilder({ page }).analyze();
           expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }))).toEqual([]);
           if (process.env.LOOK) await page.screenshot({ path: `${process.env.LOOK}/connection${path.endsWith("connections") ? "s" : ""}-${look.name.replaceAll(" ", "-")}.png`, fullPage: true });
@@ -230,7 +230,7 @@ test.describe("the pages", () => {
     });
   }
 
-  test("keep to their budgets", async ({ page }) => {
+  test("budgets", async ({ page }) => {
     for (const path of ["/admin/connections", `/admin/connections/${ids[0]}`]) {
       const cost = await loadAndMeasure(page, path);
       expect(cost.html).toBeGreaterThan(0);
@@ -240,9 +240,9 @@ test.describe("the pages", () => {
     }
   });
 
-  test("find connections by words and by state", async ({ page }) => {
+  test("search by text and state", async ({ page }) => {
     await page.goto("/admin/connections?query=issue");
-    await expect(page.getByRole("row")).toHaveCount(2); // with the heading
+    await expect(page.getByRole("row")).toHaveCount(2); // including the heading
     await expect(page.getByRole("link", { name: "issue-tracker" })).toBeVisible();
     await page.goto("/admin/connections");
     await page.getByRole("link", { name: /^Client refused/ }).click();
@@ -255,7 +255,7 @@ test.describe("the pages", () => {
 
   test.describe("for a viewer", () => {
     test.use({ as: "viewer" });
-    test("have no controls", async ({ page }) => {
+    test("no controls", async ({ page }) => {
       await page.goto("/admin/connections");
       await expect(page.getByRole("row")).toHaveCount(4);
       await expect(page.getByRole("link", { name: /^(Connect|Reconnect)$/ })).toHaveCount(0);

@@ -17,7 +17,7 @@ async function letIn(browser: Browser, gateway: Gateway, state: State, client: L
   return redeem(gateway, request, client.answers.at(-1)!);
 }
 
-test("people see the clients that they let in, and take access away", async ({ browser }) => {
+test("users list and revoke their authorized clients", async ({ browser }) => {
   const [gateway, client] = await Promise.all([startEmptyGateway(), listen()]);
   try {
     const state = await setUp(gateway);
@@ -31,7 +31,7 @@ test("people see the clients that they let in, and take access away", async ({ b
     expect([await listTools(gateway, "notes", notebook), await listTools(gateway, "notes", editor)]).toEqual([200, 200]);
 
     await page.reload();
-    await expect(page.getByRole("row")).toHaveCount(3); // with the heading
+    await expect(page.getByRole("row")).toHaveCount(3); // including the heading
     const row = page.getByRole("row", { name: /Notebook/ });
     await expect(row).toContainText("Project notes");
     await expect(row).toContainText("see and call tools");
@@ -49,7 +49,7 @@ test("people see the clients that they let in, and take access away", async ({ b
   }
 });
 
-test.describe("the list", () => {
+test.describe("list of clients", () => {
   let token = "";
   test.beforeEach(async ({ browser, gateway, people }) => {
     if (token) return;
@@ -59,7 +59,7 @@ test.describe("the list", () => {
     client.stop();
   });
 
-  test("holds nobody else's clients", async ({ page, browser, gateway, people }) => {
+  test("only the user's own clients", async ({ page, browser, gateway, people }) => {
     await page.goto("/oauth/grants");
     await expect(page.getByRole("main")).not.toContainText("Sketchpad");
     const viewers = await pageOf(browser, gateway, people.viewer);
@@ -80,7 +80,7 @@ test.describe("the list", () => {
   ] as const) {
     test.describe(look.name, () => {
       test.use({ ...look.use, as: "viewer" });
-      test("is accessible and keeps to the window and its budgets", async ({ page }) => {
+      test("is accessible and fits the window and its budgets", async ({ page }) => {
         const cost = await loadAndMeasure(page, "/oauth/grants");
         expect(cost.html).toBeLessThanOrEqual(60_000);
         expect(cost.requests).toBeLessThanOrEqual(6);
@@ -88,7 +88,7 @@ test.describe("the list", () => {
         await page.goto("/oauth/grants");
         await expect(page.getByRole("row")).toHaveCount(2);
         const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-        expect(width, "pixels that stand out of the window sideways").toBe(0);
+        expect(width, "horizontal overflow in pixels").toBe(0);
         const { violations } = await new AxeBuilder({ page }).analyze();
         expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }))).toEqual([]);
         if (process.env.LOOK) await page.screenshot({ path: `${process.env.LOOK}/grants-${look.name.replaceAll(" ", "-")}.png`, fullPage: true });

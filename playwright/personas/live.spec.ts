@@ -78,12 +78,12 @@ const looks = [
 for (const look of looks) {
   test.describe(`${look.name}:`, () => {
     test.use(look.use);
-    test("work that goes on is accessible and keeps to the window", async ({ page, waiting }) => {
+    test("running work is accessible and fits the window", async ({ page, waiting }) => {
       for (const begin of [runCode, callTool]) {
         const key = newKey();
         await begin(page, key);
         const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-        expect(width, "pixels that stand out of the window sideways").toBe(0);
+        expect(width, "horizontal overflow in pixels").toBe(0);
         const { violations } = await new AxeBuilder({ page }).analyze();
         expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }))).toEqual([]);
         await expect.poll(() => waiting.has(key)).toBe(true);
@@ -94,7 +94,7 @@ for (const look of looks) {
   });
 }
 
-test("what code does is seen while it runs, and its outcome afterwards", async ({ page, waiting }) => {
+test("live steps of a run, then its outcome", async ({ page, waiting }) => {
   const key = newKey();
   await runCode(page, key);
   await expect.poll(() => waiting.has(key)).toBe(true);
@@ -103,7 +103,7 @@ test("what code does is seen while it runs, and its outcome afterwards", async (
   await expect(page.getByRole("group", { name: "Result", exact: true })).toHaveText(`waited for ${key}`);
 });
 
-test("a run that is stopped ends its calls and is kept", async ({ page, waiting }) => {
+test("stopped run cancels its calls and is stored", async ({ page, waiting }) => {
   const key = newKey();
   await runCode(page, key);
   await expect.poll(() => waiting.has(key)).toBe(true);
@@ -123,7 +123,7 @@ test("a run that is stopped ends its calls and is kept", async ({ page, waiting 
   }).toPass({ timeout: 30_000 });
 });
 
-test("a call of the Playground tells its progress while it goes on", async ({ page, waiting }) => {
+test("live progress of a Playground call", async ({ page, waiting }) => {
   const key = newKey();
   await callTool(page, key);
   waiting.get(key)!.answer();
@@ -132,7 +132,7 @@ test("a call of the Playground tells its progress while it goes on", async ({ pa
   await expect(page.locator("[data-live]")).toBeHidden();
   await expect(page.getByRole("textbox", { name: "key" })).toHaveValue(key);
 
-  // The next call takes the place of the last one's result.
+  // The next call replaces the last result.
   await page.getByRole("textbox", { name: "key" }).fill(`${key} again`);
   await page.getByRole("button", { name: "Run", exact: true }).click();
   await expect(page.locator("#result")).toHaveCount(0);
@@ -141,7 +141,7 @@ test("a call of the Playground tells its progress while it goes on", async ({ pa
   await expect(page.locator("#result pre").first()).toHaveText(`waited for ${key} again`);
 });
 
-test("a call of the Playground can be cancelled", async ({ page, waiting }) => {
+test("cancelling a Playground call", async ({ page, waiting }) => {
   const key = newKey();
   await callTool(page, key);
   await page.getByRole("button", { name: "Cancel" }).click();
@@ -158,12 +158,12 @@ const turnIntoJSON = async (page: Page) => {
   await expect(page.getByRole("textbox", { name: "Arguments as JSON" })).toHaveValue(`{\n  "key": ${JSON.stringify(key)}\n}`);
 };
 
-test("what was filled in stands in the JSON that is typed next", async ({ page, waiting }) => {
+test("form values carry over to JSON", async ({ page, waiting }) => {
   await turnIntoJSON(page);
   expect(waiting).toBeDefined();
 });
 
-test("what was typed as JSON stands in the form that is filled in next", async ({ page, waiting }) => {
+test("JSON values carry over to the form", async ({ page, waiting }) => {
   expect(waiting).toBeDefined();
   await turnIntoJSON(page);
   const typed = page.getByRole("textbox", { name: "Arguments as JSON" });
@@ -177,7 +177,7 @@ test("what was typed as JSON stands in the form that is filled in next", async (
   await expect(page.getByRole("textbox", { name: "key" })).toHaveValue(key);
 });
 
-test("what cannot be called says why in its place", async ({ page, waiting }) => {
+test("invalid call shows the error in place", async ({ page, waiting }) => {
   expect(waiting).toBeDefined();
   await page.goto("/admin/projects/slow/tools/slow__wait?as=json");
   await page.getByRole("textbox", { name: "Arguments as JSON" }).fill("[]");
@@ -188,12 +188,12 @@ test("what cannot be called says why in its place", async ({ page, waiting }) =>
 
 test.describe("without JavaScript", () => {
   test.use({ javaScriptEnabled: false });
-  test("what was filled in stands in the JSON that is typed next", async ({ page, waiting }) => {
+  test("form values carry over to JSON", async ({ page, waiting }) => {
     await turnIntoJSON(page);
     expect(waiting).toBeDefined();
   });
 
-  test("a call of the Playground comes with its result and its progress", async ({ page, waiting }) => {
+  test("Playground call with its result and progress", async ({ page, waiting }) => {
     const key = newKey();
     await page.goto("/admin/projects/slow/tools/slow__wait");
     await page.getByRole("textbox", { name: "key" }).fill(key);

@@ -2,10 +2,10 @@ import AxeBuilder from "@axe-core/playwright";
 
 import { ada, expect, setUp, startEmptyGateway, test, vera } from "../support/signed-in.ts";
 
-test.describe("somebody who is not signed in", () => {
+test.describe("visitor", () => {
   test.use({ as: "nobody" });
 
-  test("an empty gateway asks for its first administrator, once", async ({ page: _, browser }) => {
+  test("setup of the first administrator, once", async ({ page: _, browser }) => {
     const gateway = await startEmptyGateway();
     const context = await browser.newContext({ baseURL: gateway.url });
     try {
@@ -42,7 +42,7 @@ test.describe("somebody who is not signed in", () => {
     }
   });
 
-  test("a wrong password says no more than that, and a good one leads on", async ({ page }) => {
+  test("wrong password shows one message, correct password signs in", async ({ page }) => {
     await page.goto("/login?next=/admin/account");
     await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
     await page.getByLabel("Password").fill("not the password at all");
@@ -55,7 +55,7 @@ test.describe("somebody who is not signed in", () => {
     await expect(page).toHaveURL("/admin/account");
   });
 
-  test("signing in does not lead to other places", async ({ page }) => {
+  test("sign-in doesn't redirect to other sites", async ({ page }) => {
     await page.goto("/login?next=https://elsewhere.example/");
     await page.getByRole("textbox", { name: "E-mail" }).fill(vera.email);
     await page.getByLabel("Password").fill(vera.password);
@@ -63,7 +63,7 @@ test.describe("somebody who is not signed in", () => {
     await expect(page).toHaveURL("/admin");
   });
 
-  test("pages of the administration lead to the sign-in and back", async ({ page }) => {
+  test("administration pages redirect to the sign-in and back", async ({ page }) => {
     for (const path of ["/admin", "/admin/people", "/admin/people/new", "/admin/audit", "/admin/settings", "/admin/account", "/admin/projects/x/tools", "/admin/projects/x/keys"]) {
       const answer = await page.request.get(path, { maxRedirects: 0 });
       expect(answer.status(), path).toBe(303);
@@ -72,7 +72,7 @@ test.describe("somebody who is not signed in", () => {
   });
 });
 
-test("signing out ends the session", async ({ page, gateway, context, as, people }) => {
+test("sign-out ends the session", async ({ page, gateway, context, as, people }) => {
   expect([as, people.admin.cookies.length > 0]).toEqual(["admin", true]);
   // A separate session, because the worker's other tests continue to use theirs.
   await context.clearCookies();
@@ -91,7 +91,7 @@ test("signing out ends the session", async ({ page, gateway, context, as, people
   await expect(page).toHaveURL("/login?next=%2Fadmin%2Faccount");
 });
 
-test("a forgotten browser can be signed out from another one", async ({ browser }) => {
+test("signing out another browser", async ({ browser }) => {
   const gateway = await startEmptyGateway();
   const mine = await browser.newContext({ baseURL: gateway.url, storageState: await setUp(gateway) });
   const other = await browser.newContext({ baseURL: gateway.url, storageState: undefined });
@@ -120,7 +120,7 @@ for (const look of [
   { name: "in dark", colorScheme: "dark", width: 1280 },
   { name: "on a phone", colorScheme: "light", width: 390 },
 ] as const) {
-  test(`${look.name} the pages before the sign-in are accessible and keep to the window`, async ({ page: _, browser }) => {
+  test(`${look.name} pages before the sign-in are accessible and fit the window`, async ({ page: _, browser }) => {
     const gateway = await startEmptyGateway();
     const context = await browser.newContext({
       baseURL: gateway.url, colorScheme: look.colorScheme, viewport: { width: look.width, height: 844 }, reducedMotion: "reduce",

@@ -25,9 +25,9 @@ async function startProvider(redirectURL: string) {
   };
 }
 
-// The provider's pages have their own scripts and styles, so the page is
+// The provider's pages have inline scripts and styles, so this page is
 // not the watched one.
-test("somebody signs in with the identity provider of their company", async ({ browser, as }) => {
+test("sign-in with an identity provider", async ({ browser, as }) => {
   expect(as).toBe("admin");
   const port = await freePort();
   const provider = await startProvider(`http://127.0.0.1:${port}/login/callback`);

@@ -13,8 +13,8 @@ import { startUpstream } from "../support/upstream.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-// All sessions become old here, and those that confirm the password are
-// renewed: other tests get another gateway, and each of these its own session.
+// These tests make all sessions old, and renew those that confirm the
+// password. Other tests use another gateway; each of these has its own session.
 const test = base.extend<object, object>({
   gateway: ofOneWorker(() => startEmptyGateway()),
   page: async ({ browser, gateway, people }, use) => {
@@ -28,7 +28,7 @@ const test = base.extend<object, object>({
 /** Sets every user's last authentication to an hour ago. */
 const anHourLater = (gateway: Gateway) => growOld(gateway, "1h");
 
-/** Makes every session expire. */
+/** Expires every session. */
 const aDayLater = (gateway: Gateway) => growOld(gateway, "24h");
 
 async function growOld(gateway: Gateway, age: string): Promise<void> {
@@ -36,14 +36,14 @@ async function growOld(gateway: Gateway, age: string): Promise<void> {
   await promisify(execFile)(process.env.GO ?? "go", ["run", "./models/modelstest/oldsessions", database, age], { cwd: root, timeout: 120_000 });
 }
 
-/** Confirms who the user is in the dialog or on the page. */
+/** Confirms the password in the dialog or on the page. */
 async function confirm(page: Page): Promise<void> {
   await page.getByLabel(`Password of ${ada.email}`).fill(ada.password);
   await page.getByRole("button", { name: "Confirm", exact: true }).click();
 }
 
-test("who signed in long ago confirms it in place, and the form is sent", async ({ page, gateway }) => {
-  test.slow(); // it builds a program
+test("old session confirms in place and sends the form", async ({ page, gateway }) => {
+  test.slow(); // builds a program
   await addProject(gateway, "careful", {});
   await page.goto("/admin/projects/careful/keys");
   await page.getByRole("textbox", { name: "Name" }).fill("CI");
@@ -67,14 +67,14 @@ test("who signed in long ago confirms it in place, and the form is sent", async 
   await page.goto("/admin/projects/careful/keys");
   await expect(page.getByRole("row", { name: /CI/ })).toHaveCount(1);
 
-  // It holds from now on, in dialogs above the page as well.
+  // The confirmation also applies to dialogs on the page.
   await page.locator("summary", { hasText: "Revoke" }).first().click();
   await page.getByRole("button", { name: "Revoke key" }).first().click();
   await expect(page.getByRole("status")).toContainText("The key is revoked.");
 });
 
-test("a form above the page confirms in place too", async ({ page, gateway }) => {
-  test.slow(); // it builds a program
+test("form in a dialog confirms in place", async ({ page, gateway }) => {
+  test.slow(); // builds a program
   await addProject(gateway, "above", {});
   await page.goto("/admin/projects/above/keys");
   await page.getByRole("textbox", { name: "Name" }).fill("Old");
@@ -89,8 +89,8 @@ test("a form above the page confirms in place too", async ({ page, gateway }) =>
 });
 
 test.describe("without scripts", () => {
-  test("a form that was open for too long is sent after the confirmation", async ({ browser, gateway, people }) => {
-    test.slow(); // it builds a program
+  test("outdated form is sent after the confirmation", async ({ browser, gateway, people }) => {
+    test.slow(); // builds a program
     expect(people.admin.cookies).not.toEqual([]);
     const context = await browser.newContext({ baseURL: gateway.url, storageState: await signIn(gateway, ada), javaScriptEnabled: false });
     const page = await context.newPage();
@@ -103,7 +103,7 @@ test.describe("without scripts", () => {
     await confirm(page);
     await expect(page.getByRole("status")).toHaveText("late@example.com may sign in now.");
 
-    // A session that expired requires the whole sign-in.
+    // An expired session requires a full sign-in.
     await page.goto("/admin/people/new");
     await page.getByRole("textbox", { name: "E-mail" }).fill("later@example.com");
     await page.getByLabel("First password").fill("later and quiet words here");
@@ -118,8 +118,8 @@ test.describe("without scripts", () => {
   });
 });
 
-test("the Playground keeps what was typed when the session expired", async ({ page, gateway }) => {
-  test.slow(); // it builds a program
+test("Playground keeps the input when the session expires", async ({ page, gateway }) => {
+  test.slow(); // builds a program
   const upstream = await startUpstream({ tools: [{ name: "say", description: "Says it.", inputSchema: { type: "object", properties: { text: { type: "string" } } } }] });
   await addProject(gateway, "played", { up: upstream.url });
   await page.goto("/admin/projects/played/tools/up__say");

@@ -14,9 +14,9 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// A form holds everything that it shows. Saved from a page that was opened
-// before somebody else saved, it would undo what they did.
-func TestAFormThatIsBehindIsNotSavedUnseen(t *testing.T) {
+// A form contains everything that it shows. Saving an old page would revert the
+// changes that another user saved in the meantime.
+func TestOutdatedFormIsRejected(t *testing.T) {
 	const settings = "/admin/projects/p/settings"
 	project := func(change ...string) url.Values {
 		form := url.Values{"name": {"P"}, "description": {""}, "authMode": {"api_key"}, "oauthAccess": {"anyone"}, "toolExposure": {"full"},
@@ -65,23 +65,23 @@ func TestAFormThatIsBehindIsNotSavedUnseen(t *testing.T) {
 			seen := func(body string) string {
 				found := regexp.MustCompile(`(?s)action="` + regexp.QuoteMeta(c.post) + `".*?name="seen" value="([^"]+)"`).FindStringSubmatch(body)
 				if found == nil {
-					t.Fatalf("the form does not say what it has seen: %s", body)
+					t.Fatalf("form lacks the fingerprint: %s", body)
 				}
 				return found[1]
 			}
 			_, body, _ := a.Send(t, c.page, nil)
 			opened := seen(body)
 			if status, body, _ := a.Send(t, c.post, with(c.first, "seen", opened)); status != 303 {
-				t.Fatalf("the first save gave %d: %s", status, body)
+				t.Fatalf("first save: status %d: %s", status, body)
 			}
 			status, body, _ := a.Send(t, c.post, with(c.late, "seen", opened))
 			if status != 422 || !strings.Contains(html.UnescapeString(body), c.says) {
-				t.Fatalf("the late save gave %d: %s", status, body)
+				t.Fatalf("late save: status %d: %s", status, body)
 			}
 			if again := seen(body); again == opened {
-				t.Error("the form has still not seen what is stored")
+				t.Error("form has the old fingerprint")
 			} else if status, body, _ := a.Send(t, c.post, with(c.late, "seen", again)); status != 303 {
-				t.Errorf("saving with knowledge gave %d: %s", status, body)
+				t.Errorf("second save: status %d: %s", status, body)
 			}
 		})
 	}

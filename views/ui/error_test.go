@@ -38,7 +38,7 @@ func TestErrorPageOffersAnotherTryWhereOneMayHelp(t *testing.T) {
 }
 
 func TestErrorPageEscapesWhatTheClientSent(t *testing.T) {
-	page := render(t, 404, `there is nothing at GET /<script>alert(1)</script>`, `"><b>`)
+	page := render(t, 404, `Not found: GET /<script>alert(1)</script>`, `"><b>`)
 	for _, raw := range []string{"<script", "<b>"} {
 		if strings.Contains(page, raw) {
 			t.Errorf("the page holds %q as markup:\n%s", raw, page)

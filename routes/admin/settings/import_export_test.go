@@ -80,8 +80,8 @@ func TestAFileIsImportedAfterItsPlanWasShown(t *testing.T) {
 		{"below the limit", a.CSRF, "", sized(limit - 1), 200, "project sized"},
 		{"at the limit", a.CSRF, "", sized(limit), 200, "project sized"},
 		{"over the limit", a.CSRF, "", sized(limit + 1), 422, "larger than 600 KiB"},
-		{"without a token", "", `{"projects":{"pasted":{}}}`, nil, 403, "out of date"},
-		{"with a wrong token", strings.Repeat("x", len(a.CSRF)-1) + "w", `{"projects":{"pasted":{}}}`, nil, 403, "out of date"},
+		{"without a token", "", `{"projects":{"pasted":{}}}`, nil, 403, "has expired"},
+		{"with a wrong token", strings.Repeat("x", len(a.CSRF)-1) + "w", `{"projects":{"pasted":{}}}`, nil, 403, "has expired"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			status, body := upload(t, a, c.csrf, c.pasted, c.file)
