@@ -1,6 +1,4 @@
-import AxeBuilder from "@axe-core/playwright";
-import type { Page } from "@playwright/test";
-
+import { expectAccessible } from "./support/accessible.ts";
 import { tabThrough } from "./support/focus.ts";
 import { loadAndMeasure } from "./support/measure.ts";
 import { ofOneWorker, startGateway } from "./support/gateway.ts";
@@ -18,11 +16,6 @@ const looks = [
 /** Parts with screenshots of the size of the window, so that another font only moves words. */
 const pictured = ["numbers", "lists", "messages", "buttons", "forms", "code", "trees"];
 
-async function violations(page: Page) {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  return violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }));
-}
-
 for (const look of looks) {
   test.describe(look.name, () => {
     test.use(look.use);
@@ -30,24 +23,22 @@ for (const look of looks) {
     test("every component is accessible and fits the window", async ({ page }) => {
       test.slow();
       await page.goto("/kit");
-      const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-      expect(width, "horizontal overflow in pixels").toBe(0);
-      expect(await violations(page)).toEqual([]);
+      await expectAccessible(page);
     });
 
     test("expanded parts and dialogs are accessible", async ({ page }) => {
       test.slow();
       await page.goto("/kit");
       await page.locator(".menu summary").click();
-      expect(await violations(page)).toEqual([]);
+      await expectAccessible(page, ".menu");
       await page.keyboard.press("Escape");
       await page.locator("summary", { hasText: "Delete project" }).click();
       await expect(page.getByRole("dialog")).toBeVisible();
-      expect(await violations(page)).toEqual([]);
+      await expectAccessible(page, "dialog[open]");
       await page.keyboard.press("Escape");
       await page.keyboard.press("?");
       await expect(page.getByRole("dialog", { name: "Keyboard" })).toBeVisible();
-      expect(await violations(page)).toEqual([]);
+      await expectAccessible(page, "dialog[open]");
     });
 
     if (look.name === "phone-dark") return;

@@ -1,6 +1,6 @@
-import AxeBuilder from "@axe-core/playwright";
 import { type Page } from "@playwright/test";
 
+import { expectAccessible, looks, phoneInDark } from "../support/accessible.ts";
 import { type Gateway, ofOneWorker, startGateway } from "../support/gateway.ts";
 import { loadAndMeasure } from "../support/measure.ts";
 import { adminToken, expect, program, test as base } from "../support/signed-in.ts";
@@ -41,23 +41,9 @@ async function countOf(gateway: Gateway): Promise<number> {
   return count;
 }
 
-async function isAccessible(page: Page): Promise<void> {
-  const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  expect(width, "horizontal overflow in pixels").toBe(0);
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }))).toEqual([]);
-}
-
 const rows = (page: Page) => page.locator("#calls > li");
 
-const looks = [
-  { name: "in light", use: { colorScheme: "light" } },
-  { name: "in dark", use: { colorScheme: "dark" } },
-  { name: "on a phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
-  { name: "on a phone in dark", use: { colorScheme: "dark", viewport: { width: 390, height: 844 } } },
-] as const;
-
-for (const look of looks) {
+for (const look of [...looks, phoneInDark]) {
   test.describe(look.name, () => {
     test.use(look.use);
     test("calls are accessible and fit the window", async ({ page }) => {
@@ -65,18 +51,18 @@ for (const look of looks) {
       await expect(page.getByRole("heading", { level: 1 })).toHaveText("Demo");
       await expect(rows(page)).toHaveCount(40);
       for (const values of await page.locator("details.twin > summary").all()) await values.click();
-      await isAccessible(page);
+      await expectAccessible(page);
     });
     test("call page is accessible and fits the window", async ({ page }) => {
       await page.goto(`${activity}?query=tool:text__missing`);
       await rows(page).first().getByRole("link").click();
       await expect(page.getByRole("heading", { level: 1 })).toHaveText("text__missing");
-      await isAccessible(page);
+      await expectAccessible(page);
     });
     test("invalid query is accessible", async ({ page }) => {
       await page.goto(`${activity}?query=outcome:fine`);
       await expect(page.getByRole("alert")).toContainText("tool_error");
-      await isAccessible(page);
+      await expectAccessible(page);
     });
   });
 }
@@ -166,7 +152,7 @@ test.describe("project without calls", () => {
     await page.goto("/admin/projects/quiet/activity");
     await expect(page.getByText("No calls yet", { exact: true })).toBeVisible();
     await expect(page.getByRole("status").filter({ hasText: "Live" })).toBeVisible();
-    await isAccessible(page);
+    await expectAccessible(page);
     await client.dispose();
     await call(gateway, "first_ever", {}, "quiet");
     await expect(page.getByText("No calls yet", { exact: true })).toBeHidden();

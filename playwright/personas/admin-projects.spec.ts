@@ -5,9 +5,9 @@ import type { AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-import AxeBuilder from "@axe-core/playwright";
 import { type Page } from "@playwright/test";
 
+import { expectAccessible, looks } from "../support/accessible.ts";
 import { loadAndMeasure } from "../support/measure.ts";
 import { expect, program, test as base } from "../support/signed-in.ts";
 import type { Gateway } from "../support/gateway.ts";
@@ -73,13 +73,6 @@ async function project(gateway: Gateway, more: object = {}, servers: Record<stri
   for (const { id, enabled } of list.items) if (enabled) await client.post(`/api/servers/${id}/sync`);
   await client.dispose();
   return slug;
-}
-
-async function isAccessible(page: Page): Promise<void> {
-  const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  expect(width, "horizontal overflow in pixels").toBe(0);
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }))).toEqual([]);
 }
 
 /** Toggles the switch of a server, which is a button without JavaScript. */
@@ -380,12 +373,6 @@ const pages: { name: string; path: (at: Places) => string; heading: string }[] =
   { name: "the use of a template", path: () => "/admin/templates/billing-support/use", heading: "Use Billing support" },
 ];
 
-const looks = [
-  { name: "in light", use: { colorScheme: "light" } },
-  { name: "in dark", use: { colorScheme: "dark" } },
-  { name: "on a phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
-] as const;
-
 for (const look of looks) {
   placed.describe(look.name, () => {
     placed.use(look.use);
@@ -393,7 +380,7 @@ for (const look of looks) {
       placed(`${name}: accessible and within the window`, async ({ page, places }) => {
         expect((await page.goto(path(places)))!.status()).toBe(200);
         await expect(page.getByRole("heading", { level: 1 })).toHaveText(heading);
-        await isAccessible(page);
+        await expectAccessible(page);
       });
     }
   });
@@ -408,11 +395,11 @@ for (const look of looks) {
       await page.getByLabel("Address or JSON").fill(upstream.url);
       await page.getByRole("button", { name: "Continue" }).click();
       await expect(page.getByLabel("Alias")).toBeVisible();
-      await isAccessible(page);
+      await expectAccessible(page);
       await page.getByLabel("Alias").fill("Not An Alias");
       await page.getByRole("button", { name: "Connect and add" }).click();
       await expect(page.getByRole("alert")).toBeVisible();
-      await isAccessible(page);
+      await expectAccessible(page);
 
       await page.goto("/admin/import");
       const file = { projects: { fresh: { authMode: "none", mcpServers: { every: { url: upstream.url, authBearer: "a-token-of-the-file" } } }, [places.base.split("/").pop()!]: { description: "Other words." } } };
@@ -420,13 +407,13 @@ for (const look of looks) {
       await page.getByLabel("Delete what the file does not name").check();
       await page.getByRole("button", { name: "Show what would change" }).click();
       await expect(page.getByText("project fresh").first()).toBeVisible();
-      await isAccessible(page);
+      await expectAccessible(page);
 
       const client = await program(gateway);
       const { items } = await (await client.get("/api/registry?limit=1")).json();
       await client.dispose();
       expect((await page.goto(`/admin/catalog/${items[0].id}`))!.status()).toBe(200);
-      await isAccessible(page);
+      await expectAccessible(page);
     });
   });
 }
@@ -477,7 +464,7 @@ placed.describe("the rows of lists", () => {
         await page.goto(path);
         await expect(page.locator("main td").first()).toBeAttached();
         expect(await cut(page), path).toEqual([]);
-        await isAccessible(page);
+        await expectAccessible(page);
       }
       // The row contains the changed server, and words of the event don't break.
       const row = page.getByRole("row").filter({ hasText: "server.created" }).first();

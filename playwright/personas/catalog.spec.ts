@@ -1,6 +1,6 @@
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 
+import { expectAccessible, looks } from "../support/accessible.ts";
 import { loadAndMeasure } from "../support/measure.ts";
 import { expect, test } from "../support/test.ts";
 
@@ -16,12 +16,6 @@ const pages = [
   { name: "a template", path: "/templates/billing-support", heading: "Billing support" },
 ];
 
-const looks = [
-  { name: "in light", use: { colorScheme: "light" } },
-  { name: "in dark", use: { colorScheme: "dark" } },
-  { name: "on a phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
-] as const;
-
 for (const look of looks) {
   test.describe(look.name, () => {
     test.use(look.use);
@@ -29,10 +23,7 @@ for (const look of looks) {
       test(`${name} is accessible and fits the window`, async ({ page }) => {
         await page.goto(path);
         await expect(page.getByRole("heading", { level: 1 })).toHaveText(heading);
-        const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-        expect(width, "horizontal overflow in pixels").toBe(0);
-        const { violations } = await new AxeBuilder({ page }).analyze();
-        expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }))).toEqual([]);
+        await expectAccessible(page);
       });
     }
   });

@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
 
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 
+import { expectAccessible, looks } from "../support/accessible.ts";
 import { ofOneWorker } from "../support/gateway.ts";
 import { loadAndMeasure } from "../support/measure.ts";
 import { addProject, ada, expect, pageOf, program, startEmptyGateway, test as base } from "../support/signed-in.ts";
@@ -81,40 +81,31 @@ const finished = /\/code-mode\/run\?run=[0-9a-f-]{36}&typecheck=off#outcome$/;
 
 const result = (page: Page) => page.getByRole("group", { name: "Result", exact: true });
 
-const looks = [
-  { name: "in light", use: { colorScheme: "light" } },
-  { name: "in dark", use: { colorScheme: "dark" } },
-  { name: "on a phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
-] as const;
-
 for (const look of looks) {
   test.describe(look.name, () => {
     test.use(look.use);
     test("pages of Code Mode are accessible and fit the window", async ({ page, place }) => {
       test.slow(); // seven pages
-      const check = async (name: string) => {
+      const check = async () => {
         await expect(page.getByRole("heading", { level: 1 })).toHaveCount(1);
-        const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-        expect(width, `${name}: pixels that stand out of the window sideways`).toBe(0);
-        const { violations } = await new AxeBuilder({ page }).analyze();
-        expect(violations.map(({ id, nodes }) => ({ name, id, where: nodes.map((node) => node.html) }))).toEqual([]);
+        await expectAccessible(page);
       };
       await page.goto(`/admin/projects/${place.slug}/code-mode`);
-      await check("settings");
+      await check();
       await page.goto(`/admin/projects/${place.slug}/code-mode?filter=nothing%20like%20it`);
-      await check("empty-filter");
+      await check();
       await run(page, place.slug, good, { input: '{"mark":1}' });
       await expect(result(page)).toBeVisible();
-      await check("result");
+      await check();
       await run(page, place.slug, broken);
       await expect(page.getByRole("group", { name: "The code around the mistake" })).toBeVisible();
-      await check("failure");
+      await check();
       await page.getByRole("link", { name: "Open this run" }).click();
-      await check("run");
+      await check();
       await page.goto(`/admin/projects/${place.slug}/code-mode/runs`);
-      await check("runs");
+      await check();
       await page.goto(`/admin/projects/${place.slug}/code-mode/runs?state=ok`);
-      await check("runs-ok");
+      await check();
     });
   });
 }

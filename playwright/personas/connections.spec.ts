@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
-import AxeBuilder from "@axe-core/playwright";
 import type { Browser, Page } from "@playwright/test";
 
+import { expectAccessible, looks } from "../support/accessible.ts";
 import type { Gateway } from "../support/gateway.ts";
 import { loadAndMeasure } from "../support/measure.ts";
 import { agree, startOAuthUpstream, stayHere, type OAuthUpstream } from "../support/oauth-upstream.ts";
@@ -209,21 +209,14 @@ test.describe("connection pages", () => {
     await page.context().close();
   });
 
-  for (const look of [
-    { name: "in light", use: { colorScheme: "light" } },
-    { name: "in dark", use: { colorScheme: "dark" } },
-    { name: "on a phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
-  ] as const) {
+  for (const look of looks) {
     test.describe(look.name, () => {
       test.use(look.use);
       test("are accessible and fit the window", async ({ page }) => {
         for (const path of ["/admin/connections", `/admin/connections/${ids[0]}`]) {
           await page.goto(path);
           await expect(page.getByRole("heading", { level: 1 })).toHaveCount(1);
-          const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-          expect(width, "horizontal overflow in pixels").toBe(0);
-          const { violations } = await new AxeBuilder({ page }).analyze();
-          expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }))).toEqual([]);
+          await expectAccessible(page);
           if (process.env.LOOK) await page.screenshot({ path: `${process.env.LOOK}/connection${path.endsWith("connections") ? "s" : ""}-${look.name.replaceAll(" ", "-")}.png`, fullPage: true });
         }
       });

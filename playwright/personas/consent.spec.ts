@@ -1,5 +1,4 @@
-import AxeBuilder from "@axe-core/playwright";
-
+import { expectAccessible, looks } from "../support/accessible.ts";
 import { loadAndMeasure } from "../support/measure.ts";
 import { addOAuthProject, beginAgain, listen, listTools, redeem, requestAccess, roamingPage, type Listener } from "../support/oauth-client.ts";
 import { ada, expect, test } from "../support/signed-in.ts";
@@ -144,21 +143,14 @@ test("unknown client shows an error without a redirect", async ({ page, gateway 
   expect(client.answers).toEqual([]);
 });
 
-for (const look of [
-  { name: "in light", use: { colorScheme: "light" } },
-  { name: "in dark", use: { colorScheme: "dark" } },
-  { name: "on a phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
-] as const) {
+for (const look of looks) {
   test.describe(look.name, () => {
     test.use(look.use);
     test("page is accessible and fits the window", async ({ page, gateway }) => {
       const request = await requestAccess(gateway, "notes", client.redirect);
       await page.goto(request.url);
       await expect(page.getByRole("heading", { level: 1 })).toHaveCount(1);
-      const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-      expect(width, "horizontal overflow in pixels").toBe(0);
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }))).toEqual([]);
+      await expectAccessible(page);
       if (process.env.LOOK) await page.screenshot({ path: `${process.env.LOOK}/consent-${look.name.replaceAll(" ", "-")}.png`, fullPage: true });
     });
   });

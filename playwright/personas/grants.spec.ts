@@ -1,5 +1,4 @@
-import AxeBuilder from "@axe-core/playwright";
-
+import { expectAccessible, looks } from "../support/accessible.ts";
 import { addOAuthProject, listen, listTools, redeem, requestAccess, roamingPage, type Listener, type Request } from "../support/oauth-client.ts";
 import { loadAndMeasure } from "../support/measure.ts";
 import { expect, pageOf, setUp, startEmptyGateway, test, type State } from "../support/signed-in.ts";
@@ -73,11 +72,7 @@ test.describe("list of clients", () => {
     expect(await listTools(gateway, "shared", token)).toBe(200);
   });
 
-  for (const look of [
-    { name: "in light", use: { colorScheme: "light" } },
-    { name: "in dark", use: { colorScheme: "dark" } },
-    { name: "on a phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
-  ] as const) {
+  for (const look of looks) {
     test.describe(look.name, () => {
       test.use({ ...look.use, as: "viewer" });
       test("is accessible and fits the window and its budgets", async ({ page }) => {
@@ -87,10 +82,7 @@ test.describe("list of clients", () => {
         expect(cost.layoutShift).toBeLessThan(0.02);
         await page.goto("/oauth/grants");
         await expect(page.getByRole("row")).toHaveCount(2);
-        const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-        expect(width, "horizontal overflow in pixels").toBe(0);
-        const { violations } = await new AxeBuilder({ page }).analyze();
-        expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }))).toEqual([]);
+        await expectAccessible(page);
         if (process.env.LOOK) await page.screenshot({ path: `${process.env.LOOK}/grants-${look.name.replaceAll(" ", "-")}.png`, fullPage: true });
       });
     });

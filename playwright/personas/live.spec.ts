@@ -1,6 +1,6 @@
-import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 
+import { expectAccessible, looks } from "../support/accessible.ts";
 import { addProject, expect, test as base } from "../support/signed-in.ts";
 import { startUpstream, type During } from "../support/upstream.ts";
 
@@ -69,12 +69,6 @@ async function callTool(page: Page, key: string) {
   await expect(page.locator("[data-state]")).toHaveText("Running");
 }
 
-const looks = [
-  { name: "light", use: { colorScheme: "light" } },
-  { name: "dark", use: { colorScheme: "dark" } },
-  { name: "phone", use: { colorScheme: "light", viewport: { width: 390, height: 844 } } },
-] as const;
-
 for (const look of looks) {
   test.describe(`${look.name}:`, () => {
     test.use(look.use);
@@ -82,10 +76,7 @@ for (const look of looks) {
       for (const begin of [runCode, callTool]) {
         const key = newKey();
         await begin(page, key);
-        const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-        expect(width, "horizontal overflow in pixels").toBe(0);
-        const { violations } = await new AxeBuilder({ page }).analyze();
-        expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) }))).toEqual([]);
+        await expectAccessible(page);
         await expect.poll(() => waiting.has(key)).toBe(true);
         waiting.get(key)!.answer();
         await expect(page.locator("[data-outcome]")).toBeVisible();

@@ -1,5 +1,4 @@
-import AxeBuilder from "@axe-core/playwright";
-
+import { expectAccessible } from "../support/accessible.ts";
 import { ada, expect, setUp, startEmptyGateway, test, vera } from "../support/signed-in.ts";
 
 test.describe("visitor", () => {
@@ -130,10 +129,7 @@ for (const look of [
       const check = async (path: string, heading: RegExp) => {
         await page.goto(path);
         await expect(page.getByRole("heading", { level: 1 }), path).toHaveText(heading);
-        const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-        expect(width, `pixels of ${path} that stand out of the window sideways`).toBe(0);
-        const { violations } = await new AxeBuilder({ page }).analyze();
-        expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map((node) => node.html) })), path).toEqual([]);
+        await expectAccessible(page);
       };
       await check("/setup", /administrator/i);
       await check(gateway.setupURL, /administrator/i);

@@ -3,10 +3,9 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
-import AxeBuilder from "@axe-core/playwright";
-
 import type { Page } from "@playwright/test";
 
+import { expectAccessible } from "../support/accessible.ts";
 import { type Gateway, ofOneWorker } from "../support/gateway.ts";
 import { addProject, ada, expect, pageOf, signIn, startEmptyGateway, test as base } from "../support/signed-in.ts";
 import { startUpstream } from "../support/upstream.ts";
@@ -53,7 +52,7 @@ test("old session confirms in place and sends the form", async ({ page, gateway 
 
   const dialog = page.getByRole("dialog", { name: "Confirm it's you" });
   await expect(dialog).toContainText("You're about to create a key. Nothing you typed is lost.");
-  expect((await new AxeBuilder({ page }).analyze()).violations.map(({ id }) => id)).toEqual([]);
+  await expectAccessible(page);
   await dialog.getByRole("link", { name: "Cancel" }).click();
   await expect(dialog).toHaveCount(0);
   await expect(page.getByRole("textbox", { name: "Name" })).toHaveValue("CI");

@@ -158,8 +158,12 @@ func TestLargeResultsWaitForMemory(t *testing.T) {
 	if _, err := io.ReadFull(holder, make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	for range 6 { // more than the failures that open a breaker
-		if body := answerOf(t, s.ask(t, "request", bigCall(2, size), "application/json")); !strings.Contains(body, `"code":"UNAVAILABLE"`) {
+	large := make([]net.Conn, 6) // more than the failures that open a breaker
+	for i := range large {
+		large[i] = s.ask(t, "request", bigCall(2, size), "application/json")
+	}
+	for _, conn := range large {
+		if body := answerOf(t, conn); !strings.Contains(body, `"code":"UNAVAILABLE"`) {
 			t.Fatalf("without memory a large call was answered %.300s", body)
 		}
 	}
