@@ -75,7 +75,7 @@ func TestBadUpstreamsCostTheOthersNothing(t *testing.T) {
 		webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"code":-32603`, `"code":"UPSTREAM_`}}, webtest.Send(t, app.App, call("dead__echo")))
 	}
 	told := webtest.Send(t, app.App, webtest.Case{Path: "/v1/mcp/p/request", Body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`})
-	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"dead__echo"`, `"gateway/coverage":{"kind":"complete","warnings":[{"code":"SERVER_UNAVAILABLE","message":"calling the tools of server dead fails at present: `}, NotBody: []string{"127.0.0.1"}}, told)
+	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"dead__echo"`, `"gateway/coverage":{"kind":"complete","warnings":[{"code":"SERVER_UNAVAILABLE","message":"Calls to server dead currently fail: `}, NotBody: []string{"127.0.0.1"}}, told)
 	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`"state":"open"`, `"reason":"upstream \"dead\" cannot be reached: connection refused (at 127.0.0.1:`, `"nextProbeAt":null`}}, webtest.Send(t, app.App, webtest.Case{
 		Method: "GET", Path: "/api/servers/" + app.ServerID(t, "p", "dead"), Header: map[string]string{"Authorization": "Bearer " + routestest.AdminToken},
 	}))

@@ -106,7 +106,7 @@ func TestResultsThatCannotBeBridged(t *testing.T) {
 
 func TestErrorsAreBridgedBetweenRevisions(t *testing.T) {
 	const visit = `{"content":[{"type":"text","text":"go there"}],"isError":true`
-	const visitAURL = `{"content":[{"type":"text","text":"the tool needs you to visit a URL first"}],"isError":true`
+	const visitAURL = `{"content":[{"type":"text","text":"The tool requires you to open a URL first."}],"isError":true`
 	for _, tc := range []struct {
 		name, raw string
 		clients   []string

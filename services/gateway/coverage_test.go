@@ -45,10 +45,10 @@ func TestAListTellsOfServersThatAreNotWell(t *testing.T) {
 		"unread":     {src, nil, nil, `{"kind":"partial",` + unread + `}`},
 		"unreadable": {failed, nil, down{"new": "it is gone"}, `{"kind":"partial","unavailable":[{"server":"new","reason":"never synced: connection refused"}]}`},
 		"waits":      {failed, waiting{"new": "connect it"}, nil, `{"kind":"partial","unavailable":[{"server":"new","reason":"never synced: connect it"}]}`},
-		"read": {whole, waiting{synced.ID: "connect it"}, down{synced.ID: "it is gone"}, `{"kind":"complete","warnings":[{"code":"SERVER_NEEDS_CONNECTION","message":"calling the tools of server ` +
+		"read": {whole, waiting{synced.ID: "connect it"}, down{synced.ID: "it is gone"}, `{"kind":"complete","warnings":[{"code":"SERVER_NEEDS_CONNECTION","message":"Calls to server ` +
 			synced.Alias + ` may fail: connect it"}]}`},
-		"out": {src, nil, down{synced.ID: "it is gone"}, `{"kind":"partial",` + unread + `,"warnings":[{"code":"SERVER_UNAVAILABLE","message":"calling the tools of server ` +
-			synced.Alias + ` fails at present: it is gone"}]}`},
+		"out": {src, nil, down{synced.ID: "it is gone"}, `{"kind":"partial",` + unread + `,"warnings":[{"code":"SERVER_UNAVAILABLE","message":"Calls to server ` +
+			synced.Alias + ` currently fail: it is gone"}]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := gateway.New(gateway.Options{Upstreams: &caller{}, Calls: &calls{}, Waiting: c.waits, Outages: c.down, Tokens: keyRing(t), Version: "test", Log: slog.New(slog.DiscardHandler)})
