@@ -22,7 +22,7 @@ func asks(c *call) (string, error) {
 	return fmt.Sprintf(`{"result":%q,"error":%q,"err":%q}`, result, rpcError, fmt.Sprint(err)), nil
 }
 
-func TestAQuestionIsAskedOnTheCallsStream(t *testing.T) {
+func TestRequestToClientOnCallStream(t *testing.T) {
 	s := serve(t, openProject, asks)
 	session := s.session(t)
 	h := legacyHeader("Mcp-Session-Id", session)
@@ -76,7 +76,7 @@ func TestAQuestionIsAskedOnTheCallsStream(t *testing.T) {
 	}
 }
 
-func TestAQuestionEndsWithItsContextAndItsStream(t *testing.T) {
+func TestRequestToClientEnds(t *testing.T) {
 	t.Run("context", func(t *testing.T) {
 		s := serve(t, openProject, func(c *call) (string, error) {
 			ctx, cancel := context.WithCancel(c)
@@ -120,7 +120,7 @@ func TestAQuestionEndsWithItsContextAndItsStream(t *testing.T) {
 	})
 }
 
-func TestQuestionsOfASessionAreBounded(t *testing.T) {
+func TestMaxRequestsToClient(t *testing.T) {
 	const most = 64
 	for _, n := range []int{most - 1, most, most + 1} {
 		s := serve(t, openProject, func(c *call) (string, error) {
@@ -158,7 +158,7 @@ func TestQuestionsOfASessionAreBounded(t *testing.T) {
 	}
 }
 
-func TestARequestIsCancelledByItsID(t *testing.T) {
+func TestCancelRequest(t *testing.T) {
 	for _, c := range []struct {
 		name, accept string
 		first        func(*call)
@@ -218,9 +218,9 @@ func TestARequestIsCancelledByItsID(t *testing.T) {
 	}
 }
 
-// TestACallOfAServerIsCancelledByItsID goes all the way to an upstream that
+// TestCancelUpstreamCall goes all the way to an upstream that
 // does not answer, in each form that a client takes.
-func TestACallOfAServerIsCancelledByItsID(t *testing.T) {
+func TestCancelUpstreamCall(t *testing.T) {
 	began := make(chan struct{}, 1)
 	up := upstreamtest.New(upstreamtest.Options{Name: "up"})
 	hosted := httptest.NewServer(up)

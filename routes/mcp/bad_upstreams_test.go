@@ -14,9 +14,9 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// TestBadUpstreamsCostTheOthersNothing has one server that accepts connections
+// TestFailingUpstreamsIsolated has one server that accepts connections
 // and never answers, one that is gone, and one that is well.
-func TestBadUpstreamsCostTheOthersNothing(t *testing.T) {
+func TestFailingUpstreamsIsolated(t *testing.T) {
 	well := upstreamtest.New(upstreamtest.Options{Name: "well", Tools: upstreamtest.Standard(6)})
 	hole := upstreamtest.New(upstreamtest.Options{Name: "hole", Tools: upstreamtest.Standard(6)})
 	dead := upstreamtest.New(upstreamtest.Options{Name: "dead", Tools: upstreamtest.Standard(6)})

@@ -56,8 +56,8 @@ func steppingTools() []upstreamtest.Tool {
 	}
 }
 
-// TestTheBridgeStreamsCalls plays testdata/bridge/calls.txtar.
-func TestTheBridgeStreamsCalls(t *testing.T) {
+// TestBridgeStreamsCalls plays testdata/bridge/calls.txtar.
+func TestBridgeStreamsCalls(t *testing.T) {
 	const file = "testdata/bridge/calls.txtar"
 	archive, err := txtar.ParseFile(file)
 	if err != nil {
@@ -107,7 +107,7 @@ func TestTheBridgeStreamsCalls(t *testing.T) {
 	}
 }
 
-func TestLeavingTheBridgeCancelsItsCall(t *testing.T) {
+func TestBridgeDisconnectCancelsCall(t *testing.T) {
 	for name, first := range map[string]func(*call){"at once": nil, "behind progress": func(c *call) { c.progress(1) }} {
 		t.Run(name, func(t *testing.T) {
 			began, cancelled, release := newGate(), newGate(), newGate()
@@ -123,7 +123,7 @@ func TestLeavingTheBridgeCancelsItsCall(t *testing.T) {
 	}
 }
 
-func TestTheBridgeChecksItsCaller(t *testing.T) {
+func TestBridgeChecksCaller(t *testing.T) {
 	s := serve(t, `{"projects":{"p":{"authMode":"api_key"}}}`, nil)
 	_, text := s.Key(t, "p", time.Hour)
 	auth := "Bearer " + text

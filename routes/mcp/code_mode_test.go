@@ -137,9 +137,9 @@ func TestCodeModeConversation(t *testing.T) {
 	})
 }
 
-// TestCodeResultIsStructured runs code as clients of every revision: each gets
+// TestCodeResultStructured runs code as clients of every revision: each gets
 // the outcome as structured content.
-func TestCodeResultIsStructured(t *testing.T) {
+func TestCodeResultStructured(t *testing.T) {
 	app := codeApp(t, "")
 	const params = `"name":"gateway_executeTool","arguments":{"code":"return 7"}`
 	for _, version := range []string{"", "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"} {
@@ -189,7 +189,7 @@ func TestPolicyParity(t *testing.T) {
 	}
 }
 
-func TestCodeArgumentsAreChecked(t *testing.T) {
+func TestCodeArguments(t *testing.T) {
 	app := codeApp(t, "")
 	for arguments, want := range map[string]int{
 		`{"name":"gateway_executeTool"}`: -32002, `{"name":"gateway_listTools"}`: -32002, `{"name":"gateway_searchMcpForTask","arguments":{"task":"time"}}`: -32002,
@@ -218,8 +218,8 @@ func TestCodeArgumentsAreChecked(t *testing.T) {
 	}
 }
 
-// TestTheBridgeTellsHowCodeGoesOn reads the events of a run on the SSE bridge.
-func TestTheBridgeTellsHowCodeGoesOn(t *testing.T) {
+// TestBridgeStreamsCodeProgress reads the events of a run on the SSE bridge.
+func TestBridgeStreamsCodeProgress(t *testing.T) {
 	app := codeApp(t, "")
 	answer := webtest.Send(t, app.App, webtest.Case{
 		Method: "POST", Path: "/v1/mcp/p/sse", Header: map[string]string{"Content-Type": "application/json", "Accept": "text/event-stream"},

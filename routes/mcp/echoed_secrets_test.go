@@ -16,10 +16,10 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// TestASecretThatAServerEchoesIsShownNowhere has a server that repeats its
+// TestEchoedSecretsRedacted has a server that repeats its
 // credentials in everything that it sends. They are looked for in the replies
 // to clients and administrators, in the log and in the files of the database.
-func TestASecretThatAServerEchoesIsShownNowhere(t *testing.T) {
+func TestEchoedSecretsRedacted(t *testing.T) {
 	const bearer, header, password = "sesame-bearer/0123+456", "sesame-header-0123456", "sesame-password"
 	basic := base64.StdEncoding.EncodeToString([]byte("somebody:" + password))
 	all := strings.Join([]string{

@@ -26,7 +26,7 @@ func progressMessage(n int) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":%d,"total":10000}}`, n)
 }
 
-func TestAnswersBecomeStreamsOnlyWhenTheyMust(t *testing.T) {
+func TestResponseFormat(t *testing.T) {
 	quiet := func(*call) (string, error) { return okResult, nil }
 	loud := func(c *call) (string, error) {
 		if c.Notify != nil {
@@ -109,7 +109,7 @@ func routesEventually(t *testing.T, s *server, part string) {
 	}
 }
 
-func TestASlowAnswerBecomesAStreamThatIsKeptAlive(t *testing.T) {
+func TestSlowResponseBecomesStream(t *testing.T) {
 	release := newGate()
 	s := serve(t, openProject, func(*call) (string, error) {
 		<-release.c
@@ -127,7 +127,7 @@ func TestASlowAnswerBecomesAStreamThatIsKeptAlive(t *testing.T) {
 	stream.want("")
 }
 
-func TestMemoryAnswersAreNeverStreams(t *testing.T) {
+func TestInMemoryResponsesAreJSON(t *testing.T) {
 	s := serve(t, openProject, nil, func(o *mcp.Options) { o.Hold = time.Nanosecond })
 	for _, method := range []string{"ping", "tools/list", "initialize"} {
 		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"protocolVersion":"2025-11-25"}}`, method)
@@ -137,7 +137,7 @@ func TestMemoryAnswersAreNeverStreams(t *testing.T) {
 	}
 }
 
-func TestTenThousandProgressEventsComeInOrder(t *testing.T) {
+func TestProgressOrder(t *testing.T) {
 	s := serve(t, openProject, func(c *call) (string, error) {
 		for i := range 10_000 {
 			c.progress(i + 1)
@@ -167,7 +167,7 @@ func TestTenThousandProgressEventsComeInOrder(t *testing.T) {
 	}
 }
 
-func TestAClientThatNeverReadsCostsLittle(t *testing.T) {
+func TestClientThatNeverReads(t *testing.T) {
 	big := `{"level":"info","data":"` + strings.Repeat("x", 64<<10) + `"}`
 	for _, c := range []struct {
 		name, method string
@@ -228,7 +228,7 @@ func plays(began, cancelled, release *gate, first func(*call)) func(*call) (stri
 	}
 }
 
-func TestGoingAwayCancelsStatelessCalls(t *testing.T) {
+func TestDisconnectCancelsStatelessCall(t *testing.T) {
 	upgrade := func(c *call) {
 		if c.Notify != nil {
 			c.progress(1)
@@ -291,7 +291,7 @@ func TestGoingAwayCancelsStatelessCalls(t *testing.T) {
 	})
 }
 
-func TestGoingAwayLeavesHandshakeCallsRunning(t *testing.T) {
+func TestDisconnectKeepsHandshakeCall(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		first func(*call)
@@ -351,9 +351,9 @@ func TestGoingAwayLeavesHandshakeCallsRunning(t *testing.T) {
 	})
 }
 
-// TestStreamsOfCallsEndTheirConnection shows that such a stream is complete, and
+// TestCallStreamClosesConnection shows that such a stream is complete, and
 // that the next request takes another connection.
-func TestStreamsOfCallsEndTheirConnection(t *testing.T) {
+func TestCallStreamClosesConnection(t *testing.T) {
 	s := serve(t, openProject, func(c *call) (string, error) {
 		c.progress(1)
 		return okResult, nil
@@ -373,9 +373,9 @@ func TestStreamsOfCallsEndTheirConnection(t *testing.T) {
 	}
 }
 
-// TestHTTP10GetsOneAnswer shows that a client of HTTP/1.0, which has no chunks
+// TestHTTP10Response shows that a client of HTTP/1.0, which has no chunks
 // that a stream could be sent in, gets the answer alone.
-func TestHTTP10GetsOneAnswer(t *testing.T) {
+func TestHTTP10Response(t *testing.T) {
 	s := serve(t, openProject, func(c *call) (string, error) {
 		if c.Notify != nil {
 			c.progress(1)
@@ -398,7 +398,7 @@ func TestHTTP10GetsOneAnswer(t *testing.T) {
 	}
 }
 
-func TestLateMessagesDoNothing(t *testing.T) {
+func TestMessagesAfterResponse(t *testing.T) {
 	for _, accept := range []string{bothKinds, "text/event-stream"} {
 		kept := make(chan *call, 1)
 		s := serve(t, openProject, func(c *call) (string, error) {
@@ -422,7 +422,7 @@ func TestLateMessagesDoNothing(t *testing.T) {
 	}
 }
 
-func TestAnUpstreamsErrorGetsTheStatusOfItsRevision(t *testing.T) {
+func TestUpstreamErrorStatus(t *testing.T) {
 	for _, c := range []struct {
 		code           string
 		legacy, modern int

@@ -8,7 +8,7 @@ import (
 	"mcpgateway/routes/mcp"
 )
 
-func TestOpenStreamsAreBounded(t *testing.T) {
+func TestMaxOpenStreams(t *testing.T) {
 	const perPrincipal = 256
 	for _, c := range []struct {
 		name string
@@ -67,7 +67,7 @@ func TestOpenStreamsAreBounded(t *testing.T) {
 	}
 }
 
-func TestACallBeyondTheBoundIsAnsweredWithoutAStream(t *testing.T) {
+func TestCallWithoutFreeStream(t *testing.T) {
 	for _, modern := range []bool{false, true} {
 		s := serve(t, openProject, func(c *call) (string, error) {
 			c.progress(1)
@@ -90,7 +90,7 @@ func TestACallBeyondTheBoundIsAnsweredWithoutAStream(t *testing.T) {
 	}
 }
 
-func TestShuttingDownEndsOpenStreamsAndLetsCallsFinish(t *testing.T) {
+func TestShutdownDrainsCalls(t *testing.T) {
 	began, cancelled, release := newGate(), newGate(), newGate()
 	s := serve(t, openProject, plays(began, cancelled, release, func(c *call) { c.progress(1) }))
 	defer release.open()
@@ -119,7 +119,7 @@ func TestShuttingDownEndsOpenStreamsAndLetsCallsFinish(t *testing.T) {
 	<-done
 }
 
-func TestScriptsOfAllowedOriginsMayCall(t *testing.T) {
+func TestCORS(t *testing.T) {
 	s := serve(t, `{"projects":{"p":{"authMode":"api_key"}}}`, nil)
 	const app = "https://app.example.com"
 	for _, c := range []struct {

@@ -14,7 +14,7 @@ const (
 	listenRequest = `{"jsonrpc":"2.0","id":"sub-1","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` + listenMeta + `}}`
 )
 
-func TestAListenStreamSaysWhatItWillTellAndTellsIt(t *testing.T) {
+func TestListenAcknowledgesAndNotifies(t *testing.T) {
 	s := serve(t, openProject, nil)
 	change := withTool(t, s)
 	stream := s.stream(t, request{body: listenRequest, header: modernHeader("subscriptions/listen")})
@@ -30,7 +30,7 @@ func TestAListenStreamSaysWhatItWillTellAndTellsIt(t *testing.T) {
 	other.want(`{"jsonrpc":"2.0","id":99,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":99}}}`)
 }
 
-func TestWhatCanBeListenedTo(t *testing.T) {
+func TestListenRequests(t *testing.T) {
 	s := serve(t, openProject, nil)
 	for _, c := range []struct{ wanted, agreed string }{
 		{`{}`, `{}`},
@@ -76,7 +76,7 @@ func (s *server) connect(t *testing.T, transport sdk.Transport, version string, 
 	return session
 }
 
-func TestTheGoSDKHearsOfChangedTools(t *testing.T) {
+func TestGoSDKReceivesListChanged(t *testing.T) {
 	for _, version := range []string{"", "2025-11-25"} {
 		t.Run("version "+version, func(t *testing.T) {
 			s := serve(t, openProject, nil)

@@ -33,7 +33,7 @@ func (s *server) line(t *testing.T, requestID string) (level, code string) {
 	return level, code
 }
 
-func TestWhatIsRefusedIsNoErrorOfTheGateway(t *testing.T) {
+func TestRejectedCallsLogInfo(t *testing.T) {
 	up := upstreamtest.New(upstreamtest.Options{Name: "up"})
 	hosted := httptest.NewServer(up)
 	t.Cleanup(hosted.Close)

@@ -42,10 +42,10 @@ const (
 	workCall     = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up__work"}}`
 )
 
-// TestLogsReachTheirClient calls a tool that logs on the stream of its session:
+// TestLogForwarding calls a tool that logs on the stream of its session:
 // the messages reach the GET stream of the client, or without one the stream of
 // its call, also behind a restart of the gateway.
-func TestLogsReachTheirClient(t *testing.T) {
+func TestLogForwarding(t *testing.T) {
 	for _, era := range []upstreamtest.Era{upstreamtest.Era20241105, upstreamtest.Era20250326, upstreamtest.Era20251125} {
 		for _, mode := range []string{"shared", "per-client"} {
 			t.Run(string(era)+" "+mode, func(t *testing.T) {

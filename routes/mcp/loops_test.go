@@ -68,9 +68,9 @@ func (g *listeningGateway) sync(t *testing.T, alias string) webtest.Answer {
 	})
 }
 
-// TestAServerThatPointsBackIsRefused has a server whose address leads to its own
+// TestSelfReferenceRejected has a server whose address leads to its own
 // project by a detour that no check of addresses sees.
-func TestAServerThatPointsBackIsRefused(t *testing.T) {
+func TestSelfReferenceRejected(t *testing.T) {
 	g := startGateway(t, "A")
 	to, _ := url.Parse(g.url)
 	detour := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
@@ -88,9 +88,9 @@ func TestAServerThatPointsBackIsRefused(t *testing.T) {
 	webtest.Check(t, webtest.Case{Status: 200, WantBody: []string{`points back to this gateway`}}, state)
 }
 
-// TestTwoGatewaysThatListEachOtherDoNotGrow syncs two gateways in turn, each of
+// TestMutualGatewaysDoNotGrow syncs two gateways in turn, each of
 // which is a server of the other.
-func TestTwoGatewaysThatListEachOtherDoNotGrow(t *testing.T) {
+func TestMutualGatewaysDoNotGrow(t *testing.T) {
 	a, b := startGateway(t, "A"), startGateway(t, "B")
 	up := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1)})
 	a.Apply(t, `{"projects":{"p":{"authMode":"none","mcpServers":{"b":{"url":"`+b.url+`"},"up":{"url":"`+up.Start(t)+`"}}}}}`)
@@ -113,9 +113,9 @@ func TestTwoGatewaysThatListEachOtherDoNotGrow(t *testing.T) {
 		webtest.Send(t, a.App.App, webtest.Case{Path: "/v1/mcp/p/request", Body: around}))
 }
 
-// TestAChainOfGatewaysEndsAtTheLimit lists and calls through 1, 2, 3 and 4
+// TestGatewayChainLimit lists and calls through 1, 2, 3 and 4
 // gateways in a row.
-func TestAChainOfGatewaysEndsAtTheLimit(t *testing.T) {
+func TestGatewayChainLimit(t *testing.T) {
 	up := upstreamtest.New(upstreamtest.Options{Tools: upstreamtest.Standard(1)})
 	next, tool := up.Start(t), "echo"
 	for n, key := range []string{"A", "B", "C", "D"} {
@@ -135,8 +135,8 @@ func TestAChainOfGatewaysEndsAtTheLimit(t *testing.T) {
 	}
 }
 
-// TestHopsAreCounted sends requests as other gateways do.
-func TestHopsAreCounted(t *testing.T) {
+// TestHopsLimit sends requests as other gateways do.
+func TestHopsLimit(t *testing.T) {
 	g := startGateway(t, "A")
 	g.Apply(t, `{"projects":{"p":{"authMode":"none"}}}`)
 	own := g.Services.Instance
@@ -164,9 +164,9 @@ func TestHopsAreCounted(t *testing.T) {
 	}
 }
 
-// TestTheOwnOriginIsRefusedAtSave saves servers under the addresses of the
+// TestOwnOriginRejectedAtSave saves servers under the addresses of the
 // gateway itself, and of others.
-func TestTheOwnOriginIsRefusedAtSave(t *testing.T) {
+func TestOwnOriginRejectedAtSave(t *testing.T) {
 	for _, tc := range []struct {
 		addr, public, url string
 		refused           bool

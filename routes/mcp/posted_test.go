@@ -33,7 +33,7 @@ func (s *server) post(t *testing.T, path, body string, status int) {
 	}
 }
 
-func TestTheOldTransportAnswersOnItsStream(t *testing.T) {
+func TestHTTPSSEResponses(t *testing.T) {
 	s := serve(t, openProject, func(c *call) (string, error) {
 		c.progress(1)
 		answer, err := asks(c)
@@ -72,7 +72,7 @@ func TestTheOldTransportAnswersOnItsStream(t *testing.T) {
 	}
 }
 
-func TestAnOldSessionEndsWithItsStream(t *testing.T) {
+func TestHTTPSSESessionEndsWithStream(t *testing.T) {
 	began, cancelled, release := newGate(), newGate(), newGate()
 	s := serve(t, openProject, plays(began, cancelled, release, nil))
 	defer release.open()
@@ -84,7 +84,7 @@ func TestAnOldSessionEndsWithItsStream(t *testing.T) {
 	s.post(t, path, toolCall, 404)
 }
 
-func TestACallOfAnOldSessionIsCancelledByItsID(t *testing.T) {
+func TestHTTPSSECancelRequest(t *testing.T) {
 	began, cancelled, release := newGate(), newGate(), newGate()
 	s := serve(t, openProject, plays(began, cancelled, release, nil))
 	defer release.open()
@@ -97,7 +97,7 @@ func TestACallOfAnOldSessionIsCancelledByItsID(t *testing.T) {
 	stream.want(`{"jsonrpc":"2.0","id":8,"result":{}}`)
 }
 
-func TestRequestsOfAnOldSessionAreBounded(t *testing.T) {
+func TestHTTPSSEMaxRequests(t *testing.T) {
 	const most = 16
 	release := newGate()
 	s := serve(t, openProject, func(*call) (string, error) {
@@ -120,7 +120,7 @@ func TestRequestsOfAnOldSessionAreBounded(t *testing.T) {
 	stream.want(okAnswer)
 }
 
-func TestBigAnswersOfAnOldSessionWaitForItsClient(t *testing.T) {
+func TestHTTPSSELargeResults(t *testing.T) {
 	big := `"` + strings.Repeat("x", 3<<20) + `"`
 	s := serve(t, openProject, func(*call) (string, error) { return big, nil })
 	stream, path := s.openPosted(t)
@@ -155,7 +155,7 @@ func askingTools() []upstreamtest.Tool {
 	})
 }
 
-func TestTheGoSDKIsAskedOverEveryTransport(t *testing.T) {
+func TestGoSDKElicitation(t *testing.T) {
 	s := serve(t, openProject, nil)
 	up := upstreamtest.New(upstreamtest.Options{Name: "up", Tools: askingTools(), Eras: []upstreamtest.Era{"2025-11-25"}})
 	s.Apply(t, `{"projects":{"p":{"mcpServers":{"up":{"url":"`+up.Start(t)+`"}}}}}`)

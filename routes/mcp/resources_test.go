@@ -88,7 +88,7 @@ func watch(t *testing.T) (*server, *watched) {
 	return s, w
 }
 
-func TestAListenStreamTellsOfTheAgreedResources(t *testing.T) {
+func TestListenAgreedResources(t *testing.T) {
 	s, w := watch(t)
 	body := strings.Replace(listenRequest, `{"toolsListChanged":true}`, `{"resourceSubscriptions":["file:///a","file:///b"]}`, 1)
 	stream := s.stream(t, request{body: body, header: modernHeader("subscriptions/listen")})
@@ -99,7 +99,7 @@ func TestAListenStreamTellsOfTheAgreedResources(t *testing.T) {
 	routestest.Eventually(t, "the resources are released", w.gone)
 }
 
-func TestASessionSubscribesToResources(t *testing.T) {
+func TestSessionSubscribesToResources(t *testing.T) {
 	s, w := watch(t)
 	session := s.session(t)
 	h := legacyHeader("Mcp-Session-Id", session)
@@ -129,7 +129,7 @@ func TestASessionSubscribesToResources(t *testing.T) {
 	}
 }
 
-func TestAnOldSessionSubscribesToResources(t *testing.T) {
+func TestHTTPSSESubscribesToResources(t *testing.T) {
 	s, w := watch(t)
 	stream, path := s.openPosted(t)
 	s.post(t, path, `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"file:///a"}}`, 202)

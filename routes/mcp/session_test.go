@@ -35,7 +35,7 @@ func withTool(t *testing.T, s *server) (change func()) {
 	}
 }
 
-func TestASessionsStreamTellsOfChangedLists(t *testing.T) {
+func TestSessionStreamListChanged(t *testing.T) {
 	s := serve(t, openProject, nil)
 	change := withTool(t, s)
 	session := s.session(t)
@@ -49,7 +49,7 @@ func TestASessionsStreamTellsOfChangedLists(t *testing.T) {
 	stream.want(toolsChanged)
 }
 
-func TestTheNewestStreamOfASessionWins(t *testing.T) {
+func TestNewestSessionStreamWins(t *testing.T) {
 	s := serve(t, openProject, nil, func(o *mcp.Options) { o.MaxStreams = 1 })
 	change := withTool(t, s)
 	session := s.session(t)
@@ -64,7 +64,7 @@ func TestTheNewestStreamOfASessionWins(t *testing.T) {
 	newest.want(toolsChanged)
 }
 
-func TestAnEndedSessionIsUnknownEverywhere(t *testing.T) {
+func TestEndedSessionUnknownEverywhere(t *testing.T) {
 	leaveNothing(t)
 	dsn := "sqlite:" + filepath.Join(t.TempDir(), "gateway.db")
 	one := serveOn(t, dsn, openProject, nil)
@@ -106,7 +106,7 @@ func TestAnEndedSessionIsUnknownEverywhere(t *testing.T) {
 	}
 }
 
-func TestWhatASessionIsNeededFor(t *testing.T) {
+func TestSessionRequirements(t *testing.T) {
 	s := serve(t, `{"projects":{"p":{"authMode":"api_key"}}}`, nil)
 	_, key := s.Key(t, "p", time.Hour)
 	_, other := s.Key(t, "p", time.Hour)
@@ -150,7 +150,7 @@ func TestWhatASessionIsNeededFor(t *testing.T) {
 	}
 }
 
-func TestASessionCarriesTheClientsCapabilities(t *testing.T) {
+func TestSessionCapabilities(t *testing.T) {
 	seen := make(chan string, 1)
 	s := serve(t, openProject, func(c *call) (string, error) {
 		seen <- string(c.Capabilities)
@@ -176,7 +176,7 @@ func TestASessionCarriesTheClientsCapabilities(t *testing.T) {
 	}
 }
 
-func TestALogLevelBelongsToItsSession(t *testing.T) {
+func TestLogLevelPerSession(t *testing.T) {
 	seen := make(chan string, 1)
 	s := serve(t, openProject, func(c *call) (string, error) {
 		seen <- c.LogLevel
@@ -211,7 +211,7 @@ func TestALogLevelBelongsToItsSession(t *testing.T) {
 	}
 }
 
-func TestAStreamEndsWhenItsCallerIsNoLongerAdmitted(t *testing.T) {
+func TestRevokedKeyEndsStreams(t *testing.T) {
 	s := serve(t, `{"projects":{"p":{"authMode":"api_key"}}}`, nil, func(o *mcp.Options) { o.KeepAlive = 5 * time.Millisecond })
 	id, key := s.Key(t, "p", time.Hour)
 	auth := "Bearer " + key

@@ -15,9 +15,9 @@ import (
 // strings, such as JavaScript, send it when they cut a text.
 const half = `\ud83d`
 
-// TestHalfASurrogatePairPasses sends such escapes in both directions, in every
+// TestLoneSurrogatesForwarded sends such escapes in both directions, in every
 // era of the upstream.
-func TestHalfASurrogatePairPasses(t *testing.T) {
+func TestLoneSurrogatesForwarded(t *testing.T) {
 	for _, era := range upstreamtest.AllEras() {
 		t.Run(string(era), func(t *testing.T) {
 			up := upstreamtest.New(upstreamtest.Options{Eras: []upstreamtest.Era{era}, Tools: []upstreamtest.Tool{

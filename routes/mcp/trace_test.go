@@ -12,9 +12,9 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// TestUpstreamsHearOfTheTrace proves that a call carries its client's trace on
+// TestTracePropagation proves that a call carries its client's trace on
 // to the upstream and into the log (W3C Trace Context).
-func TestUpstreamsHearOfTheTrace(t *testing.T) {
+func TestTracePropagation(t *testing.T) {
 	const id, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 	for name, options := range map[string]upstreamtest.Options{
 		"handshake": {Eras: []upstreamtest.Era{upstreamtest.Era20251125}}, "stateless": {Eras: []upstreamtest.Era{upstreamtest.Era20260728}}, "HTTP+SSE": {Eras: []upstreamtest.Era{upstreamtest.Era20241105}},

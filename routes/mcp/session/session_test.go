@@ -34,7 +34,7 @@ func mint(t testing.TB, all *session.Sessions, owner access.Principal, capabilit
 	return id
 }
 
-func TestASessionThatWasOpenedIsStillNobodyElses(t *testing.T) {
+func TestCachedSessionBoundToOwner(t *testing.T) {
 	owner, other := access.Administrator("one", "p"), access.Administrator("two", "p")
 	clock := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	// The capabilities decide whether the opened session is remembered.
@@ -83,7 +83,7 @@ func TestASessionThatWasOpenedIsStillNobodyElses(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-func TestASessionThatAnotherProcessEndedIsRefusedWhereItWasOpened(t *testing.T) {
+func TestCachedSessionEndedElsewhere(t *testing.T) {
 	owner, known := access.Administrator("one", "p"), ended{}
 	here, there := mints(t, known, time.Now), mints(t, known, time.Now)
 	id := mint(t, there, owner, `{}`)
@@ -102,9 +102,9 @@ func TestASessionThatAnotherProcessEndedIsRefusedWhereItWasOpened(t *testing.T) 
 	}
 }
 
-// TestMoreSessionsThanAreRememberedAllStayOpen opens more sessions than there
+// TestMoreSessionsThanCacheSlots opens more sessions than there
 // is room for, from several goroutines, again and again.
-func TestMoreSessionsThanAreRememberedAllStayOpen(t *testing.T) {
+func TestMoreSessionsThanCacheSlots(t *testing.T) {
 	const many = 16_384 + 1000
 	owner := access.Administrator("one", "p")
 	all := mints(t, ended{}, time.Now)
@@ -151,7 +151,7 @@ func (e ended) End(_ context.Context, s sessions.Hash) error {
 	return nil
 }
 
-func TestASessionIsGoodForSevenDays(t *testing.T) {
+func TestSessionLifetime(t *testing.T) {
 	ring, err := secrets.ParseKeyRing("test:" + "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
 	if err != nil {
 		t.Fatal(err)
