@@ -27,7 +27,7 @@ func writingApp(t *testing.T) (*routestest.App, *upstreamtest.Server) {
 	return app, up
 }
 
-// callRoutes are the ways in which clients send tools/call with the params.
+// callRoutes returns the ways to send tools/call with params.
 func callRoutes() map[string]func(params string) webtest.Case {
 	body := func(params string) string {
 		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + params + `}`
@@ -63,8 +63,8 @@ const (
 	toolList    = "gateway_listTools"
 )
 
-// rejectedArguments are arguments of built-in tools that are not understood,
-// with the code and the message of their rejection.
+// rejectedArguments returns invalid arguments of built-in tools, with the
+// expected error code and message.
 func rejectedArguments() []struct{ tool, arguments, code, message string } {
 	const write = "return await up.write({})"
 	return []struct{ tool, arguments, code, message string }{
@@ -93,8 +93,8 @@ func rejectedArguments() []struct{ tool, arguments, code, message string } {
 	}
 }
 
-// TestBuiltinArguments calls the built-in tools with arguments that they don't
-// understand, by every route: each call is rejected, and nothing is sent.
+// TestBuiltinArguments calls the built-in tools with invalid arguments by every
+// route. Each call must be rejected, and nothing sent upstream.
 func TestBuiltinArguments(t *testing.T) {
 	app, up := writingApp(t)
 	for route, request := range callRoutes() {
@@ -156,7 +156,7 @@ func TestBuiltinArgumentsFromCode(t *testing.T) {
 	}
 	found, _ := runCode(t, app, `return (await Promise.all(["write"].map(gateway.search)))[0].topTool`, "")
 	if string(found.Result) != `"up__write"` {
-		t.Errorf("gateway.search as the function of map returned %s (%+v)", found.Result, found.Error)
+		t.Errorf("gateway.search passed to map returned %s (%+v)", found.Result, found.Error)
 	}
 }
 
@@ -173,13 +173,13 @@ func TestBuiltinNullArguments(t *testing.T) {
 		`{"name":"gateway_listTools","arguments":null,"_meta":null}`,
 		`{"name":"up__write","arguments":null,"_meta":null}`,
 	} {
-		if a := ask(t, app, "tools/call", params); a.Error != nil || a.Result.IsError {
+		if a := rpc(t, app, "tools/call", params); a.Error != nil || a.Result.IsError {
 			t.Errorf("%s: %+v %+v", params, a.Error, a.Result)
 		}
 	}
 	for _, method := range []string{"tools/list", "prompts/list", "resources/list", "ping"} {
 		for _, params := range []string{"null", `{"cursor":null,"_meta":null}`} {
-			if a := ask(t, app, method, params); a.Error != nil {
+			if a := rpc(t, app, method, params); a.Error != nil {
 				t.Errorf("%s with %s: %+v", method, params, a.Error)
 			}
 		}
@@ -196,8 +196,8 @@ func TestBuiltinNullArguments(t *testing.T) {
 	}
 }
 
-// TestBuiltinSchemas checks that every built-in tool declares that it takes no
-// arguments but its own.
+// TestBuiltinSchemas checks that the schemas of the built-in tools allow no
+// additional properties.
 func TestBuiltinSchemas(t *testing.T) {
 	app, _ := writingApp(t)
 	declared := func() (n int) {

@@ -49,19 +49,19 @@ func TestResponseFormat(t *testing.T) {
 		play   func(*call) (string, error)
 		header map[string]string
 		modern bool
-		stream []string // "~" wants the substring; nil wants JSON
+		stream []string // expected events, "~" for a substring; nil for JSON
 	}{
 		{"no Accept", loud, header("Accept", ""), false, nil},
 		{"anything", loud, header("Accept", "*/*"), false, nil},
 		{"only JSON", loud, header("Accept", "application/json"), false, nil},
-		{"a stream of weight 0", loud, header("Accept", "application/json, text/event-stream;q=0"), false, nil},
-		{"both and nothing before the answer", quiet, legacyHeader(), false, nil},
+		{"stream with q=0", loud, header("Accept", "application/json, text/event-stream;q=0"), false, nil},
+		{"both, no progress", quiet, legacyHeader(), false, nil},
 		{"both and progress", loud, legacyHeader(), false, progressed},
-		{"in another case and with a weight", loud, header("Accept", "application/json;q=0.5,Text/Event-Stream; q=1.0"), false, progressed},
+		{"other case and a weight", loud, header("Accept", "application/json;q=0.5,Text/Event-Stream; q=1.0"), false, progressed},
 		{"only a stream", quiet, header("Accept", "text/event-stream"), false, []string{okAnswer}},
-		{"an error behind progress", failing, legacyHeader(), false, []string{progressMessage(1), `~"code":"UPSTREAM_TIMEOUT"`}},
-		{"a panic behind progress", panicking, legacyHeader(), false, []string{progressMessage(1), `~"code":"INTERNAL"`}},
-		{"modern, nothing before the answer", quiet, modernHeader("tools/call"), true, nil},
+		{"error after progress", failing, legacyHeader(), false, []string{progressMessage(1), `~"code":"UPSTREAM_TIMEOUT"`}},
+		{"panic after progress", panicking, legacyHeader(), false, []string{progressMessage(1), `~"code":"INTERNAL"`}},
+		{"modern, no progress", quiet, modernHeader("tools/call"), true, nil},
 		{"modern and progress", loud, modernHeader("tools/call"), true, progressed},
 		{"modern and only JSON", loud, modernHeader("tools/call", "Accept", "application/json"), true, nil},
 	} {
@@ -82,7 +82,7 @@ func TestResponseFormat(t *testing.T) {
 			for _, want := range c.stream {
 				if part, ok := strings.CutPrefix(want, "~"); ok {
 					if got := stream.next(); !strings.Contains(got, part) || !strings.Contains(got, `"id":7`) {
-						t.Errorf("the stream says %q, want %q in it", got, part)
+						t.Errorf("next event = %q, want %q in it", got, part)
 					}
 					continue
 				}
@@ -94,8 +94,8 @@ func TestResponseFormat(t *testing.T) {
 	}
 }
 
-// routesEventually waits for a part of the log, which is written when a
-// streamed request is over.
+// routesEventually waits for a part of the log, which is written after the end
+// of a streamed request.
 func routesEventually(t *testing.T, s *server, part string) {
 	t.Helper()
 	deadline := time.Now().Add(10 * time.Second)
@@ -119,7 +119,7 @@ func TestSlowResponseBecomesStream(t *testing.T) {
 	stream := s.stream(t, request{body: toolCall, header: legacyHeader()})
 	for range 3 {
 		if got := stream.block(); !strings.HasPrefix(got, ":") {
-			t.Fatalf("want a comment, got %q", got)
+			t.Fatalf("got %q, want a comment", got)
 		}
 	}
 	release.open()
@@ -132,7 +132,7 @@ func TestInMemoryResponsesAreJSON(t *testing.T) {
 	for _, method := range []string{"ping", "tools/list", "initialize"} {
 		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"protocolVersion":"2025-11-25"}}`, method)
 		if _, h, _ := s.get(t, request{body: body, header: legacyHeader()}); h.Get("Content-Type") != "application/json" {
-			t.Errorf("%s was answered with %s", method, h.Get("Content-Type"))
+			t.Errorf("%s: got %s, want application/json", method, h.Get("Content-Type"))
 		}
 	}
 }
@@ -156,14 +156,14 @@ func TestProgressOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		if m.Params.Progress <= last {
-			t.Fatalf("progress %d came behind %d", m.Params.Progress, last)
+			t.Fatalf("got progress %d after %d", m.Params.Progress, last)
 		}
 		last = m.Params.Progress
 		count++
 	}
-	t.Logf("%d of 10000 events were sent, the others gave way to newer ones", count)
+	t.Logf("%d of 10000 events were sent, the others were replaced by newer ones", count)
 	if last != 10_000 {
-		t.Errorf("the last progress was %d", last)
+		t.Errorf("last progress = %d, want 10000", last)
 	}
 }
 
@@ -171,10 +171,10 @@ func TestClientThatNeverReads(t *testing.T) {
 	big := `{"level":"info","data":"` + strings.Repeat("x", 64<<10) + `"}`
 	for _, c := range []struct {
 		name, method string
-		ends         bool // the stream, before the call does
+		ends         bool // the stream ends before the call
 	}{
-		{"progress is dropped", "notifications/progress", false},
-		{"anything else ends the stream", "notifications/message", true},
+		{"dropped progress", "notifications/progress", false},
+		{"ended stream", "notifications/message", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			played := make(chan int, 1)
@@ -202,7 +202,7 @@ func TestClientThatNeverReads(t *testing.T) {
 			case n := <-played:
 				t.Logf("%d notifications were sent", n)
 			case <-time.After(time.Minute):
-				t.Fatal("the call waits for a client that does not read")
+				t.Fatal("the call is blocked by a client that doesn't read")
 			}
 			if err := conn.Close(); err != nil {
 				t.Fatal(err)
@@ -211,7 +211,7 @@ func TestClientThatNeverReads(t *testing.T) {
 	}
 }
 
-// plays returns a script that says when it began and how its context ended.
+// plays returns a script that signals its start and its cancellation.
 func plays(began, cancelled, release *gate, first func(*call)) func(*call) (string, error) {
 	return func(c *call) (string, error) {
 		if first != nil {
@@ -238,9 +238,9 @@ func TestDisconnectCancelsStatelessCall(t *testing.T) {
 		name, accept string
 		first        func(*call)
 	}{
-		{"before the answer", bothKinds, nil},
+		{"before the response", bothKinds, nil},
 		{"on a stream", bothKinds, upgrade},
-		{"of a client that takes JSON only", "application/json", nil},
+		{"JSON only", "application/json", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			began, cancelled, release := newGate(), newGate(), newGate()
@@ -255,7 +255,7 @@ func TestDisconnectCancelsStatelessCall(t *testing.T) {
 			cancelled.wait(t, "the call was cancelled")
 		})
 	}
-	t.Run("closing one half is going away", func(t *testing.T) {
+	t.Run("half-closed connection", func(t *testing.T) {
 		began, cancelled, release := newGate(), newGate(), newGate()
 		s := serve(t, openProject, plays(began, cancelled, release, nil))
 		defer release.open()
@@ -267,7 +267,7 @@ func TestDisconnectCancelsStatelessCall(t *testing.T) {
 		}
 		cancelled.wait(t, "the call was cancelled")
 	})
-	t.Run("what comes ahead is not", func(t *testing.T) {
+	t.Run("pipelined request", func(t *testing.T) {
 		began, cancelled, release := newGate(), newGate(), newGate()
 		s := serve(t, openProject, plays(began, cancelled, release, nil))
 		defer release.open()
@@ -284,7 +284,7 @@ func TestDisconnectCancelsStatelessCall(t *testing.T) {
 				t.Fatal(err)
 			}
 			if b, err := io.ReadAll(resp.Body); err != nil || string(b) != okAnswer {
-				t.Errorf("answered %s, %v", b, err)
+				t.Errorf("got %s, %v", b, err)
 			}
 			_ = resp.Body.Close()
 		}
@@ -296,7 +296,7 @@ func TestDisconnectKeepsHandshakeCall(t *testing.T) {
 		name  string
 		first func(*call)
 	}{
-		{"before the answer", nil},
+		{"before the response", nil},
 		{"on a stream", func(c *call) { c.progress(1) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -318,7 +318,7 @@ func TestDisconnectKeepsHandshakeCall(t *testing.T) {
 			modernBegan.wait(t, "the other call began")
 			_ = conn.Close()
 			_ = witness.Close()
-			modernCancelled.wait(t, "the server noticed the client that left later")
+			modernCancelled.wait(t, "the server noticed the client that disconnected last")
 			release.open()
 			done.wait(t, "the call ended")
 			select {
@@ -328,7 +328,7 @@ func TestDisconnectKeepsHandshakeCall(t *testing.T) {
 			}
 		})
 	}
-	t.Run("closing one half still gets the answer", func(t *testing.T) {
+	t.Run("half-closed connection", func(t *testing.T) {
 		began, cancelled, release := newGate(), newGate(), newGate()
 		s := serve(t, openProject, plays(began, cancelled, release, func(c *call) { c.progress(1) }))
 		defer release.open()
@@ -351,8 +351,8 @@ func TestDisconnectKeepsHandshakeCall(t *testing.T) {
 	})
 }
 
-// TestCallStreamClosesConnection shows that such a stream is complete, and
-// that the next request takes another connection.
+// TestCallStreamClosesConnection checks that the stream of a call is complete,
+// and that the next request uses another connection.
 func TestCallStreamClosesConnection(t *testing.T) {
 	s := serve(t, openProject, func(c *call) (string, error) {
 		c.progress(1)
@@ -368,13 +368,13 @@ func TestCallStreamClosesConnection(t *testing.T) {
 		stream.want(okAnswer)
 		stream.want("")
 		if reused && i > 0 {
-			t.Errorf("request %d had the connection of a stream", i)
+			t.Errorf("request %d reused the connection of a stream", i)
 		}
 	}
 }
 
-// TestHTTP10Response shows that a client of HTTP/1.0, which has no chunks
-// that a stream could be sent in, gets the answer alone.
+// TestHTTP10Response checks that an HTTP/1.0 client, which supports no chunks
+// and thus no streams, receives only the response.
 func TestHTTP10Response(t *testing.T) {
 	s := serve(t, openProject, func(c *call) (string, error) {
 		if c.Notify != nil {
@@ -416,7 +416,7 @@ func TestMessagesAfterResponse(t *testing.T) {
 		c.Notify("notifications/message", []byte(`{}`))
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		if _, _, err := c.Ask(ctx, "roots/list", nil); !fault.Is(err, fault.CodeUnavailable) {
-			t.Errorf("a late question returned %v", err)
+			t.Errorf("Ask after the response: got %v, want UNAVAILABLE", err)
 		}
 		cancel()
 	}

@@ -39,7 +39,7 @@ func (l *liveSessions) shard(key string) *liveShard {
 }
 
 // liveSession is a session in use. A nil liveSession stands for a client without
-// a session: leave, begin, done, cancel, hear and end accept it.
+// a session. The methods called for every request accept it and do nothing.
 type liveSession struct {
 	owner *liveShard
 	key   string

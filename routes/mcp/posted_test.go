@@ -13,15 +13,15 @@ import (
 	"mcpgateway/services/upstream/upstreamtest"
 )
 
-// openPosted opens a stream of the HTTP+SSE transport and returns the path,
-// relative to the project, that messages are posted to.
+// openPosted opens a stream of the HTTP+SSE transport. It returns the path for
+// messages, relative to the project.
 func (s *server) openPosted(t *testing.T) (*events, string) {
 	t.Helper()
 	stream := s.stream(t, request{path: "sse", header: header("Accept", "text/event-stream")})
 	block := stream.block()
 	path, ok := strings.CutPrefix(block, "event: endpoint\ndata: /v1/mcp/p/")
 	if !ok || !strings.HasPrefix(path, "sse?sessionId=") {
-		t.Fatalf("the stream begins with %q", block)
+		t.Fatalf("first event = %q, want endpoint", block)
 	}
 	return stream, strings.TrimSuffix(path, "\n")
 }
@@ -29,21 +29,21 @@ func (s *server) openPosted(t *testing.T) (*events, string) {
 func (s *server) post(t *testing.T, path, body string, status int) {
 	t.Helper()
 	if got, _, answer := s.get(t, request{path: path, body: body}); got != status {
-		t.Fatalf("the post was answered with %d, want %d: %s", got, status, answer)
+		t.Fatalf("POST %s: got %d, want %d: %s", path, got, status, answer)
 	}
 }
 
 func TestHTTPSSEResponses(t *testing.T) {
 	s := serve(t, openProject, func(c *call) (string, error) {
 		c.progress(1)
-		answer, err := asks(c)
+		answer, err := elicits(c)
 		return fmt.Sprintf(`{"capabilities":%q,"version":%q,"answer":%s}`, c.Capabilities, c.Version, answer), err
 	})
 	change := withTool(t, s)
 	stream, path := s.openPosted(t)
 	s.post(t, path, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{"roots":{}},"clientInfo":{"name":"old","version":"1"}}}`, 202)
 	if got := stream.next(); !strings.HasPrefix(got, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2024-11-05"`) {
-		t.Fatalf("initialize was answered with %s", got)
+		t.Fatalf("initialize: got %s", got)
 	}
 	s.post(t, path, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, 202)
 	s.post(t, path, toolCall, 202)
@@ -53,7 +53,7 @@ func TestHTTPSSEResponses(t *testing.T) {
 	stream.want(`{"jsonrpc":"2.0","id":7,"result":{"capabilities":"{\"roots\":{}}","version":"2024-11-05","answer":{"result":"{\"a\":1}","error":"","err":"<nil>"}}}`)
 	s.post(t, path, `{"jsonrpc":"2.0","id":"u","method":"server/unknown"}`, 202)
 	if got := stream.next(); !strings.Contains(got, `"id":"u"`) || !strings.Contains(got, "-32601") {
-		t.Errorf("an unknown method was answered with %s", got)
+		t.Errorf("unknown method: got %s", got)
 	}
 	change()
 	stream.want(toolsChanged)
@@ -61,14 +61,14 @@ func TestHTTPSSEResponses(t *testing.T) {
 	s.post(t, path, `{broken`, 400)
 	other, otherPath := s.openPosted(t)
 	if otherPath == path {
-		t.Error("two streams have one address")
+		t.Error("two streams have the same path")
 	}
 	s.post(t, otherPath, `{"jsonrpc":"2.0","id":2,"method":"ping"}`, 202)
 	other.want(`{"jsonrpc":"2.0","id":2,"result":{}}`)
 	s.post(t, path, `[{"jsonrpc":"2.0","id":3,"method":"ping"},{"jsonrpc":"2.0"}]`, 202)
 	got := []string{stream.next(), stream.next()}
 	if all := strings.Join(got, "\n"); !strings.Contains(all, `"id":3,"result":{}`) || !strings.Contains(all, "-32600") {
-		t.Errorf("a batch was answered with %q", got)
+		t.Errorf("batch: got %q", got)
 	}
 }
 
@@ -129,12 +129,12 @@ func TestHTTPSSELargeResults(t *testing.T) {
 	}
 	for range 5 {
 		if got := stream.next(); len(got) < 3<<20 || !strings.HasSuffix(got, `x"}`) {
-			t.Fatalf("answered %.100s…", got)
+			t.Fatalf("got %.100s…", got)
 		}
 	}
 }
 
-// askingTools ask the client for its name, and echo.
+// askingTools returns the standard tools and ask, which elicits a name.
 func askingTools() []upstreamtest.Tool {
 	return append(upstreamtest.Standard(2), upstreamtest.Tool{
 		Definition: `{"name":"ask","inputSchema":{"type":"object"}}`,
@@ -181,15 +181,15 @@ func TestGoSDKElicitation(t *testing.T) {
 				t.Fatal(err)
 			}
 			if text, ok := result.Content[0].(*sdk.TextContent); !ok || text.Text != "hello Ada" {
-				t.Errorf("answered %+v", result.Content)
+				t.Errorf("got %+v", result.Content)
 			}
 			select {
 			case got := <-progress:
 				if got != "asking" {
-					t.Errorf("progress says %q", got)
+					t.Errorf("progress message = %q, want asking", got)
 				}
 			case <-ctx.Done():
-				t.Error("no progress came")
+				t.Error("no progress received")
 			}
 			if err := session.Close(); err != nil {
 				t.Errorf("closing: %v", err)
