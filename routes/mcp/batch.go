@@ -62,9 +62,9 @@ func (b *batch) run(ctx context.Context, messages []*message) [][][]byte {
 			answers[i] = [][]byte{invalidRequest(m.id, "initialize cannot be part of a batch. Send it separately.").append(nil, b.requestID)}
 		default:
 			slots <- struct{}{}
-			running.Go(b.tasks.Func("request of a batch", func() {
+			running.Go(b.tasks.Func("batch request", func() {
 				defer func() { <-slots }()
-				err := b.tasks.Try("request of a batch", func() error { answers[i] = b.answer(ctx, m); return nil })
+				err := b.tasks.Try("batch request", func() error { answers[i] = b.answer(ctx, m); return nil })
 				if err != nil {
 					answers[i] = [][]byte{errorAnswer(fault.Internal(err), b.client, m.id).append(nil, b.requestID)}
 				}

@@ -62,7 +62,7 @@ func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client 
 	if only {
 		x.becomeStream() // if too many streams are open, the response is JSON
 	}
-	late := time.AfterFunc(e.Hold, web.EventOf(c).Background.Func("late answer", x.becomeStream))
+	late := time.AfterFunc(e.Hold, web.EventOf(c).Background.Func("late stream", x.becomeStream))
 	result, err := e.handle(x.ctx, project, client, m, &x.trace)
 	late.Stop()
 	cancelled := x.session.done(&x.call)

@@ -142,7 +142,7 @@ func (e *Endpoint) postToStream(c *fiber.Ctx, project *toolset.Snapshot, princip
 		case m.isRequest() && len(messages) == 1:
 			event.Method = m.method
 			event.Hold()
-			event.Background.Go("posted request", func() {
+			event.Background.Go("HTTP+SSE request", func() {
 				defer event.Release()
 				var trace gateway.Trace
 				if err := e.tryPosted(event.Background, s, project, client, m, requestID, &trace); err != nil {
@@ -153,7 +153,7 @@ func (e *Endpoint) postToStream(c *fiber.Ctx, project *toolset.Snapshot, princip
 		case m.isRequest():
 			event.Method = "batch"
 			tasks := event.Background
-			tasks.Go("posted request", func() { _ = e.tryPosted(tasks, s, project, client, m, requestID, nil) }) // the client receives the error
+			tasks.Go("HTTP+SSE request", func() { _ = e.tryPosted(tasks, s, project, client, m, requestID, nil) }) // the client receives the error
 		}
 	}
 	return accepted(c)
@@ -207,7 +207,7 @@ func (s *postedSession) reserve(messages []*message) error {
 // tryPosted calls answerPosted. After a panic it breaks the stream, because the
 // client would wait for the response forever.
 func (e *Endpoint) tryPosted(tasks *background.Tasks, s *postedSession, project *toolset.Snapshot, client *gateway.Client, m *message, requestID string, trace *gateway.Trace) error {
-	err := tasks.Try("posted request", func() error { return e.answerPosted(s, project, client, m, requestID, trace) })
+	err := tasks.Try("HTTP+SSE request", func() error { return e.answerPosted(s, project, client, m, requestID, trace) })
 	if panicked := (*background.PanicError)(nil); errors.As(err, &panicked) {
 		s.stream.Break()
 	}

@@ -101,7 +101,7 @@ func TestBatchResultsAreLimited(t *testing.T) {
 			body := answerOf(t, s.postUnread(t, "request", batchOf(tt.calls, tt.bytes), "application/json"))
 			results, refused := strings.Count(body, `"result":`), strings.Count(body, `"code":"RESULT_TOO_LARGE"`)
 			if results != tt.results || refused != tt.calls-tt.results || strings.Count(body, `"code":-32603`) != refused {
-				t.Errorf("%d results and %d refused, want %d and %d: %.300s", results, refused, tt.results, tt.calls-tt.results, body)
+				t.Errorf("%d results and %d rejected, want %d and %d: %.300s", results, refused, tt.results, tt.calls-tt.results, body)
 			}
 			if len(body) > 16<<20+tt.calls*400 || !strings.HasPrefix(body, `[{"jsonrpc":"2.0","id":0,`) || !strings.HasSuffix(body, "}]") {
 				t.Errorf("%d bytes, %.60s … %s", len(body), body, body[len(body)-20:])

@@ -151,7 +151,7 @@ func (e *Endpoint) streamCall(c *fiber.Ctx, project *toolset.Snapshot, client *g
 		stream.Break()
 	})
 	event.Hold()
-	event.Background.Go("bridged call", func() {
+	event.Background.Go("bridge call", func() {
 		defer event.Release()
 		answered := false
 		defer func() {

@@ -92,8 +92,8 @@ func TestUnbridgeableResults(t *testing.T) {
 		{"a string", v2026, false, `"x"`},
 		{"null", v2511, true, `null`},
 		{"nothing", v2511, false, ``},
-		{"broken JSON", v2026, false, `{"content":`},
-		{"broken JSON with structured content", v2511, false, `{"structuredContent":`},
+		{"invalid JSON", v2026, false, `{"content":`},
+		{"invalid JSON with structured content", v2511, false, `{"structuredContent":`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := handle(t, &caller{response: &upstream.Response{Result: []byte(tc.result), Stateless: tc.stateless}}, client(tc.client), "tools/call", call)

@@ -63,7 +63,7 @@ func (g *Gateway) collectInput(ctx context.Context, client *Client, wanted, para
 	answers := make([][]byte, len(names))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, name := range names {
-		group.Go(g.Tasks.ErrFunc("request for input", func() (err error) {
+		group.Go(g.Tasks.ErrFunc("input request", func() (err error) {
 			answers[i], err = askForInput(ctx, client, requests.Object(name))
 			return err
 		}))

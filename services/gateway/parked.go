@@ -94,9 +94,9 @@ func (g *Gateway) callParkable(ctx context.Context, client *Client, out *outgoin
 			return nil, rpcErrorOf(upstream.CodeInternalError, "The call has ended.")
 		}
 	}
-	g.Tasks.Go("parked call", func() {
+	g.Tasks.Go("pending call", func() {
 		var o outcome
-		o.err = g.Tasks.Try("parked call", func() (err error) {
+		o.err = g.Tasks.Try("pending call", func() (err error) {
 			defer cancel()
 			defer r.finish()
 			o.response, err = g.Upstreams.Call(running, out.server.Target, request)
@@ -155,7 +155,7 @@ func (l *parkingLot) park(client *Client, p *parkedCall, out *outgoing, tasks *b
 		return "", fault.New(fault.KindUnavailable, fault.CodeUnavailable, "Too many calls are waiting for input. Retry later.")
 	}
 	l.calls[s.ID] = p
-	p.expiry = time.AfterFunc(parkedTime, tasks.Func("end of a parked call", func() {
+	p.expiry = time.AfterFunc(parkedTime, tasks.Func("pending call expiry", func() {
 		if l.remove(s.ID) != nil {
 			p.cancel()
 		}

@@ -67,7 +67,7 @@ func TestTruncation(t *testing.T) {
 		}
 	}
 	if got, cut := redact.JSON([]byte(`{"a":1,`), 100, nil); !cut || got != `{"a":1,` && got != `{"a":1` {
-		t.Errorf("broken: %q, %t", got, cut)
+		t.Errorf("invalid JSON: %q, %t", got, cut)
 	}
 	deep := strings.Repeat("[", 5000) + strings.Repeat("]", 5000)
 	if _, cut := redact.JSON([]byte(deep), 16<<10, nil); !cut {

@@ -56,7 +56,7 @@ func TestResources(t *testing.T) {
 			}
 		}
 		of("s", "test://a", long)
-		of("nobody")
+		of("unknown")
 		if err := r.Remove(t.Context(), "s", "test://a"); err != nil {
 			t.Fatal(err)
 		}

@@ -59,7 +59,7 @@ func (s *Subscriptions) leave(h *holder, takeOut func()) {
 	case len(h.resources) == 0:
 		s.forget(h)
 	case h.expiry == nil:
-		h.expiry = time.AfterFunc(SessionGrace, s.tasks.Func("end of session subscriptions", func() { s.expire(h) }))
+		h.expiry = time.AfterFunc(SessionGrace, s.tasks.Func("session subscription expiry", func() { s.expire(h) }))
 	default:
 		h.expiry.Reset(SessionGrace)
 	}
