@@ -14,8 +14,8 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// writingApp returns the application with project p, which has Code Mode and
-// the tool up__write, and the upstream of that.
+// writingApp returns the application and the upstream server up. Project p has
+// Code Mode and the tool up__write.
 func writingApp(t *testing.T) (*routestest.App, *upstreamtest.Server) {
 	t.Helper()
 	up := upstreamtest.New(upstreamtest.Options{Name: "up", Eras: []upstreamtest.Era{"2025-11-25"}, Tools: []upstreamtest.Tool{{

@@ -41,8 +41,8 @@ func batchOf(calls, size int) string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
-// postUnread sends a POST on a new connection with a small receive buffer. It returns
-// the connection without reading the response.
+// postUnread sends a POST on a new connection with a small receive buffer. It
+// returns the connection without reading the response.
 func (s *server) postUnread(t *testing.T, path, body, accept string) net.Conn {
 	t.Helper()
 	address := strings.TrimPrefix(strings.Split(s.base, "/v1/")[0], "http://")

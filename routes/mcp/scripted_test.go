@@ -84,9 +84,9 @@ func serve(t *testing.T, declaration string, play func(*call) (string, error), s
 // leakChecked contains the tests that leaveNothing checks.
 var leakChecked sync.Map
 
-// leaveNothing fails the test if goroutines that it started remain at its end.
-// Further calls for the same test do nothing, because the cleanup of the first
-// call runs last.
+// leaveNothing fails the test if goroutines started after this call remain at
+// its end. Further calls in the same test do nothing, because the cleanup of the
+// first call runs last.
 func leaveNothing(t *testing.T) {
 	t.Helper()
 	if _, already := leakChecked.LoadOrStore(t, true); already {

@@ -70,7 +70,7 @@ func (e *Endpoint) client(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 		client.Version = header
 	}
 	if batch && header != "" && header != gateway.VersionAssumed {
-		return nil, invalidRequest(nil, "Protocol version "+header+" has no batches. Send one message per request."), nil
+		return nil, invalidRequest(nil, "Protocol version "+header+" doesn't support batches. Send one message per request."), nil
 	}
 	if id := c.Get(HeaderSession); id != "" && first.method != "initialize" {
 		session, err := e.Sessions.Open(id, project.Project.ID, principal)
@@ -94,13 +94,13 @@ func (e *Endpoint) client(c *fiber.Ctx, project *toolset.Snapshot, principal acc
 func checkStateless(c *fiber.Ctx, client *gateway.Client, m *message, meta *rawjson.Object, header string, batch bool) *rpcAnswer {
 	switch {
 	case batch:
-		return invalidRequest(nil, "Protocol version "+gateway.VersionStateless+" has no batches. Send one message per request.")
+		return invalidRequest(nil, "Protocol version "+gateway.VersionStateless+" doesn't support batches. Send one message per request.")
 	case !m.isRequest():
 		return nil
 	case meta.Get(gateway.MetaProtocolVersion) == nil:
 		return badStateless(m.id, codeInvalidParams, "params._meta must have "+gateway.MetaProtocolVersion+".")
 	case header == "":
-		return badStateless(m.id, codeHeaderMismatch, "The MCP-Protocol-Version header is missing. Send the version of params._meta.")
+		return badStateless(m.id, codeHeaderMismatch, "The MCP-Protocol-Version header is missing. Send the same version as in params._meta.")
 	}
 	if got := c.Get(headerMethod); got != m.method {
 		return badStateless(m.id, codeHeaderMismatch, "The Mcp-Method header must be "+m.method+".")

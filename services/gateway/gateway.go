@@ -68,8 +68,8 @@ type Options struct {
 	Tasks        *background.Tasks // may be nil
 }
 
-// Gateway handles MCP requests. It is safe for concurrent use. Its only state
-// per client are calls that wait for input and open URL elicitations.
+// Gateway handles MCP requests. It is safe for concurrent use. Its only
+// per-client state is calls that wait for input, and open URL elicitations.
 type Gateway struct {
 	Options
 	progress atomic.Int64 // last progress token sent to an upstream server
