@@ -216,7 +216,7 @@ func checkReasons(t *testing.T, servers, list, search string) {
 		}
 	}
 	for _, alias := range []string{"hang", "dead"} {
-		if !strings.Contains(list, "calling the tools of server "+alias+" fails at present") {
+		if !strings.Contains(list, "Calls to server "+alias+" currently fail") {
 			t.Errorf("the list says nothing of %s", alias)
 		}
 	}
