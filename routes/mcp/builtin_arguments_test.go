@@ -142,8 +142,8 @@ func TestBuiltinArgumentsFromCode(t *testing.T) {
 		`return await gateway.search("write", { limit: 3 })`:                                   "gateway.search takes one argument",
 		`return await gateway.call("` + toolSearch + `", { tasks: "write" })`:                  `Did you mean "task"?`,
 		`return await gateway.call("` + toolList + `", { Filter: "up" })`:                      `Did you mean "filter"?`,
-		`return await gateway.call("` + toolExecute + `", { name: "up__write", args: {} })`:    "code cannot run code",
-		`return await gateway.call("up__write", {}, { dryRun: true })`:                         "gateway.call takes a name and one object of arguments",
+		`return await gateway.call("` + toolExecute + `", { name: "up__write", args: {} })`:    "Code can't run code",
+		`return await gateway.call("up__write", {}, { dryRun: true })`:                         "gateway.call takes a tool name and one arguments object",
 		`return await gateway.call("` + toolSearch + `", { task: "write", offset: null }, {})`: "gateway.call takes",
 	} {
 		out, _ := runCode(t, app, code, "")
