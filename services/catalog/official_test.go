@@ -34,7 +34,7 @@ type registry struct {
 	*httptest.Server
 	mu       sync.Mutex
 	versions []version
-	asked    []string // received queries
+	received []string // received queries
 	perPage  int
 	answer   func(w http.ResponseWriter, page int) bool // replaces the response
 }
@@ -50,9 +50,9 @@ func newRegistry(t *testing.T, versions ...version) *registry {
 func (r *registry) serve(w http.ResponseWriter, request *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.asked = append(r.asked, request.URL.RawQuery)
+	r.received = append(r.received, request.URL.RawQuery)
 	q := request.URL.Query()
-	if r.answer != nil && r.answer(w, len(r.asked)) {
+	if r.answer != nil && r.answer(w, len(r.received)) {
 		return
 	}
 	if request.URL.Path != "/v0.1/servers" || q.Get("version") != "latest" {
@@ -94,9 +94,9 @@ func (r *registry) set(i int, v version) {
 func (r *registry) queries() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	asked := r.asked
-	r.asked = nil
-	return asked
+	queries := r.received
+	r.received = nil
+	return queries
 }
 
 func day(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
