@@ -223,7 +223,7 @@ func (r *run) performTool(c *openCall) reply {
 	case c.name == ownExecute:
 		return failed("invalid", "Code can't run code. Call the tools directly.")
 	case len(c.arguments) > sandbox.MaxArguments:
-		return failed("limit", "Arguments are too long: %d bytes, at most %d.", len(c.arguments), sandbox.MaxArguments)
+		return failed("limit", "The arguments have %d bytes; the maximum is %d.", len(c.arguments), sandbox.MaxArguments)
 	case rawjson.Kind(c.arguments) != '{' || rawjson.Valid(c.arguments, rawjson.Lenient) != nil:
 		return failed("invalid", "Arguments must be a single object.")
 	}
@@ -324,7 +324,7 @@ func unwrap(raw []byte) reply {
 		out = reply{status: sandbox.AnswerJSON, data: append(append([]byte(`{"content":`), content...), '}')}
 	}
 	if len(out.data) > MaxToolResult {
-		return failed("limit", "The result is too large: %d bytes, at most %d. Request less data.", len(out.data), MaxToolResult)
+		return failed("limit", "The result has %d bytes; the maximum is %d. Request less data.", len(out.data), MaxToolResult)
 	}
 	return out
 }

@@ -76,7 +76,7 @@ func (r *run) performFetch(c *openCall) reply {
 	case !slices.Contains(fetchMethods, wanted.Method):
 		return failed("invalid", "fetch supports only these methods: %s.", strings.Join(fetchMethods, ", "))
 	case len(wanted.Body) > MaxFetchRequest:
-		return failed("limit", "The request body is too long: %d bytes, at most %d.", len(wanted.Body), MaxFetchRequest)
+		return failed("limit", "The request body has %d bytes; the maximum is %d.", len(wanted.Body), MaxFetchRequest)
 	}
 	if r.request.DryRun && c.effect != EffectRead {
 		return r.record(c)

@@ -105,7 +105,7 @@ func (r *run) listen() *sandbox.FinishMessage {
 		case <-r.client.Done():
 			return &sandbox.FinishMessage{Error: cancelled()}
 		case <-limit.C:
-			return &sandbox.FinishMessage{Error: &sandbox.RunError{Phase: sandbox.PhaseTimeout, Name: "TimeoutError", Message: "The code timed out."}}
+			return &sandbox.FinishMessage{Error: &sandbox.RunError{Phase: sandbox.PhaseTimeout, Name: "TimeoutError", Message: "The code timed out. Do less in one run, or start calls in parallel."}}
 		}
 	}
 }

@@ -33,7 +33,7 @@ type Declarations struct {
 	finder Finder
 
 	mu    sync.Mutex
-	kept  map[string]*keptDeclarations // by project ID
+	kept  map[string]*keptDeclarations // by project id
 	size  int                          // total bytes in kept
 	limit int                          // maximum size, in bytes
 	uses  uint64

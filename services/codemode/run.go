@@ -253,17 +253,17 @@ func (q *Request) check() error {
 	}
 	switch {
 	case strings.TrimSpace(q.Code) == "":
-		return fault.Invalid("Code is empty. Send the body of an async function.")
+		return fault.Invalid("code must not be empty. Send the body of an async function.")
 	case len(q.Code) > sandbox.MaxCode:
-		return fault.Invalid("Code is too long: %d bytes, at most %d.", len(q.Code), sandbox.MaxCode)
+		return fault.Invalid("code has %d bytes; the maximum is %d. Shorten it.", len(q.Code), sandbox.MaxCode)
 	case len(q.Input) > MaxInput:
-		return fault.Invalid("Input is too long: %d bytes of JSON, at most %d.", len(q.Input), MaxInput)
+		return fault.Invalid("input has %d bytes of JSON; the maximum is %d. Shorten it.", len(q.Input), MaxInput)
 	case len(q.Input) > 0 && rawjson.Valid(q.Input, rawjson.Lenient) != nil:
-		return fault.Invalid("Input is not valid JSON.")
+		return fault.Invalid("input must be valid JSON.")
 	case q.Timeout < 0 || q.Timeout > limit:
-		return fault.Invalid("Timeout must be from 1 to %d milliseconds, the limit of this project.", limit.Milliseconds())
+		return fault.Invalid("timeout must be from 1 to %d milliseconds, the limit of this project.", limit.Milliseconds())
 	case q.Typecheck != "" && q.Typecheck != TypecheckOff && q.Typecheck != TypecheckWarn && q.Typecheck != TypecheckError:
-		return fault.Invalid("Typecheck must be off, warn or error.")
+		return fault.Invalid("typecheck must be off, warn or error.")
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func TestTraceReplay(t *testing.T) {
 			long.Code, long.Input = "throw new Error('x')", json.RawMessage(`"`+strings.Repeat("x", codemode.MaxTraceField-1)+`"`)
 			run(t, r, long, newTools())
 			gone := q
-			gone.ProjectID = "nobody"
+			gone.ProjectID = "unknown"
 			run(t, r, gone, newTools())
 		})
 		rows, err := traces.List(t.Context(), "p", "", 10)

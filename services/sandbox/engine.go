@@ -27,7 +27,7 @@ type engine struct {
 	out     io.Writer
 	writing sync.Mutex
 
-	answers chan answer // unbuffered: a busy program receives its replies more slowly
+	answers chan answer // unbuffered: replies wait while the program is busy
 	timers  map[int]time.Time
 	open    int // calls without a reply
 	calls   int
@@ -70,7 +70,7 @@ func readStart(in io.Reader) (*StartMessage, error) {
 	case err != nil:
 		return nil, err
 	case kind != frameStart:
-		return nil, fmt.Errorf("first frame is not %q", kind)
+		return nil, fmt.Errorf("first frame is %q, not a start frame", kind)
 	}
 	var start StartMessage
 	return &start, json.Unmarshal(body, &start)
@@ -294,9 +294,9 @@ func (e *engine) explain(err error) *RunError {
 		line, column = e.locate(thrown)
 	}
 	if why := e.stopped.Load(); why != nil {
-		out := &RunError{Phase: PhaseTimeout, Name: "TimeoutError", Line: line, Column: column, Message: "The code timed out."}
+		out := &RunError{Phase: PhaseTimeout, Name: "TimeoutError", Line: line, Column: column, Message: "The code timed out. Do less in one run, or start calls in parallel."}
 		if *why == "cpu" {
-			out.Message = "The code exceeded its processor time limit."
+			out.Message = "The code exceeded its processor time limit. Process less data in one run."
 		}
 		return out
 	}

@@ -90,7 +90,7 @@ func (e *engine) hostCall(op string, id int, name, arguments string) (any, error
 		return refuse("limit", "A run can make at most %d tool calls.", MaxCalls)
 	}
 	if len(arguments) > MaxArguments+MaxCode || len(name) > MaxCode {
-		return refuse("limit", "Arguments are too long: at most %d bytes.", MaxArguments)
+		return refuse("limit", "The arguments are too long; the maximum is %d bytes.", MaxArguments)
 	}
 	e.open++
 	if err := e.send(kind, CallMessage{ID: uint32(id), Name: name, Arguments: arguments}); err != nil {
@@ -123,7 +123,7 @@ func (e *engine) hostDone(args []any) {
 	}
 	if len(result) > maxRawResult {
 		e.outcome = &FinishMessage{Error: &RunError{
-			Phase: PhaseLimit, Name: "RangeError", Message: fmt.Sprintf("The result is too large: %d bytes of JSON, at most %d.", len(result), maxRawResult),
+			Phase: PhaseLimit, Name: "RangeError", Message: fmt.Sprintf("The result has %d bytes of JSON; the maximum is %d.", len(result), maxRawResult),
 			Hint: "Return only the data you need.",
 		}}
 		return
@@ -153,7 +153,7 @@ func (e *engine) hostFailed(described, while string) {
 	// When out of memory, the engine throws null because it can't allocate an
 	// error.
 	if d.Name == "Thrown" && d.Message == "null" && e.memory.peak() > MaxMemory {
-		out.Phase, out.Name, out.Message = PhaseMemory, "MemoryError", "The code exceeded its memory limit."
+		out.Phase, out.Name, out.Message = PhaseMemory, "MemoryError", "The code exceeded its memory limit. Process less data in one run."
 	}
 	if while == "result" {
 		out.Message = ClipText("The result can't be converted to JSON: "+d.Message, MaxErrorText)

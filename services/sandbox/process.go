@@ -209,9 +209,9 @@ func (c *Child) ExitError(log *slog.Logger) *RunError {
 	switch {
 	// The race detector has its own messages for a failed allocation.
 	case strings.Contains(said, "out of memory") || strings.Contains(said, "cannot allocate memory") || strings.Contains(said, "stack exceeds"), strings.Contains(said, "ThreadSanitizer"):
-		return &RunError{Phase: PhaseMemory, Name: "MemoryError", Message: "The code exceeded its memory limit."}
+		return &RunError{Phase: PhaseMemory, Name: "MemoryError", Message: "The code exceeded its memory limit. Process less data in one run."}
 	case killed(c.state) && c.cpu() >= MaxCPU:
-		return &RunError{Phase: PhaseTimeout, Name: "TimeoutError", Message: "The code exceeded its processor time limit."}
+		return &RunError{Phase: PhaseTimeout, Name: "TimeoutError", Message: "The code exceeded its processor time limit. Process less data in one run."}
 	case killed(c.state):
 		return &RunError{Phase: PhaseMemory, Name: "MemoryError", Message: "The process that ran the code was killed, most likely because it used too much memory."}
 	default:
