@@ -256,7 +256,7 @@ func TestFileSizeLimit(t *testing.T) {
 	}
 }
 
-func TestSlugTable(t *testing.T) {
+func TestCheckSlug(t *testing.T) {
 	for slug, ok := range map[string]bool{
 		"a": true, "0": true, "demo": true, "a-b": true, "a--b": true, "default": true, "1-2-3": true,
 		strings.Repeat("a", 63): true, strings.Repeat("a", 64): true, strings.Repeat("a", 65): false,
@@ -270,7 +270,7 @@ func TestSlugTable(t *testing.T) {
 	}
 }
 
-func TestAliasTable(t *testing.T) {
+func TestCheckAlias(t *testing.T) {
 	for alias, message := range map[string]string{
 		"a": "", "A": "", "9": "", "GitHub": "", "a_b": "", "a.b": "", "a-b": "", "a.-_b": "", "gateways": "", "my-gateway": "", "gateway2": "",
 		strings.Repeat("a", 63): "", strings.Repeat("a", 64): "", strings.Repeat("a", 65): "1 to 64",

@@ -48,7 +48,7 @@ func TestSecretsAreSealedToTheirRow(t *testing.T) {
 	})
 }
 
-func TestSecretsShowNowhere(t *testing.T) {
+func TestSecretsAreNeverShown(t *testing.T) {
 	s := sqliteStore(t)
 	plan := s.apply(t, withSecrets(canary))
 	again := s.apply(t, withSecrets(canary+"2"))

@@ -37,7 +37,7 @@ type Auditor interface {
 }
 
 // Store reads and changes projects and servers. Every change is one transaction
-// that also writes its audit rows and increments its topics.
+// that also writes its audit rows and publishes its topics.
 type Store struct {
 	db       *gorm.DB
 	secrets  Secrets
