@@ -62,10 +62,10 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-func await(t *testing.T, heard <-chan string, want string) {
+func await(t *testing.T, received <-chan string, want string) {
 	t.Helper()
 	select {
-	case got := <-heard:
+	case got := <-received:
 		if got != want {
 			t.Fatalf("received %s, want %s", got, want)
 		}
@@ -116,13 +116,13 @@ func TestUpstreamChangesReachClients(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				heard := make(chan string, 16)
-				deliver := func(n subscriptions.Notification) { heard <- n.Method + string(n.Params) }
+				received := make(chan string, 16)
+				deliver := func(n subscriptions.Notification) { received <- n.Method + string(n.Params) }
 				defer s.Subscriptions.Subscribe(project.Project.ID, deliver)()
 				defer s.Subscriptions.Attach("session", deliver)()
 
 				up.SetTools(upstreamtest.Standard(2)...)
-				await(t, heard, subscriptions.NotifyToolsChanged)
+				await(t, received, subscriptions.NotifyToolsChanged)
 				if project, err = s.Directory.Project("p"); err != nil || len(project.Tools) != 2 {
 					t.Errorf("project has %d tools, %v", len(project.Tools), err)
 				}
@@ -133,7 +133,7 @@ func TestUpstreamChangesReachClients(t *testing.T) {
 					t.Fatal(err)
 				}
 				up.Notify(subscriptions.NotifyResourceUpdated, params)
-				await(t, heard, subscriptions.NotifyResourceUpdated+string(params))
+				await(t, received, subscriptions.NotifyResourceUpdated+string(params))
 				agreed, cancel := s.Subscriptions.SubscribeResources(within(t), project, []string{"test://a", "test://unknown"}, deliver)
 				if len(agreed) != 1 {
 					t.Errorf("acknowledged %q", agreed)
@@ -167,16 +167,16 @@ func TestResourceUpdateAcrossReplicas(t *testing.T) {
 				"resources/subscribe": agree, "resources/unsubscribe": agree,
 			},
 		})
-		asked, streaming := start(t, dsn), start(t, dsn)
+		subscribing, streaming := start(t, dsn), start(t, dsn)
 		d, err := declaration.Parse(fmt.Appendf(nil, `{"projects":{"p":{"authMode":"none","mcpServers":{"up":{"url":%q}}}}}`, up.Start(t)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := asked.Projects.Apply(t.Context(), d, projects.ApplyOptions{}); err != nil {
+		if _, err := subscribing.Projects.Apply(t.Context(), d, projects.ApplyOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		limit := within(t).Done()
-		for _, s := range []*services.Services{asked, streaming} {
+		for _, s := range []*services.Services{subscribing, streaming} {
 			for tick := time.Tick(5 * time.Millisecond); ; {
 				if project, err := s.Directory.Project("p"); err == nil && project.Capabilities.Subscribe {
 					break
@@ -188,15 +188,15 @@ func TestResourceUpdateAcrossReplicas(t *testing.T) {
 				}
 			}
 		}
-		project, err := asked.Directory.Project("p")
+		project, err := subscribing.Directory.Project("p")
 		if err != nil {
 			t.Fatal(err)
 		}
-		heard := make(chan string, 16)
-		defer streaming.Subscriptions.Attach("session", func(n subscriptions.Notification) { heard <- n.Method + string(n.Params) })()
+		received := make(chan string, 16)
+		defer streaming.Subscriptions.Attach("session", func(n subscriptions.Notification) { received <- n.Method + string(n.Params) })()
 		client := &gateway.Client{Version: "2025-11-25", SessionID: "session"}
 		params := []byte(`{"uri":"test://a"}`)
-		if _, err := asked.Subscriptions.Handle(within(t), project, client, "resources/subscribe", params, nil); err != nil {
+		if _, err := subscribing.Subscriptions.Handle(within(t), project, client, "resources/subscribe", params, nil); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := up.WaitForRequests(within(t), "resources/subscribe", 2); err != nil { // both processes have subscribed
@@ -210,7 +210,7 @@ func TestResourceUpdateAcrossReplicas(t *testing.T) {
 		for tick := time.Tick(20 * time.Millisecond); ; {
 			up.Notify(subscriptions.NotifyResourceUpdated, params)
 			select {
-			case got := <-heard:
+			case got := <-received:
 				if want := subscriptions.NotifyResourceUpdated + string(params); got != want {
 					t.Errorf("received %s, want %s", got, want)
 				}

@@ -35,7 +35,7 @@ func (s *Services) subscribers() []part[func(context.Context, notify.Topic) erro
 	}
 }
 
-// loads fill the memory before the first request, in this order.
+// loads read data into memory before the first request, in this order.
 func (s *Services) loads() []part[func(context.Context) error] {
 	return []part[func(context.Context) error]{
 		{"project snapshots", s.Directory.Load},

@@ -24,10 +24,10 @@ import (
 // the first request to them, and while they hang.
 func TestStartDoesNotWaitForUpstreams(t *testing.T) {
 	const servers = 50
-	var asked atomic.Int64
+	var requests atomic.Int64
 	reached, over := make(chan struct{}, servers), make(chan struct{})
 	hole := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		asked.Add(1)
+		requests.Add(1)
 		select {
 		case reached <- struct{}{}:
 		default:
@@ -95,7 +95,7 @@ func TestStartDoesNotWaitForUpstreams(t *testing.T) {
 	go func() {
 		ended <- s.Run(ctx, func() {
 			served()
-			if n := asked.Load(); n != 0 {
+			if n := requests.Load(); n != 0 {
 				t.Errorf("%d requests were sent before it was ready", n)
 			}
 		})

@@ -125,13 +125,13 @@ func TestInvalidAdminDecisions(t *testing.T) {
 		err  error
 		code fault.Code
 	}{
-		"unknown row":           {w.store.SetFeatured(ctx, "nobody", true), fault.CodeNotFound},
-		"unknown row to verify": {w.store.Unlock(ctx, "nobody"), fault.CodeNotFound},
+		"unknown row":           {w.store.SetFeatured(ctx, "unknown", true), fault.CodeNotFound},
+		"unknown row to verify": {w.store.Unlock(ctx, "unknown"), fault.CodeNotFound},
 		"without evidence":      {w.store.SetVerified(ctx, id, true, " "), fault.CodeValidationFailed},
 		"empty title":           {w.store.Edit(ctx, id, catalog.Edit{ServerTitle: &empty}), fault.CodeValidationFailed},
 		"script URL":            {w.store.Edit(ctx, id, catalog.Edit{WebsiteURL: &script}), fault.CodeValidationFailed},
 		"http icon":             {w.store.Edit(ctx, id, catalog.Edit{IconURL: &ftp}), fault.CodeValidationFailed},
-		"unknown source":        {w.store.RemoveSource(ctx, "nobody"), fault.CodeNotFound},
+		"unknown source":        {w.store.RemoveSource(ctx, "unknown"), fault.CodeNotFound},
 	} {
 		if !fault.Is(tc.err, tc.code) {
 			t.Errorf("%s: got %v, want the fault %s", name, tc.err, tc.code)

@@ -115,9 +115,9 @@ func TestResolveNotFoundAndDisabled(t *testing.T) {
 		},
 	}, noTarget)
 	for _, tc := range []struct {
-		name string
-		code fault.Code
-		says string
+		name    string
+		code    fault.Code
+		message string
 	}{
 		{"on__echo", "", ""},
 		{"on____odd", "", ""},
@@ -142,8 +142,8 @@ func TestResolveNotFoundAndDisabled(t *testing.T) {
 		switch {
 		case tc.code == "" && (err != nil || tool.FullName != tc.name):
 			t.Errorf("%s: %v", tc.name, err)
-		case tc.code != "" && (!fault.Is(err, tc.code) || !strings.Contains(err.Error(), tc.says)):
-			t.Errorf("Resolve(%s) = %v, want %s with %q", tc.name, err, tc.code, tc.says)
+		case tc.code != "" && (!fault.Is(err, tc.code) || !strings.Contains(err.Error(), tc.message)):
+			t.Errorf("Resolve(%s) = %v, want %s with %q", tc.name, err, tc.code, tc.message)
 		case tc.code != "" && len(err.Error()) > 1000:
 			t.Errorf("the message has %d bytes", len(err.Error()))
 		}
