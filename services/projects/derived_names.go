@@ -44,7 +44,7 @@ func firstFree(base string, taken func(string) bool) string {
 }
 
 // derived returns a name in lower case, with hyphens for everything except
-// ASCII letters and digits, and at most most bytes long.
+// ASCII letters and digits, truncated to most bytes.
 func derived(name string, most int) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(name) {

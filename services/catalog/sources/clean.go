@@ -12,7 +12,7 @@ import (
 
 // Clean returns an external text in a form that is safe to display: without
 // control characters, invisible characters and those that change the text
-// direction, with single spaces, and at most most characters long.
+// direction, with single spaces, truncated to most characters.
 func Clean(s string, most int) string {
 	var b strings.Builder
 	space := false
