@@ -63,8 +63,8 @@ func (v queryValue) entered() string {
 	return v.value
 }
 
-// isSecret reports whether the value must be sealed: it is not empty, a
-// reference or the placeholder of a sealed value.
+// isSecret reports whether the value must be sealed. Empty values, references
+// and the placeholder of a sealed value must not.
 func (v queryValue) isSecret() bool {
 	plain := v.entered()
 	return plain != "" && plain != secrets.Placeholder && !isReference(plain)

@@ -48,8 +48,8 @@ type Plan struct {
 }
 
 // ApplyOptions configure an apply. Prune deletes projects that are not in the
-// declaration, and such servers of declared projects. DryRun computes the plan
-// without writing.
+// declaration, and servers that are not in their declared project. DryRun
+// computes the plan without writing.
 type ApplyOptions struct{ Prune, DryRun bool }
 
 // Apply changes the stored state to match the declaration, in one transaction,
