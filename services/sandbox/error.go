@@ -14,7 +14,7 @@ const (
 	PhaseCancelled Phase = "cancelled" // the client cancelled or disconnected
 )
 
-// RunError is the reason of a failed run. Line and Column count from 1 in the
+// RunError is the reason for a failed run. Line and Column count from 1 in the
 // submitted code; 0 means unknown. Stack has only the frames of that code.
 type RunError struct {
 	Phase        Phase    `json:"phase"`
