@@ -290,7 +290,7 @@ for (const javaScriptEnabled of [true, false]) {
       await page.getByLabel("Website").fill("javascript:alert(1)");
       await page.getByLabel("Title", { exact: true }).fill("Everything else");
       await page.getByRole("button", { name: "Save entry" }).click();
-      await expect(page.getByText("begins with https://").first()).toBeVisible();
+      await expect(page.getByText("starts with https://").first()).toBeVisible();
       await page.getByLabel("Website").fill("");
       await page.getByRole("button", { name: "Save entry" }).click();
       await expect(page.getByRole("heading", { level: 1 })).toHaveText("Everything else");

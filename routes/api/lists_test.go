@@ -102,7 +102,7 @@ func TestRecordsUseDeclarativeNames(t *testing.T) {
 		project := a.admin(t, "GET", "/api/projects/demo", "", 200, nil)
 		webtest.Check(t, webtest.Case{WantJSON: `{"projectSlug":"demo","name":"Demo","description":"d","authMode":"none","oauthAccess":"anyone","codeMode":{"enabled":true,"timeout":1000,"allowFetch":true},
 			"toolExposure":"builtin","toolNameLimit":64,"disabledTools":["a","b"],"rateLimit":{"perSecond":1.5,"burst":3},"recordPayloads":false,"createdAt":"T","updatedAt":"T",
-			"warnings":[{"code":"SHARED_CREDENTIALS","message":"project demo has authMode none: anyone who can reach its endpoint acts with the credentials of up"}]}`}, timeless(t, project))
+			"warnings":[{"code":"SHARED_CREDENTIALS","message":"Project demo has authMode none: anyone who can reach its endpoint uses the credentials of up."}]}`}, timeless(t, project))
 		id := a.ServerID(t, "demo", "up")
 		server := a.admin(t, "GET", "/api/servers/"+id, "", 200, nil)
 		record := fmt.Sprintf(`{"id":%q,"projectSlug":"demo","alias":"up","url":%q,"transport":"auto","authType":"bearer","hasAuthBearer":true,"headerNames":["X-Key","X-Ref"],

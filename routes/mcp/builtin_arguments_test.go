@@ -80,7 +80,7 @@ func rejectedArguments() []struct{ tool, arguments, code, message string } {
 		{toolExecute, `{"code":"` + write + `","dry_run":true}`, "INVALID_PARAMETER", `Unknown argument "dry_run". Did you mean "dryRun"?`},
 		{toolExecute, `{"code":"` + write + `","DryRun":true}`, "INVALID_PARAMETER", `Unknown argument "DryRun". Did you mean "dryRun"?`},
 		{toolExecute, `{"code":"` + write + `","arguments":{}}`, "CONFLICTING_PARAMETERS", "arguments cannot be combined with code. Send input instead."},
-		{toolExecute, `{"code":"` + write + `","typecheck":"error"}`, "INVALID_PARAMETER", "typecheck needs a compiler"},
+		{toolExecute, `{"code":"` + write + `","typecheck":"error"}`, "INVALID_PARAMETER", "this gateway has no compiler"},
 		{toolExecute, `{"code":"` + write + `","name":"up__write"}`, "CONFLICTING_PARAMETERS", "name and code cannot be combined"},
 		{toolExecute, `{"name":null,"code":null}`, "INVALID_PARAMETER", "Send name"},
 		{toolSearch, `{"task":"write","top":3}`, "INVALID_PARAMETER", `Unknown argument "top". The arguments are task, query, `},
@@ -89,7 +89,7 @@ func rejectedArguments() []struct{ tool, arguments, code, message string } {
 		{toolSearch, `{"task":"write","cursor":"x"}`, "CONFLICTING_PARAMETERS", "cursor requires query"},
 		{toolList, `{"server":"up"}`, "INVALID_PARAMETER", `Unknown argument "server". The arguments are filter, query, limit, cursor`},
 		{toolList, `{"Query":"up"}`, "INVALID_PARAMETER", `Unknown argument "Query". Did you mean "query"?`},
-		{toolList, `{"filter":"up","limit":3}`, "CONFLICTING_PARAMETERS", "limit and cursor belong to query"},
+		{toolList, `{"filter":"up","limit":3}`, "CONFLICTING_PARAMETERS", "limit and cursor require query"},
 	}
 }
 
@@ -142,8 +142,8 @@ func TestBuiltinArgumentsFromCode(t *testing.T) {
 		`return await gateway.search("write", { limit: 3 })`:                                   "gateway.search takes one argument",
 		`return await gateway.call("` + toolSearch + `", { tasks: "write" })`:                  `Did you mean "task"?`,
 		`return await gateway.call("` + toolList + `", { Filter: "up" })`:                      `Did you mean "filter"?`,
-		`return await gateway.call("` + toolExecute + `", { name: "up__write", args: {} })`:    "code cannot run code",
-		`return await gateway.call("up__write", {}, { dryRun: true })`:                         "gateway.call takes a name and one object of arguments",
+		`return await gateway.call("` + toolExecute + `", { name: "up__write", args: {} })`:    "Code can't run code",
+		`return await gateway.call("up__write", {}, { dryRun: true })`:                         "gateway.call takes a tool name and one arguments object",
 		`return await gateway.call("` + toolSearch + `", { task: "write", offset: null }, {})`: "gateway.call takes",
 	} {
 		out, _ := runCode(t, app, code, "")

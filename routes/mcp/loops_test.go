@@ -198,7 +198,7 @@ func TestOwnOriginRejectedAtSave(t *testing.T) {
 			Method: "POST", Path: "/api/projects/p/servers", Body: `{"alias":"up","url":"` + tc.url + `"}`,
 			Header: map[string]string{"Authorization": "Bearer " + routestest.AdminToken, "Host": host},
 		})
-		if refused := strings.Contains(answer.Body, "this is the address of this gateway itself"); refused != tc.refused || refused != (answer.Status == 422) || !refused && answer.Status != 201 {
+		if refused := strings.Contains(answer.Body, "This is the gateway's own address"); refused != tc.refused || refused != (answer.Status == 422) || !refused && answer.Status != 201 {
 			t.Errorf("%s at %s, %s: HTTP %d %s", tc.url, tc.addr, tc.public, answer.Status, answer.Body)
 		}
 	}

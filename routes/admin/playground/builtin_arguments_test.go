@@ -30,7 +30,7 @@ func TestPlaygroundBuiltinArguments(t *testing.T) {
 		"ignored argument from code":   {"code": {`return await gateway.call("up__write", {}, { dryRun: true })`}, "typecheck": {"off"}},
 	} {
 		status, body, location := a.Send(t, "/admin/projects/p/code-mode/run", form)
-		if name == "typecheck without a compiler" && (status != http.StatusUnprocessableEntity || !strings.Contains(body, "needs a compiler")) {
+		if name == "typecheck without a compiler" && (status != http.StatusUnprocessableEntity || !strings.Contains(body, "has no compiler")) {
 			t.Errorf("%s: %d %.300s, want 422", name, status, body)
 		} else if status == http.StatusSeeOther && location == "" {
 			t.Errorf("%s: no outcome", name)
