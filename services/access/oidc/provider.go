@@ -2,9 +2,11 @@
 package oidc
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -120,11 +122,11 @@ func (p *Provider) Identify(ctx context.Context, code, issuer string, q access.C
 
 // claims are those of an ID token or of the user info endpoint.
 type claims struct {
-	Email         string    `json:"email"`
-	EmailVerified claimBool `json:"email_verified"`
-	Name          string    `json:"name"`
-	Party         string    `json:"azp"`
-	AuthTime      int64     `json:"auth_time"`
+	Email         string     `json:"email"`
+	EmailVerified *claimBool `json:"email_verified"` // nil if absent
+	Name          string     `json:"name"`
+	Party         string     `json:"azp"`
+	AuthTime      int64      `json:"auth_time"`
 }
 
 // claimBool is true only for true and "true", which some providers send.
@@ -147,28 +149,41 @@ func (p *Provider) identity(ctx context.Context, d *discovered, tokens *oauth2.T
 	if c.Party != "" && c.Party != p.options.ClientID || c.Party == "" && len(token.Audience) > 1 {
 		return access.Identity{}, unproved(errors.New("the ID token was issued to another client"))
 	}
-	if c.Email == "" && d.UserInfoEndpoint() != "" {
-		info, err := d.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
-		if err != nil {
-			return access.Identity{}, unavailable(err)
-		}
-		if info.Subject != token.Subject {
-			return access.Identity{}, unproved(errors.New("the user info is about another person"))
-		}
-		var more claims
-		if err := info.Claims(&more); err != nil {
-			return access.Identity{}, unproved(err)
-		}
-		c.Email, c.EmailVerified = more.Email, more.EmailVerified
-		if c.Name == "" {
-			c.Name = more.Name
+	if (c.Email == "" || c.EmailVerified == nil) && d.UserInfoEndpoint() != "" {
+		if err := addUserInfo(ctx, d, tokens, token.Subject, &c); err != nil {
+			return access.Identity{}, err
 		}
 	}
-	identity := access.Identity{Issuer: token.Issuer, Subject: token.Subject, Email: c.Email, EmailVerified: bool(c.EmailVerified), Name: c.Name}
+	identity := access.Identity{
+		Issuer: token.Issuer, Subject: token.Subject, Email: c.Email, EmailVerified: c.EmailVerified != nil && bool(*c.EmailVerified), Name: c.Name,
+	}
 	if c.AuthTime > 0 {
 		identity.AuthenticatedAt = time.Unix(c.AuthTime, 0).UTC()
 	}
 	return identity, nil
+}
+
+// addUserInfo adds the claims that the ID token lacks from the user info
+// endpoint (OpenID Connect Core 1.0, section 5.3), which must return the same
+// subject. Its email_verified applies only to its own email address: an ID
+// token with a different address stays unverified.
+func addUserInfo(ctx context.Context, d *discovered, tokens *oauth2.Token, subject string, c *claims) error {
+	info, err := d.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
+	if err != nil {
+		return unavailable(fmt.Errorf("read user info: %w", err))
+	}
+	if info.Subject != subject {
+		return unproved(errors.New("user info has a different subject"))
+	}
+	var more claims
+	if err := info.Claims(&more); err != nil {
+		return unproved(err)
+	}
+	if c.Email == "" || strings.EqualFold(c.Email, more.Email) {
+		c.Email, c.EmailVerified = cmp.Or(c.Email, more.Email), more.EmailVerified
+	}
+	c.Name = cmp.Or(c.Name, more.Name)
+	return nil
 }
 
 func (p *Provider) config(d *discovered) *oauth2.Config {

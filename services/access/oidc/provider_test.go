@@ -3,6 +3,7 @@ package oidc_test
 import (
 	"errors"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -135,6 +136,7 @@ func TestOIDCLogin(t *testing.T) {
 	})
 	t.Run("against a hostile provider", hostileProviders)
 	t.Run("who comes in", whoComesIn)
+	t.Run("verification of the email address", emailVerification)
 	t.Run("the answer", answers)
 	t.Run("a provider that is down", providerDown)
 }
@@ -325,6 +327,64 @@ func whoComesIn(t *testing.T) {
 			t.Errorf("recorded %s", got)
 		}
 	})
+}
+
+// emailVerification covers providers such as Okta, which send email in the ID
+// token and email_verified only in the user info.
+func emailVerification(t *testing.T) {
+	const email, other = "ada@example.com", "eve@example.com"
+	type object = map[string]any
+	verified := func(address string, value any) object {
+		return object{"sub": "1234", "email": address, "email_verified": value}
+	}
+	for _, tt := range []struct {
+		name     string
+		token    object // email claims of the ID token
+		info     object // response of the user info endpoint; nil without one
+		down     bool
+		requests int64
+		want     fault.Code // "" signs in
+	}{
+		{"true in the ID token", object{"email": email, "email_verified": true}, verified(email, false), false, 0, ""},
+		{"false in the ID token", object{"email": email, "email_verified": false}, verified(email, true), false, 0, fault.CodeForbidden},
+		{"absent without user info", object{"email": email}, nil, false, 0, fault.CodeForbidden},
+		{"true in the user info", object{"email": email}, verified(email, true), false, 1, ""},
+		{"text in the user info", object{"email": email}, verified(email, "true"), false, 1, ""},
+		{"null in the ID token", object{"email": email, "email_verified": nil}, verified(email, true), false, 1, ""},
+		{"false in the user info", object{"email": email}, verified(email, false), false, 1, fault.CodeForbidden},
+		{"absent in both", object{"email": email}, object{"sub": "1234", "email": email}, false, 1, fault.CodeForbidden},
+		{"address in other case", object{"email": email}, verified("Ada@Example.com", true), false, 1, ""},
+		{"other address in the user info", object{"email": email}, verified(other, true), false, 1, fault.CodeForbidden},
+		{"no address in the user info", object{"email": email}, object{"sub": "1234", "email_verified": true}, false, 1, fault.CodeForbidden},
+		{"address in the user info only", nil, verified(email, true), false, 1, ""},
+		{"unverified address in the user info only", nil, verified(email, false), false, 1, fault.CodeForbidden},
+		{"status in the ID token, address in the user info", object{"email_verified": true}, object{"sub": "1234", "email": email}, false, 1, fault.CodeForbidden},
+		{"other subject in the user info", object{"email": email}, object{"sub": "9", "email": email, "email_verified": true}, false, 1, fault.CodeUnauthorized},
+		{"user info down", object{"email": email}, verified(email, true), true, 1, fault.CodeUnavailable},
+		{"user info down but not needed", object{"email": email, "email_verified": true}, verified(email, true), true, 0, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := &clock{}
+			f := oidctest.NewFake(t, c.Now)
+			w := join(t, modelstest.SQLite(t), f.Issuer, c)
+			w.invite(t, email, models.RoleViewer, "")
+			f.Behave(oidctest.Behaviour{UserInfo: tt.info, InfoDown: tt.down, Token: func(_, claims map[string]any) {
+				delete(claims, "email")
+				delete(claims, "email_verified")
+				maps.Copy(claims, tt.token)
+			}})
+			in, err := w.signIn(t, f)
+			switch {
+			case tt.want != "":
+				want(t, err, tt.want)
+			case err != nil || in.Session.Person.Email != email:
+				t.Errorf("Finish() = %+v, %v, want a session of %s", in.Session.Person, err, email)
+			}
+			if n := f.UserInfos.Load(); n != tt.requests {
+				t.Errorf("%d requests for user info, want %d", n, tt.requests)
+			}
+		})
+	}
 }
 
 func answers(t *testing.T) {

@@ -26,6 +26,7 @@ type Behaviour struct {
 	Foreign  bool                                // signs with a key that is not published
 	UserInfo map[string]any                      // what the user info endpoint says; nil has none
 	Down     bool                                // answers everything with 503
+	InfoDown bool                                // answers requests for user info with 503
 	Padding  int                                 // spaces in front of every document
 }
 
@@ -35,6 +36,7 @@ type Fake struct {
 
 	Discoveries atomic.Int64 // how often the configuration was read
 	Exchanges   atomic.Int64 // how often a code was redeemed
+	UserInfos   atomic.Int64 // number of requests for user info
 
 	now       func() time.Time
 	key       *rsa.PrivateKey
@@ -65,7 +67,7 @@ func NewFake(t testing.TB, now func() time.Time) *Fake {
 	mux.HandleFunc("/.well-known/openid-configuration", f.configuration)
 	mux.HandleFunc("/keys", f.keys)
 	mux.HandleFunc("/token", f.token)
-	mux.HandleFunc("/userinfo", func(w http.ResponseWriter, _ *http.Request) { f.answer(w, http.StatusOK, f.does().UserInfo) })
+	mux.HandleFunc("/userinfo", f.userInfo)
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	f.Issuer = server.URL
@@ -134,6 +136,16 @@ func (f *Fake) token(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f.answer(w, http.StatusOK, map[string]any{"access_token": "access", "token_type": "Bearer", "expires_in": 60, "id_token": f.idToken(asked)})
+}
+
+func (f *Fake) userInfo(w http.ResponseWriter, _ *http.Request) {
+	f.UserInfos.Add(1)
+	does := f.does()
+	if does.InfoDown {
+		http.Error(w, "down for maintenance", http.StatusServiceUnavailable)
+		return
+	}
+	f.answer(w, http.StatusOK, does.UserInfo)
 }
 
 // idToken returns the ID token of an authorization, edited as told.
