@@ -12,6 +12,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
+	"mcpgateway/services/oauthclient/authserver"
 )
 
 // Callback is what an authorization server sent a browser back with.
@@ -59,11 +60,11 @@ func (c *Connections) Finish(ctx context.Context, cb Callback) (Finished, error)
 		return done, fault.Conflict("the URL of server %s was changed since the authorization began: connect it again", server.Alias)
 	}
 	err = c.complete(ctx, server, flow, cb)
-	var f *failure
-	if !errors.As(err, &f) {
+	f, ok := asFailure(err)
+	if !ok {
 		return done, err
 	}
-	if f.code == oauthInvalidClient && flow.RegistrationID != "" && !flow.Repeated {
+	if f.code == authserver.CodeInvalidClient && flow.RegistrationID != "" && !flow.Repeated {
 		if err := c.dropRegistration(ctx, server, flow.RegistrationID); err != nil {
 			return done, err
 		}
@@ -80,7 +81,7 @@ func (c *Connections) consume(ctx context.Context, cb Callback) (*models.Connect
 	}
 	gone := fault.Invalid("this authorization is unknown, was used already or took longer than ten minutes: connect the server again")
 	for _, given := range []string{cb.State, cb.Code, cb.Issuer} {
-		if len(given) > maxCallback || given != "" && !visible(given) {
+		if len(given) > maxCallback || given != "" && !authserver.IsVisible(given) {
 			return nil, gone
 		}
 	}
@@ -117,10 +118,10 @@ func (c *Connections) complete(ctx context.Context, server *subject, flow *model
 		if cb.Description != "" {
 			text += " (" + cb.Description + ")"
 		}
-		return fail(NotConnected, presentable(cb.Error), text)
+		return fail(NotConnected, authserver.DisplayText(cb.Error), text)
 	}
 	if cb.Code == "" {
-		return fail(NotConnected, codeTokenAnswer, "the authorization server answered without a code")
+		return fail(NotConnected, authserver.CodeTokenResponse, "the authorization server answered without a code")
 	}
 	self, err := c.flowClient(ctx, server, flow)
 	if err != nil {
@@ -136,7 +137,7 @@ func (c *Connections) complete(ctx context.Context, server *subject, flow *model
 	if flow.Resource != "" {
 		form.Set("resource", flow.Resource)
 	}
-	granted, err := c.exchange.ask(ctx, flow.TokenEndpoint, self, form)
+	granted, err := c.authClient.Token(ctx, flow.TokenEndpoint, self, form)
 	if err != nil {
 		return err
 	}
@@ -157,47 +158,47 @@ func (c *Connections) comesFrom(flow *models.ConnectionFlow, cb Callback) error 
 	}
 	switch {
 	case address != flow.RedirectURI:
-		return fail(NotConnected, codeIssuer, "the answer came to the address of another authorization server")
+		return fail(NotConnected, authserver.CodeIssuer, "the answer came to the address of another authorization server")
 	case cb.HasIssuer && cb.Issuer != flow.Issuer:
-		return fail(NotConnected, codeIssuer, "the answer came from another issuer than "+flow.Issuer)
+		return fail(NotConnected, authserver.CodeIssuer, "the answer came from another issuer than "+flow.Issuer)
 	case !cb.HasIssuer && flow.IssuerRequired:
-		return fail(NotConnected, codeIssuer, "the answer does not name its issuer, although "+flow.Issuer+" promised to")
+		return fail(NotConnected, authserver.CodeIssuer, "the answer does not name its issuer, although "+flow.Issuer+" promised to")
 	}
 	return nil
 }
 
 // flowClient returns the client that a flow was begun as.
-func (c *Connections) flowClient(ctx context.Context, server *subject, flow *models.ConnectionFlow) (client, error) {
+func (c *Connections) flowClient(ctx context.Context, server *subject, flow *models.ConnectionFlow) (authserver.Credentials, error) {
 	return c.clientOf(ctx, server.Server, Kind(flow.RegistrationKind), flow.RegistrationID, flow.ClientID, flow.AuthMethod)
 }
 
 // clientOf returns a client with its secret. The error is a failure when its
 // registration is gone or another static client was entered.
-func (c *Connections) clientOf(ctx context.Context, server models.Server, kind Kind, registrationID, clientID, method string) (client, error) {
-	self := client{id: clientID, method: method}
+func (c *Connections) clientOf(ctx context.Context, server models.Server, kind Kind, registrationID, clientID, method string) (authserver.Credentials, error) {
+	self := authserver.Credentials{ID: clientID, Method: method}
 	var err error
 	switch kind {
 	case Dynamic:
 		var r models.ConnectionRegistration
 		err = c.DB.WithContext(ctx).First(&r, "id = ?", registrationID).Error
 		if errors.Is(err, gorm.ErrRecordNotFound) {
-			return self, fail(RegistrationRejected, oauthInvalidClient, "the registration at the authorization server was dropped")
+			return self, fail(RegistrationRejected, authserver.CodeInvalidClient, "the registration at the authorization server was dropped")
 		}
 		if err != nil {
 			return self, fault.Internal(err)
 		}
-		self.secret, err = c.open(r.ClientSecret, RegistrationSecretRow(r.ID))
+		self.Secret, err = c.open(r.ClientSecret, RegistrationSecretRow(r.ID))
 	case Static:
 		if server.OAuthClientID != clientID {
 			return self, fail(NeedsReauth, ReasonClientChanged, "another static client was entered since: connect the server again")
 		}
-		self.secret, err = c.ClientSecret(server)
+		self.Secret, err = c.ClientSecret(server)
 	}
 	return self, err
 }
 
 // connect stores granted tokens as the connection of the server.
-func (c *Connections) connect(ctx context.Context, server *subject, flow *models.ConnectionFlow, granted tokens) error {
+func (c *Connections) connect(ctx context.Context, server *subject, flow *models.ConnectionFlow, granted authserver.Tokens) error {
 	return again(ctx, func() error {
 		present, _, err := row(c.DB.WithContext(ctx), server.ID)
 		if err != nil {

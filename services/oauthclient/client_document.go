@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mcpgateway/services/egress"
+	"mcpgateway/services/oauthclient/authserver"
 )
 
 // Paths of this product that authorization servers are told of.
@@ -78,7 +79,7 @@ func (d *ClientDocument) Metadata() ClientMetadata {
 	base := strings.TrimSuffix(d.public.String(), "/")
 	return ClientMetadata{
 		ClientID: d.URL(), ClientName: clientName, ClientURI: base, RedirectURIs: []string{base + CallbackPath},
-		GrantTypes: grantTypes(), ResponseTypes: []string{"code"}, TokenEndpointAuthMethod: authNone, ApplicationType: "web",
+		GrantTypes: authserver.GrantTypes(), ResponseTypes: []string{"code"}, TokenEndpointAuthMethod: authserver.AuthNone, ApplicationType: "web",
 	}
 }
 
@@ -124,5 +125,3 @@ func (d *ClientDocument) judge(ctx context.Context) (why string, known bool) {
 	}
 	return "", true
 }
-
-func grantTypes() []string { return []string{"authorization_code", "refresh_token"} }

@@ -22,6 +22,7 @@ import (
 	"mcpgateway/services/background"
 	"mcpgateway/services/fault"
 	"mcpgateway/services/notify"
+	"mcpgateway/services/oauthclient/authserver"
 	"mcpgateway/services/secrets"
 )
 
@@ -85,11 +86,11 @@ type Settings struct {
 // is safe for concurrent use.
 type Connections struct {
 	Settings
-	exchange *exchange
-	base     string // of our own URLs, without a final slash
-	cache    *cache
-	flights  singleflight.Group
-	wake     chan struct{}
+	authClient *authserver.Client
+	base       string // of our own URLs, without a final slash
+	cache      *cache
+	flights    singleflight.Group
+	wake       chan struct{}
 
 	mu     sync.Mutex
 	closed bool
@@ -110,7 +111,7 @@ func New(s Settings) *Connections {
 		s.RequestTimeout = requestTimeout
 	}
 	return &Connections{
-		Settings: s, exchange: &exchange{http: s.HTTP, timeout: s.RequestTimeout}, base: strings.TrimSuffix(s.PublicURL.String(), "/"),
+		Settings: s, authClient: authserver.NewClient(s.HTTP, s.RequestTimeout), base: strings.TrimSuffix(s.PublicURL.String(), "/"),
 		cache: newCache(), wake: make(chan struct{}, 1),
 	}
 }

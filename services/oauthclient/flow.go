@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"mcpgateway/models"
 	"mcpgateway/services/activity"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/oauthclient/authserver"
 	"mcpgateway/services/secrets"
 )
 
@@ -61,8 +61,7 @@ func (c *Connections) start(ctx context.Context, server *subject, s Start, repea
 		return "", err
 	}
 	address, err := c.prepare(ctx, server, &present, s, repeated)
-	var f *failure
-	if errors.As(err, &f) {
+	if f, ok := asFailure(err); ok {
 		return "", c.noteFailure(ctx, server, f)
 	}
 	return address, err
@@ -76,23 +75,22 @@ func (c *Connections) prepare(ctx context.Context, server *subject, present *mod
 	if err != nil {
 		return "", err
 	}
-	said, err := c.exchange.probe(found, address)
+	said, err := c.authClient.Probe(found, address)
 	if err != nil {
 		return "", err
 	}
-	a, err := c.exchange.discover(found, address, said, present.Issuer)
+	a, err := c.authClient.Discover(found, address, said, present.Issuer)
 	if err != nil {
 		return "", err
 	}
-	scopes := a.wanted(server.OAuthScopes, c.keptScopes(present, server, a))
+	scopes := a.RequestScopes(server.OAuthScopes, c.keptScopes(present, server, a))
 	known, err := c.register(ctx, server, a, scopes)
-	var f *failure
-	switch {
-	case errors.As(err, &f):
+	if f, ok := asFailure(err); ok {
 		at := *f
-		at.issuer, at.reasons = a.issuer, known.reasons
+		at.issuer, at.reasons = a.Issuer, known.reasons
 		return "", &at
-	case err != nil:
+	}
+	if err != nil {
 		return "", err
 	}
 	state, verifier := randomText(), randomText()
@@ -100,9 +98,9 @@ func (c *Connections) prepare(ctx context.Context, server *subject, present *mod
 	now := c.Now()
 	flow := models.ConnectionFlow{
 		StateHash: hash[:], ServerID: server.ID, SessionID: s.SessionID, ServerURL: server.URL,
-		Issuer: a.issuer, IssuerRequired: a.issuerRequired, Resource: a.resource, TokenEndpoint: a.token, RevocationEndpoint: a.revoke,
+		Issuer: a.Issuer, IssuerRequired: a.IssuerRequired, Resource: a.Resource, TokenEndpoint: a.TokenEndpoint, RevocationEndpoint: a.RevocationEndpoint,
 		RedirectURI: known.redirectURI, Scopes: scopes,
-		RegistrationKind: string(known.kind), RegistrationID: known.registrationID, ClientID: known.client.id, AuthMethod: known.client.method,
+		RegistrationKind: string(known.kind), RegistrationID: known.registrationID, ClientID: known.client.ID, AuthMethod: known.client.Method,
 		ChoiceReasons: known.reasons, Repeated: repeated, CreatedAt: now, ExpiresAt: now.Add(FlowLifetime),
 	}
 	if flow.Verifier, err = c.Keys.Seal(secrets.NewValue(verifier), verifierRow(hash[:])); err != nil {
@@ -111,15 +109,17 @@ func (c *Connections) prepare(ctx context.Context, server *subject, present *mod
 	if err := c.storeFlow(ctx, server, &flow); err != nil {
 		return "", err
 	}
-	return authorizeURL(a.authorize, &flow, state, verifier)
+	return a.AuthorizationURL(authserver.AuthorizationRequest{
+		ClientID: flow.ClientID, RedirectURI: flow.RedirectURI, State: state, Verifier: verifier, Scopes: scopes,
+	})
 }
 
 // keptScopes returns what is asked for beyond a server's usual scopes: what it
 // found missing, and then also what was granted before, which a new
 // authorization would lose otherwise (SEP-2350). Grants of another issuer are
 // nothing to keep.
-func (c *Connections) keptScopes(present *models.Connection, server *subject, a *authority) []string {
-	if len(present.ScopesNeeded) == 0 || present.Issuer != a.issuer || present.ServerURL != server.URL {
+func (c *Connections) keptScopes(present *models.Connection, server *subject, a *authserver.Metadata) []string {
+	if len(present.ScopesNeeded) == 0 || present.Issuer != a.Issuer || present.ServerURL != server.URL {
 		return nil
 	}
 	return slices.Concat(present.Scopes, present.ScopesNeeded)
@@ -156,32 +156,6 @@ func (c *Connections) storeFlow(ctx context.Context, server *subject, flow *mode
 		return fault.From(err)
 	}
 	return nil
-}
-
-// authorizeURL returns where the browser is sent (RFC 6749 section 4.1.1, RFC
-// 7636 section 4.3, RFC 8707 section 2).
-func authorizeURL(endpoint string, flow *models.ConnectionFlow, state, verifier string) (string, error) {
-	u, err := url.Parse(endpoint)
-	if err != nil {
-		return "", fail(Degraded, codeEndpoint, "the authorization endpoint has an unusable address")
-	}
-	challenge := sha256.Sum256([]byte(verifier))
-	q := u.Query()
-	for name, value := range map[string]string{
-		"response_type": "code", "client_id": flow.ClientID, "redirect_uri": flow.RedirectURI, "state": state,
-		"code_challenge": base64.RawURLEncoding.EncodeToString(challenge[:]), "code_challenge_method": "S256",
-		"scope": joinScopes(flow.Scopes), "resource": flow.Resource,
-	} {
-		q.Del(name)
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	if slices.Contains(flow.Scopes, scopeOffline) {
-		q.Set("prompt", "consent") // OpenID Connect Core section 11 asks for it
-	}
-	u.RawQuery = q.Encode()
-	return u.String(), nil
 }
 
 // noteFailure stores why an authorization could not begin or end, and returns

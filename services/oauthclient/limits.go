@@ -7,7 +7,6 @@ const (
 	FlowLifetime = 10 * time.Minute // from the start to the callback
 	RefreshShare = 0.8              // of an access token's life, when it is renewed
 
-	maxDocument     = 1 << 20          // bytes of metadata, a registration or a token answer
 	requestTimeout  = 10 * time.Second // of one request to an authorization server
 	discoverTimeout = 30 * time.Second // of finding an authorization server
 	workTimeout     = 30 * time.Second // of a refresh with its wait for the lock and its write
@@ -16,8 +15,6 @@ const (
 	forcedSpacing   = time.Minute
 	firstRetry      = 2 * time.Second // after a failed refresh; doubles
 	lastRetry       = 10 * time.Minute
-	longestAsked    = time.Hour // Retry-After beyond it is not heeded
-	maxTokenLife    = 10 * 365 * 24 * time.Hour
 	refreshTogether = 4                // background refreshes at once
 	dueBatch        = 100              // read at once
 	longestSleep    = 30 * time.Second // of the background refresher
@@ -26,12 +23,7 @@ const (
 	saveAttempts = 5
 	saveRetry    = 100 * time.Millisecond // doubles
 
-	maxText        = 200 // characters of an error that is shown
-	maxScopes      = 100
-	maxScope       = 256              // bytes of one
-	maxTokenLength = 64 << 10         // bytes
-	maxEndpoint    = 2048             // bytes of a URL
-	maxCallback    = 4096             // bytes of one parameter of a callback
-	maxCached      = 10_000           // connections in memory
-	documentTrust  = 10 * time.Minute // how long a judgement of our document's address holds
+	maxCallback   = 4096             // bytes of one parameter of a callback
+	maxCached     = 10_000           // connections in memory
+	documentTrust = 10 * time.Minute // how long a judgement of our document's address holds
 )

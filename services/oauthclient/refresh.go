@@ -11,6 +11,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/oauthclient/authserver"
 	"mcpgateway/services/secrets"
 )
 
@@ -33,7 +34,7 @@ func (c *Connections) refresh(ctx context.Context, server models.Server, refused
 		case held:
 			return o, err
 		case errors.Is(err, context.DeadlineExceeded):
-			return nil, fail(Degraded, codeTimeout, "another process of the gateway has been renewing its token for long").because(err).asFault(server.Alias)
+			return nil, fail(Degraded, authserver.CodeTimeout, "another process of the gateway has been renewing its token for long").because(err).asFault(server.Alias)
 		}
 		return nil, fault.From(err)
 	})
@@ -72,26 +73,26 @@ func (c *Connections) renew(ctx context.Context, server models.Server, refused s
 
 // ask sends the refresh request (RFC 6749 section 6, RFC 8707 section 2.2).
 // The error may be a failure.
-func (c *Connections) ask(ctx context.Context, o *opened, server models.Server) (tokens, error) {
+func (c *Connections) ask(ctx context.Context, o *opened, server models.Server) (authserver.Tokens, error) {
 	self, err := c.clientOf(ctx, server, Kind(o.RegistrationKind), o.RegistrationID, o.ClientID, o.AuthMethod)
 	if err != nil {
-		return tokens{}, err
+		return authserver.Tokens{}, err
 	}
 	refreshToken, err := c.open(o.RefreshToken, RefreshTokenRow(o.ServerID))
 	if err != nil {
-		return tokens{}, err
+		return authserver.Tokens{}, err
 	}
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refreshToken.Reveal()}}
 	if o.Resource != "" {
 		form.Set("resource", o.Resource)
 	}
-	return c.exchange.ask(ctx, o.TokenEndpoint, self, form)
+	return c.authClient.Token(ctx, o.TokenEndpoint, self, form)
 }
 
 // renewed stores granted tokens. The old refresh token may be worth nothing
 // any more, so storing is tried hard; only a newer authorization makes them
 // void.
-func (c *Connections) renewed(ctx context.Context, o *opened, server models.Server, forced bool, granted tokens) (*opened, error) {
+func (c *Connections) renewed(ctx context.Context, o *opened, server models.Server, forced bool, granted authserver.Tokens) (*opened, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
 	next, now := o.Connection, c.Now()
@@ -123,7 +124,7 @@ func (c *Connections) renewed(ctx context.Context, o *opened, server models.Serv
 		c.Log.Error("renewed tokens could not be stored, so the server may have to be connected again", "server", o.ServerID, "error", err)
 		return nil, err
 	}
-	return &opened{Connection: next, access: granted.access}, nil
+	return &opened{Connection: next, access: granted.Access}, nil
 }
 
 // newer returns the connection that somebody else stored meanwhile.
@@ -133,33 +134,33 @@ func (c *Connections) newer(ctx context.Context, server models.Server) (*opened,
 		return nil, err
 	}
 	if !o.works(c.Now()) {
-		return nil, fail(Degraded, codeServerError, "it was changed while its token was being renewed").asFault(server.Alias)
+		return nil, fail(Degraded, authserver.CodeServerError, "it was changed while its token was being renewed").asFault(server.Alias)
 	}
 	return o, nil
 }
 
 // take puts granted tokens into a connection. Without a new refresh token the
 // old one stays in use (RFC 6749 section 6).
-func (c *Connections) take(r *models.Connection, granted tokens) error {
+func (c *Connections) take(r *models.Connection, granted authserver.Tokens) error {
 	var err error
-	if r.AccessToken, err = c.seal(granted.access, AccessTokenRow(r.ServerID)); err != nil {
+	if r.AccessToken, err = c.seal(granted.Access, AccessTokenRow(r.ServerID)); err != nil {
 		return err
 	}
-	if !granted.refresh.IsZero() {
-		if r.RefreshToken, err = c.seal(granted.refresh, RefreshTokenRow(r.ServerID)); err != nil {
+	if !granted.Refresh.IsZero() {
+		if r.RefreshToken, err = c.seal(granted.Refresh, RefreshTokenRow(r.ServerID)); err != nil {
 			return err
 		}
 	}
-	if granted.scopes != nil {
-		r.Scopes = granted.scopes
+	if granted.Scopes != nil {
+		r.Scopes = granted.Scopes
 	}
 	now := c.Now()
 	r.IssuedAt, r.ExpiresAt, r.RefreshAt = &now, nil, nil
-	if granted.life > 0 {
-		expires := now.Add(granted.life)
+	if granted.Lifetime > 0 {
+		expires := now.Add(granted.Lifetime)
 		// Tokens that were granted together are not all renewed together.
 		share := RefreshShare - refreshSpread*rand.Float64()
-		due := now.Add(time.Duration(float64(granted.life) * share)).Truncate(time.Millisecond)
+		due := now.Add(time.Duration(float64(granted.Lifetime) * share)).Truncate(time.Millisecond)
 		r.ExpiresAt, r.RefreshAt = &expires, &due
 	}
 	return nil

@@ -12,13 +12,14 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/oauthclient/authserver"
 )
 
 // known is the gateway as one authorization server knows it.
 type known struct {
 	kind           Kind
 	reasons        []string
-	client         client
+	client         authserver.Credentials
 	registrationID string
 	redirectURI    string
 }
@@ -33,16 +34,16 @@ func IssuerID(issuer string) string {
 // register chooses a registration at the authority, and makes it when it is a
 // new dynamic one. The error may be a failure; what is returned beside it says
 // why nothing else was chosen.
-func (c *Connections) register(ctx context.Context, server *subject, a *authority, scopes []string) (*known, error) {
-	own := c.base + CallbackPath + "/" + IssuerID(a.issuer)
-	held, err := c.heldRegistration(ctx, a.issuer, own)
+func (c *Connections) register(ctx context.Context, server *subject, a *authserver.Metadata, scopes []string) (*known, error) {
+	own := c.base + CallbackPath + "/" + IssuerID(a.Issuer)
+	held, err := c.heldRegistration(ctx, a.Issuer, own)
 	if err != nil {
 		return nil, err
 	}
 	why := c.Document.WhyNot(ctx)
 	options := Options{
-		Held: held != nil, DocumentsTaken: a.documents, DocumentEligible: why == "", DocumentWhyNot: why,
-		Registers: a.register != "", StaticID: server.OAuthClientID != "",
+		Held: held != nil, DocumentsTaken: a.DocumentsSupported, DocumentEligible: why == "", DocumentWhyNot: why,
+		Registers: a.RegistrationEndpoint != "", StaticID: server.OAuthClientID != "",
 	}
 	choice := Choose(options)
 	k := &known{kind: choice.Kind, reasons: choice.Reasons, redirectURI: own}
@@ -50,12 +51,12 @@ func (c *Connections) register(ctx context.Context, server *subject, a *authorit
 	case Held:
 		return c.useHeld(k, held)
 	case Document:
-		k.redirectURI, k.client = c.base+CallbackPath, client{id: c.Document.URL(), method: authNone}
+		k.redirectURI, k.client = c.base+CallbackPath, authserver.Credentials{ID: c.Document.URL(), Method: authserver.AuthNone}
 		return k, nil
 	case Dynamic:
 		err := c.registerNew(ctx, server, a, scopes, k)
-		var f *failure
-		if !errors.As(err, &f) || !options.StaticID {
+		f, failed := asFailure(err)
+		if !failed || !options.StaticID {
 			return k, err
 		}
 		// Automatic registration turned out to be unavailable.
@@ -64,7 +65,7 @@ func (c *Connections) register(ctx context.Context, server *subject, a *authorit
 	case Static:
 		return c.useStatic(k, server, a)
 	}
-	return k, fail(RegistrationRejected, codeRegistration, "no registration can be had at "+a.issuer+": enter a client id that it issued")
+	return k, fail(RegistrationRejected, authserver.CodeRegistration, "no registration can be had at "+a.Issuer+": enter a client id that it issued")
 }
 
 func (c *Connections) heldRegistration(ctx context.Context, issuer, redirectURI string) (*models.ConnectionRegistration, error) {
@@ -85,39 +86,39 @@ func (c *Connections) useHeld(k *known, held *models.ConnectionRegistration) (*k
 	if err != nil {
 		return k, err
 	}
-	k.kind, k.registrationID, k.client = Dynamic, held.ID, client{id: held.ClientID, secret: secret, method: held.AuthMethod}
+	k.kind, k.registrationID, k.client = Dynamic, held.ID, authserver.Credentials{ID: held.ClientID, Secret: secret, Method: held.AuthMethod}
 	return k, nil
 }
 
-func (c *Connections) useStatic(k *known, server *subject, a *authority) (*known, error) {
+func (c *Connections) useStatic(k *known, server *subject, a *authserver.Metadata) (*known, error) {
 	secret, err := c.ClientSecret(server.Server)
 	if err != nil {
 		return k, err
 	}
-	k.kind, k.client = Static, client{id: server.OAuthClientID, secret: secret, method: authMethod(a.authMethods, !secret.IsZero())}
+	k.kind, k.client = Static, authserver.Credentials{ID: server.OAuthClientID, Secret: secret, Method: a.AuthMethod(!secret.IsZero())}
 	return k, nil
 }
 
 // registerNew registers the gateway and stores the registration. When another
 // process was quicker, its registration is used and ours is left alone.
-func (c *Connections) registerNew(ctx context.Context, server *subject, a *authority, scopes []string, k *known) error {
-	got, err := c.exchange.registerClient(ctx, a, k.redirectURI, scopes, clientName, c.base)
+func (c *Connections) registerNew(ctx context.Context, server *subject, a *authserver.Metadata, scopes []string, k *known) error {
+	got, err := c.authClient.Register(ctx, a, authserver.RegistrationRequest{RedirectURI: k.redirectURI, Scopes: scopes, Name: clientName, Home: c.base})
 	if err != nil {
 		return err
 	}
 	r := models.ConnectionRegistration{
-		ID: uuid.Must(uuid.NewV7()).String(), Issuer: a.issuer, RedirectURI: k.redirectURI,
-		ClientID: got.client.id, AuthMethod: got.client.method, CreatedAt: c.Now(),
+		ID: uuid.Must(uuid.NewV7()).String(), Issuer: a.Issuer, RedirectURI: k.redirectURI,
+		ClientID: got.ID, AuthMethod: got.Method, CreatedAt: c.Now(),
 	}
-	if !got.secretExpires.IsZero() {
-		r.SecretExpiresAt = &got.secretExpires
+	if !got.SecretExpires.IsZero() {
+		r.SecretExpiresAt = &got.SecretExpires
 	}
-	if r.ClientSecret, err = c.seal(got.client.secret, RegistrationSecretRow(r.ID)); err != nil {
+	if r.ClientSecret, err = c.seal(got.Secret, RegistrationSecretRow(r.ID)); err != nil {
 		return err
 	}
 	err = c.DB.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 		expired := tx.Model(&models.ConnectionRegistration{}).
-			Where("issuer = ? AND redirect_uri = ? AND retired_at IS NULL AND secret_expires_at <= ?", a.issuer, k.redirectURI, r.CreatedAt).
+			Where("issuer = ? AND redirect_uri = ? AND retired_at IS NULL AND secret_expires_at <= ?", a.Issuer, k.redirectURI, r.CreatedAt).
 			Update("retired_at", r.CreatedAt)
 		if expired.Error != nil {
 			return expired.Error
@@ -126,12 +127,12 @@ func (c *Connections) registerNew(ctx context.Context, server *subject, a *autho
 		if done.Error != nil || done.RowsAffected == 0 {
 			return done.Error
 		}
-		return c.Audit.Record(tx, *server.entry("registered", map[string]string{"issuer": a.issuer, "client": r.ClientID}))
+		return c.Audit.Record(tx, *server.entry("registered", map[string]string{"issuer": a.Issuer, "client": r.ClientID}))
 	})
 	if err != nil {
 		return fault.From(err)
 	}
-	held, err := c.heldRegistration(ctx, a.issuer, k.redirectURI)
+	held, err := c.heldRegistration(ctx, a.Issuer, k.redirectURI)
 	if err != nil || held == nil {
 		return errors.Join(err, errNoRegistration)
 	}

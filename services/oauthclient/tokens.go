@@ -10,6 +10,7 @@ import (
 
 	"mcpgateway/models"
 	"mcpgateway/services/fault"
+	"mcpgateway/services/oauthclient/authserver"
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/upstream"
 )
@@ -77,12 +78,12 @@ func (c *Connections) refused(ctx context.Context, server models.Server, token s
 	if o.works(c.Now()) && o.access.Reveal() != token.Reveal() {
 		return o, nil
 	}
-	said, challenged := parseChallenge(refusal.WWWAuthenticate)
+	said, challenged := authserver.ParseChallenge(refusal.WWWAuthenticate)
 	if refusal.Status == http.StatusForbidden {
-		if said.code != "insufficient_scope" || len(said.scopes) == 0 {
+		if said.Code != "insufficient_scope" || len(said.Scopes) == 0 {
 			return nil, nil
 		}
-		return nil, c.missesScopes(ctx, o, server, said.scopes)
+		return nil, c.missesScopes(ctx, o, server, said.Scopes)
 	}
 	if challenged {
 		if err := c.checkIssuer(ctx, o, server, said); err != nil {
@@ -93,7 +94,7 @@ func (c *Connections) refused(ctx context.Context, server models.Server, token s
 		return nil, c.ended(ctx, o, server)
 	}
 	if o.ForcedAt != nil && c.Now().Sub(*o.ForcedAt) < forcedSpacing {
-		return nil, fail(Degraded, codeTokenRefused, "the server refuses the token that its authorization server granted a moment ago").asFault(server.Alias)
+		return nil, fail(Degraded, codeTokenRejected, "the server refuses the token that its authorization server granted a moment ago").asFault(server.Alias)
 	}
 	return c.refresh(ctx, server, token)
 }
@@ -110,7 +111,7 @@ func (c *Connections) Secrets(ctx context.Context, server models.Server) []secre
 		found = append(found, v)
 	}
 	if self, err := c.clientOf(ctx, server, Kind(o.RegistrationKind), o.RegistrationID, o.ClientID, o.AuthMethod); err == nil {
-		found = append(found, self.secret)
+		found = append(found, self.Secret)
 	}
 	return found
 }
@@ -202,7 +203,7 @@ func (c *Connections) needPerson(ctx context.Context, next *models.Connection, s
 // The token stays in use for everything else.
 func (c *Connections) missesScopes(ctx context.Context, o *opened, server models.Server, scopes []string) error {
 	f := fail(NeedsReauth, ReasonInsufficientScope, "the server asks for rights that were not granted ("+joinScopes(scopes)+"): connect it again to grant them")
-	needed := usableScopes(slices.Concat(o.ScopesNeeded, scopes))
+	needed := authserver.ValidScopes(slices.Concat(o.ScopesNeeded, scopes))
 	if o.Reason == ReasonInsufficientScope && len(needed) == len(o.ScopesNeeded) {
 		return f.asFault(server.Alias) // that is known
 	}
@@ -219,18 +220,18 @@ func (c *Connections) missesScopes(ctx context.Context, o *opened, server models
 // connection's is none of them any more, its tokens are of no use and are not
 // sent anywhere again (MCP 2026-07-28, SEP-2352). A server that does not say
 // is taken to trust the same as before.
-func (c *Connections) checkIssuer(ctx context.Context, o *opened, server models.Server, said challenge) error {
+func (c *Connections) checkIssuer(ctx context.Context, o *opened, server models.Server, said authserver.Challenge) error {
 	found, cancel := context.WithTimeout(ctx, c.RequestTimeout)
 	defer cancel()
 	address, err := c.address(server)
 	if err != nil {
 		return err
 	}
-	doc, err := c.exchange.resource(found, address, said)
-	if err != nil || doc == nil || len(doc.AuthorizationServers) == 0 || slices.Contains(doc.AuthorizationServers, o.Issuer) {
+	issuers, err := c.authClient.TrustedIssuers(found, address, said)
+	if err != nil || len(issuers) == 0 || slices.Contains(issuers, o.Issuer) {
 		return nil
 	}
-	f := fail(IssuerChanged, codeIssuerChanged, "the server trusts "+doc.AuthorizationServers[0]+" now and not "+o.Issuer+" any more: connect it again")
+	f := fail(IssuerChanged, codeIssuerChanged, "the server trusts "+issuers[0]+" now and not "+o.Issuer+" any more: connect it again")
 	next := o.Connection
 	next.State, next.Reason = string(IssuerChanged), ""
 	next.AccessToken, next.RefreshToken, next.ExpiresAt, next.RefreshAt = "", "", nil, nil
