@@ -19,19 +19,19 @@ import (
 	"mcpgateway/services/secrets"
 )
 
-// Start is an authorization that is to begin.
+// Start holds the parameters of an authorization to start.
 type Start struct {
 	ServerID  string
-	SessionID string // of the browser session that begins it and alone can finish it
+	SessionID string // browser session that starts the flow and must finish it
 }
 
-// Start finds the server's authorization server, chooses how the gateway is
-// known there, and returns the URL to send the browser to. It may register the
-// gateway (recorded as connection.registered) and stores the flow for ten
+// Start discovers the server's authorization server, selects a registration
+// there, and returns the URL to redirect the browser to. It may register the
+// gateway (recorded as connection.registered) and stores the flow for 10
 // minutes (recorded as connection.started). It returns UNAUTHORIZED without a
-// browser session, NOT_FOUND for an unknown server, CONFLICT when the server
-// does not use OAuth, and an UPSTREAM_ fault that says what is wrong on the
-// other side, which the connection's status then tells too.
+// browser session, NOT_FOUND for an unknown server, CONFLICT if the server
+// doesn't use OAuth, and an UPSTREAM_ fault for a problem at the other side,
+// which is also stored in the connection's status.
 func (c *Connections) Start(ctx context.Context, s Start) (authorizeURL string, err error) {
 	if s.SessionID == "" {
 		return "", fault.Unauthorized()
@@ -43,14 +43,14 @@ func (c *Connections) Start(ctx context.Context, s Start) (authorizeURL string, 
 	return c.start(ctx, server, s, false)
 }
 
-// oauthServer reads a server that uses OAuth.
+// oauthServer returns a server that uses OAuth.
 func (c *Connections) oauthServer(ctx context.Context, serverID string) (*subject, error) {
 	server, err := c.server(ctx, serverID)
 	if err != nil {
 		return nil, err
 	}
 	if server.AuthType != models.UpstreamAuthOAuth {
-		return nil, fault.Conflict("server %s has authType %s: set it to oauth first", server.Alias, server.AuthType)
+		return nil, fault.Conflict("Server %s has authType %s. Set it to oauth first.", server.Alias, server.AuthType)
 	}
 	return server, nil
 }
@@ -67,7 +67,7 @@ func (c *Connections) start(ctx context.Context, server *subject, s Start, repea
 	return address, err
 }
 
-// prepare does what Start says. Its error may be a failure.
+// prepare implements Start. Its error may be a failure.
 func (c *Connections) prepare(ctx context.Context, server *subject, present *models.Connection, s Start, repeated bool) (string, error) {
 	found, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()
@@ -114,10 +114,10 @@ func (c *Connections) prepare(ctx context.Context, server *subject, present *mod
 	})
 }
 
-// keptScopes returns what is asked for beyond a server's usual scopes: what it
-// found missing, and then also what was granted before, which a new
-// authorization would lose otherwise (SEP-2350). Grants of another issuer are
-// nothing to keep.
+// keptScopes returns the scopes to request in addition to a server's usual
+// ones: those it reported as missing and, in that case, those granted before,
+// which a new authorization would lose (SEP-2350). Grants of another issuer
+// don't count.
 func (c *Connections) keptScopes(present *models.Connection, server *subject, a *authserver.Metadata) []string {
 	if len(present.ScopesNeeded) == 0 || present.Issuer != a.Issuer || present.ServerURL != server.URL {
 		return nil
@@ -125,7 +125,8 @@ func (c *Connections) keptScopes(present *models.Connection, server *subject, a 
 	return slices.Concat(present.Scopes, present.ScopesNeeded)
 }
 
-// maxFlows is how many flows of one server can be open; the oldest go.
+// maxFlows is the maximum number of open flows per server. The oldest are
+// deleted.
 const maxFlows = 20
 
 func (c *Connections) storeFlow(ctx context.Context, server *subject, flow *models.ConnectionFlow) error {
@@ -158,8 +159,8 @@ func (c *Connections) storeFlow(ctx context.Context, server *subject, flow *mode
 	return nil
 }
 
-// noteFailure stores why an authorization could not begin or end, and returns
-// it as a fault. A connection that works keeps its state.
+// noteFailure stores the failure of an authorization and returns it as a fault.
+// A working connection keeps its state.
 func (c *Connections) noteFailure(ctx context.Context, server *subject, f *failure) error {
 	present, _, err := row(c.DB.WithContext(ctx), server.ID)
 	if err != nil {
@@ -167,7 +168,7 @@ func (c *Connections) noteFailure(ctx context.Context, server *subject, f *failu
 	}
 	if present.AccessToken == "" && present.RefreshToken == "" && (f.state == RegistrationRejected || f.state == BlockedByPolicy) {
 		present.State, present.Reason = string(f.state), ""
-		if f.issuer != "" { // whoever enters a static client has to know where
+		if f.issuer != "" { // shown to the administrator who enters a static client
 			present.Issuer, present.RegistrationKind, present.ChoiceReasons = f.issuer, "", f.reasons
 		}
 	}
@@ -179,11 +180,11 @@ func (c *Connections) noteFailure(ctx context.Context, server *subject, f *failu
 	return f.asFault(server.Alias)
 }
 
-// randomText returns 43 characters that hold 256 random bits, fit for a state
-// and for a code verifier (RFC 7636 section 4.1).
+// randomText returns 256 random bits as 43 characters, valid as a state and as
+// a code verifier (RFC 7636 section 4.1).
 func randomText() string {
 	var b [32]byte
-	_, _ = rand.Read(b[:]) // it never fails (crypto/rand)
+	_, _ = rand.Read(b[:]) // never fails
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
@@ -191,7 +192,7 @@ func verifierRow(stateHash []byte) string {
 	return "connection_flows/" + hex.EncodeToString(stateHash) + "/verifier"
 }
 
-// actorName returns who acts, for people.
+// actorName returns the display name of the actor.
 func actorName(ctx context.Context) string {
 	a := activity.ActorOf(ctx)
 	if a.Name != "" {

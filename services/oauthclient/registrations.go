@@ -15,7 +15,7 @@ import (
 	"mcpgateway/services/oauthclient/authserver"
 )
 
-// known is the gateway as one authorization server knows it.
+// known is the gateway's registration at one authorization server.
 type known struct {
 	kind           Kind
 	reasons        []string
@@ -24,16 +24,17 @@ type known struct {
 	redirectURI    string
 }
 
-// IssuerID returns what tells the callbacks of issuers apart, which protects
-// from mixing them up where an authorization server does not send iss.
+// IssuerID returns the path segment that separates the callback URLs of
+// issuers. It prevents mix-up attacks with authorization servers that don't
+// send iss.
 func IssuerID(issuer string) string {
 	hash := sha256.Sum256([]byte(issuer))
 	return hex.EncodeToString(hash[:16])
 }
 
-// register chooses a registration at the authority, and makes it when it is a
-// new dynamic one. The error may be a failure; what is returned beside it says
-// why nothing else was chosen.
+// register selects a registration at the authorization server, and creates a
+// new dynamic one if needed. The error may be a failure; the result then has
+// the reasons.
 func (c *Connections) register(ctx context.Context, server *subject, a *authserver.Metadata, scopes []string) (*known, error) {
 	own := c.base + CallbackPath + "/" + IssuerID(a.Issuer)
 	held, err := c.heldRegistration(ctx, a.Issuer, own)
@@ -59,13 +60,13 @@ func (c *Connections) register(ctx context.Context, server *subject, a *authserv
 		if !failed || !options.StaticID {
 			return k, err
 		}
-		// Automatic registration turned out to be unavailable.
+		// Fall back to the static client.
 		k.reasons = append(k.reasons, "dynamic registration failed: "+f.text, "a static client was entered")
 		return c.useStatic(k, server, a)
 	case Static:
 		return c.useStatic(k, server, a)
 	}
-	return k, fail(RegistrationRejected, authserver.CodeRegistration, "no registration can be had at "+a.Issuer+": enter a client id that it issued")
+	return k, fail(RegistrationRejected, authserver.CodeRegistration, "No registration is possible at "+a.Issuer+". Enter a client ID that it issued.")
 }
 
 func (c *Connections) heldRegistration(ctx context.Context, issuer, redirectURI string) (*models.ConnectionRegistration, error) {
@@ -80,7 +81,7 @@ func (c *Connections) heldRegistration(ctx context.Context, issuer, redirectURI 
 	return &r, nil
 }
 
-// useHeld is known by a stored registration.
+// useHeld applies a stored registration.
 func (c *Connections) useHeld(k *known, held *models.ConnectionRegistration) (*known, error) {
 	secret, err := c.open(held.ClientSecret, RegistrationSecretRow(held.ID))
 	if err != nil {
@@ -99,8 +100,8 @@ func (c *Connections) useStatic(k *known, server *subject, a *authserver.Metadat
 	return k, nil
 }
 
-// registerNew registers the gateway and stores the registration. When another
-// process was quicker, its registration is used and ours is left alone.
+// registerNew registers the gateway and stores the registration. If another
+// process stored one first, that one is used.
 func (c *Connections) registerNew(ctx context.Context, server *subject, a *authserver.Metadata, scopes []string, k *known) error {
 	got, err := c.authClient.Register(ctx, a, authserver.RegistrationRequest{RedirectURI: k.redirectURI, Scopes: scopes, Name: clientName, Home: c.base})
 	if err != nil {
@@ -140,13 +141,13 @@ func (c *Connections) registerNew(ctx context.Context, server *subject, a *auths
 	return err
 }
 
-var errNoRegistration = errors.New("the new registration was dropped again at once")
+var errNoRegistration = errors.New("new registration was deleted concurrently")
 
-// DropRegistration has the next authorization of a server register the gateway
-// anew, for an authorization server that forgot it. Connections that work keep
-// the old registration. It records connection.registration_dropped. It returns
-// NOT_FOUND for an unknown server, and CONFLICT when no dynamic registration is
-// held for the issuer that the server was last connected to or sent to.
+// DropRegistration deletes the registration at the server's last issuer, so
+// that the next authorization registers again. It is for authorization servers
+// that deleted the registration. Working connections keep the old one. It
+// records connection.registration_dropped. It returns NOT_FOUND for an unknown
+// server, and CONFLICT without a dynamic registration.
 func (c *Connections) DropRegistration(ctx context.Context, serverID string) error {
 	server, err := c.oauthServer(ctx, serverID)
 	if err != nil {
@@ -169,7 +170,7 @@ func (c *Connections) DropRegistration(ctx context.Context, serverID string) err
 		return err
 	}
 	if held == nil {
-		return fault.Conflict("no registration is held for server %s: connect it to get one", server.Alias)
+		return fault.Conflict("Server %s has no registration. Connect it to create one.", server.Alias)
 	}
 	return c.dropRegistration(ctx, server, held.ID)
 }
@@ -185,7 +186,7 @@ func (c *Connections) dropRegistration(ctx context.Context, server *subject, id 
 }
 
 func (c *Connections) dropRegistrationIn(tx *gorm.DB, server *subject, id string) error {
-	// Those that were retired before and serve nobody any more go.
+	// Delete retired registrations without connections.
 	unused := tx.Where("retired_at IS NOT NULL AND id NOT IN (?)", tx.Session(&gorm.Session{NewDB: true}).Model(&models.Connection{}).Select("registration_id"))
 	if err := unused.Delete(&models.ConnectionRegistration{}).Error; err != nil {
 		return err

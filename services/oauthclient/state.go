@@ -1,32 +1,32 @@
 package oauthclient
 
-// State is how a connection stands, as administrators see it.
+// State is the state of a connection as shown to administrators.
 type State string
 
-// The states of a connection. Authorizing and expiring are never stored: they
-// follow from the flows and times.
+// The states of a connection. Authorizing and Expiring are never stored: they
+// are derived from flows and times.
 const (
 	NotConnected         State = "not_connected"
-	Authorizing          State = "authorizing" // somebody has begun and not come back yet
+	Authorizing          State = "authorizing" // an authorization was started and not finished
 	Connected            State = "connected"
-	Expiring             State = "expiring"              // works, and cannot be renewed when its token ends
-	Degraded             State = "degraded"              // its renewal fails at present and is tried again
-	NeedsReauth          State = "needs_reauth"          // a person must authorize it again
-	IssuerChanged        State = "issuer_changed"        // the server trusts another authorization server now
-	RegistrationRejected State = "registration_rejected" // the authorization server does not accept the gateway as a client
-	BlockedByPolicy      State = "blocked_by_policy"     // GATEWAY_EGRESS_ALLOW forbids the authorization server's address
+	Expiring             State = "expiring"              // valid, but without a refresh token
+	Degraded             State = "degraded"              // refreshes fail and are retried
+	NeedsReauth          State = "needs_reauth"          // an administrator must authorize it again
+	IssuerChanged        State = "issuer_changed"        // the server trusts another authorization server
+	RegistrationRejected State = "registration_rejected" // the authorization server rejects the gateway as a client
+	BlockedByPolicy      State = "blocked_by_policy"     // GATEWAY_EGRESS_ALLOW doesn't allow the authorization server's address
 )
 
-// Why a person is needed; the reasons of NeedsReauth.
+// Reasons of NeedsReauth.
 const (
-	ReasonInvalidGrant      = "invalid_grant"      // the authorization ended or was withdrawn
-	ReasonNoRefreshToken    = "no_refresh_token"   // the access token ended, and there is nothing to renew it with
-	ReasonInsufficientScope = "insufficient_scope" // the server asks for rights that were not granted
+	ReasonInvalidGrant      = "invalid_grant"      // the authorization expired or was revoked
+	ReasonNoRefreshToken    = "no_refresh_token"   // the access token expired without a refresh token
+	ReasonInsufficientScope = "insufficient_scope" // the server requires scopes that weren't granted
 	ReasonURLChanged        = "url_changed"        // the tokens are for another URL than the configured one
-	ReasonClientChanged     = "client_changed"     // another static client was entered
+	ReasonClientChanged     = "client_changed"     // the static client was changed
 )
 
-// needsPerson reports whether nothing but an authorization helps.
+// needsPerson reports whether an administrator must authorize the connection.
 func (s State) needsPerson() bool {
 	switch s {
 	case NeedsReauth, IssuerChanged, RegistrationRejected:
