@@ -53,7 +53,7 @@ func TestCIMD(t *testing.T) {
 		"https://client.example/" + strings.Repeat("x", oauthserver.MaxDocumentClientID),
 	} {
 		w.docs = func(*http.Request) (*http.Response, error) {
-			t.Errorf("%s was read", id)
+			t.Errorf("%s was fetched", id)
 			return nil, errors.New("no")
 		}
 		if _, err := ask(id); !fault.Is(err, fault.CodeInvalidParameter) {
@@ -99,15 +99,15 @@ func TestCIMD(t *testing.T) {
 	}
 	var stored int64
 	if err := w.db.Model(&models.OAuthClient{}).Count(&stored).Error; err != nil || stored != 0 {
-		t.Fatalf("%d documents that cannot be used are stored, %v", stored, err)
+		t.Fatalf("%d invalid documents stored, %v", stored, err)
 	}
 	w.docs = served(200, nil, padded(oauthserver.MaxDocument))
 	asked, err := ask(document)
 	if err != nil || asked.ClientHost != "client.example" || asked.ClientName != "Example" || asked.ClientID != document {
-		t.Fatalf("a good document of 5 KiB: %+v, %v", asked, err)
+		t.Fatalf("valid document of 5 KiB: %+v, %v", asked, err)
 	}
 	if tokens := w.grant(t, "bob", document); !w.opens(t, tokens.Access, "oa") {
-		t.Error("its token opens nothing")
+		t.Error("token rejected")
 	}
 }
 
@@ -156,7 +156,7 @@ func TestDocumentLifetimes(t *testing.T) {
 			good := w.docs
 			w.docs = served(500, nil, "")
 			if _, err := w.Authorize(t.Context(), query(document), person("bob")); err == nil {
-				t.Error("a stale document was used")
+				t.Error("expired document was used")
 			}
 			w.docs = good
 			ask("name 3")
@@ -167,7 +167,7 @@ func TestDocumentLifetimes(t *testing.T) {
 func TestDocumentsRequireSignIn(t *testing.T) {
 	w := onSQLite(t)
 	w.docs = func(*http.Request) (*http.Response, error) {
-		t.Error("a document was read for nobody")
+		t.Error("document fetched without a user")
 		return nil, errors.New("no")
 	}
 	_, err := w.Authorize(t.Context(), query(document), nil)
@@ -181,7 +181,7 @@ func TestDocumentsRequireSignIn(t *testing.T) {
 	_, err = w.Authorize(t.Context(), query(document), person("bob"))
 	failed(t, err, fault.CodeRateLimited)
 	if reads != oauthserver.DocumentsPerHour {
-		t.Errorf("%d reads", reads)
+		t.Errorf("%d fetches", reads)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestPrivateDocumentHostsAreBlocked(t *testing.T) {
 	guard := egress.NewGuard(nil)
 	for _, addr := range []string{"127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "fd00::1"} {
 		if guard.Check(netip.MustParseAddr(addr)) == nil {
-			t.Errorf("%s may be reached", addr)
+			t.Errorf("%s is allowed", addr)
 		}
 	}
 }

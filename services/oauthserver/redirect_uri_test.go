@@ -89,11 +89,11 @@ func TestRedirectRules(t *testing.T) {
 		asked, err := w.Authorize(t.Context(), query(client, "redirect_uri", tc.given), person("bob"))
 		switch {
 		case !tc.ok && !fault.Is(err, fault.CodeInvalidParameter):
-			t.Errorf("%s for %s: got %v, want it refused", tc.given, tc.registered, err)
+			t.Errorf("%s for %s: %v, want an error", tc.given, tc.registered, err)
 		case tc.ok && err != nil:
 			t.Errorf("%s for %s: %v", tc.given, tc.registered, err)
 		case tc.ok && asked.FormSource != tc.source:
-			t.Errorf("%s: the form may lead to %q, want %q", tc.given, asked.FormSource, tc.source)
+			t.Errorf("%s: FormSource = %q, want %q", tc.given, asked.FormSource, tc.source)
 		}
 	}
 }
