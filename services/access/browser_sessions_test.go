@@ -128,9 +128,9 @@ func TestExpiredSessionIsDeleted(t *testing.T) {
 		age  time.Duration
 		want int64
 	}{
-		{"just within its memory", access.SessionIdle + access.SessionMemory - time.Millisecond, 1},
-		{"after it", access.SessionIdle + access.SessionMemory, 0},
-		{"long after it", access.SessionIdle + access.SessionMemory + time.Millisecond, 0},
+		{"before SessionMemory", access.SessionIdle + access.SessionMemory - time.Millisecond, 1},
+		{"at SessionMemory", access.SessionIdle + access.SessionMemory, 0},
+		{"after SessionMemory", access.SessionIdle + access.SessionMemory + time.Millisecond, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			eachPeople(t, func(t *testing.T, w *peopleWorld) {
@@ -187,14 +187,14 @@ func TestStepUpExpiry(t *testing.T) {
 		watched bool            // the requests before are automatic ones of an open page
 		asked   bool
 	}{
-		{"just before it runs out", []time.Duration{idle - time.Millisecond}, false, false},
-		{"when it runs out", []time.Duration{idle}, false, true},
-		{"after it", []time.Duration{idle + time.Millisecond}, false, true},
+		{"before idle expiry", []time.Duration{idle - time.Millisecond}, false, false},
+		{"at idle expiry", []time.Duration{idle}, false, true},
+		{"after idle expiry", []time.Duration{idle + time.Millisecond}, false, true},
 		{"in use", []time.Duration{idle - time.Millisecond, idle - time.Millisecond}, false, false},
-		{"a request too late does not bring it back", []time.Duration{idle, time.Millisecond}, false, true},
-		{"a page that is open does not prolong it", []time.Duration{idle / 2, idle / 2}, true, true},
-		{"in use until just before its life ends", append(slicesOf(life/16, 15), life/16-time.Millisecond), false, false},
-		{"in use until its life ends", slicesOf(life/16, 16), false, true},
+		{"request after expiry", []time.Duration{idle, time.Millisecond}, false, true},
+		{"open page", []time.Duration{idle / 2, idle / 2}, true, true},
+		{"before absolute expiry", append(slicesOf(life/16, 15), life/16-time.Millisecond), false, false},
+		{"at absolute expiry", slicesOf(life/16, 16), false, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			eachPeople(t, func(t *testing.T, w *peopleWorld) {
@@ -227,11 +227,11 @@ func TestSessionKill(t *testing.T) {
 			steps []time.Duration
 			live  bool
 		}{
-			{"just below idle", []time.Duration{access.SessionIdle - time.Millisecond}, true},
-			{"idle", []time.Duration{access.SessionIdle}, false},
-			{"idle once more", []time.Duration{access.SessionIdle - time.Millisecond, access.SessionIdle}, false},
-			{"in use until its life", slicesOf(access.SessionLifetime/16, 16), false},
-			{"in use until just below its life", append(slicesOf(access.SessionLifetime/16, 15), access.SessionLifetime/16-time.Millisecond), true},
+			{"before idle expiry", []time.Duration{access.SessionIdle - time.Millisecond}, true},
+			{"at idle expiry", []time.Duration{access.SessionIdle}, false},
+			{"idle again", []time.Duration{access.SessionIdle - time.Millisecond, access.SessionIdle}, false},
+			{"at absolute expiry", slicesOf(access.SessionLifetime/16, 16), false},
+			{"before absolute expiry", append(slicesOf(access.SessionLifetime/16, 15), access.SessionLifetime/16-time.Millisecond), true},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				eachPeople(t, func(t *testing.T, w *peopleWorld) {
@@ -261,33 +261,33 @@ func TestSessionKill(t *testing.T) {
 		others bool // also ends the user's other sessions
 		kill   func(t *testing.T, w *peopleWorld, ada access.Person, cookie string) error
 	}{
-		{"signing out", false, func(t *testing.T, w *peopleWorld, _ access.Person, cookie string) error {
+		{"sign-out", false, func(t *testing.T, w *peopleWorld, _ access.Person, cookie string) error {
 			return w.people.SignOut(t.Context(), cookie)
 		}},
-		{"ending it", false, func(t *testing.T, w *peopleWorld, ada access.Person, cookie string) error {
+		{"session ended", false, func(t *testing.T, w *peopleWorld, ada access.Person, cookie string) error {
 			info, err := w.people.Session(t.Context(), cookie)
 			if err != nil {
 				return err
 			}
 			return w.people.EndSession(t.Context(), ada.ID, info.ID)
 		}},
-		{"signing out everywhere", true, func(t *testing.T, w *peopleWorld, ada access.Person, _ string) error {
+		{"sign-out everywhere", true, func(t *testing.T, w *peopleWorld, ada access.Person, _ string) error {
 			return w.people.SignOutEverywhere(t.Context(), ada.ID)
 		}},
-		{"changing the password", true, func(t *testing.T, w *peopleWorld, _ access.Person, cookie string) error {
+		{"password changed", true, func(t *testing.T, w *peopleWorld, _ access.Person, cookie string) error {
 			in, err := w.people.ChangePassword(t.Context(), secrets.NewValue(password), secrets.NewValue("another long secret"), access.Browser{IP: address, Cookie: cookie})
 			if err == nil && !w.live(t, in.Cookie.Reveal()) {
 				t.Error("session that changed the password ended")
 			}
 			return err
 		}},
-		{"resetting the password", true, func(t *testing.T, w *peopleWorld, ada access.Person, _ string) error {
+		{"password reset", true, func(t *testing.T, w *peopleWorld, ada access.Person, _ string) error {
 			return w.people.ResetPassword(t.Context(), ada.ID, secrets.NewValue("another long secret"))
 		}},
-		{"disabling the person", true, func(t *testing.T, w *peopleWorld, ada access.Person, _ string) error {
+		{"user disabled", true, func(t *testing.T, w *peopleWorld, ada access.Person, _ string) error {
 			return w.people.Disable(t.Context(), ada.ID)
 		}},
-		{"deleting the person", true, func(t *testing.T, w *peopleWorld, ada access.Person, _ string) error {
+		{"user deleted", true, func(t *testing.T, w *peopleWorld, ada access.Person, _ string) error {
 			return w.people.Delete(t.Context(), ada.ID)
 		}},
 	} {

@@ -25,15 +25,15 @@ func TestAuthenticateByMode(t *testing.T) {
 		header string
 		want   string // ID of the principal; empty for UNAUTHORIZED
 	}{
-		{"none needs no header", models.AuthNone, "", "anonymous"},
-		{"none looks at no header", models.AuthNone, "Bearer nonsense", "anonymous"},
+		{"none without header", models.AuthNone, "", "anonymous"},
+		{"none with header", models.AuthNone, "Bearer nonsense", "anonymous"},
 		{"api_key with the key", models.AuthAPIKey, "Bearer " + key, "key:" + id},
-		{"the scheme's case does not matter", models.AuthAPIKey, "bEaReR " + key, "key:" + id},
+		{"scheme in mixed case", models.AuthAPIKey, "bEaReR " + key, "key:" + id},
 		{"several spaces", models.AuthAPIKey, "Bearer   " + key, "key:" + id},
 		{"api_key without a header", models.AuthAPIKey, "", ""},
-		{"oauth admits no key", models.AuthOAuth, "Bearer " + key, ""},
-		{"an unknown mode admits nobody", models.AuthMode("open"), "Bearer " + key, ""},
-		{"an empty mode admits nobody", models.AuthMode(""), "Bearer " + key, ""},
+		{"key with oauth", models.AuthOAuth, "Bearer " + key, ""},
+		{"unknown mode", models.AuthMode("open"), "Bearer " + key, ""},
+		{"empty mode", models.AuthMode(""), "Bearer " + key, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			principal, err := w.Auth.Authenticate(t.Context(), accesstest.Project("p", tc.mode), tc.header)

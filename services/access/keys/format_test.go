@@ -62,17 +62,17 @@ func TestInvalidKeysAreRejected(t *testing.T) {
 	key := newKeyText().Reveal()
 	body := "gwx_" + key[4:keyLength-keyChecksum]
 	for name, text := range map[string]string{
-		"empty":            "",
-		"prefix alone":     "gwk_",
-		"one short":        key[:len(key)-1],
-		"one long":         key + "0",
-		"space in front":   " " + key,
-		"newline behind":   key + "\n",
-		"other prefix":     body + checksumOf(body),
-		"upper-case":       strings.ToUpper(key[:4]) + key[4:],
-		"two keys":         key + key,
-		"swapped halves":   "gwk_" + key[22:] + key[4:22],
-		"a stranger token": "ghp_" + strings.Repeat("a", 36),
+		"empty":          "",
+		"prefix alone":   "gwk_",
+		"too short":      key[:len(key)-1],
+		"too long":       key + "0",
+		"space in front": " " + key,
+		"newline behind": key + "\n",
+		"other prefix":   body + checksumOf(body),
+		"upper-case":     strings.ToUpper(key[:4]) + key[4:],
+		"two keys":       key + key,
+		"swapped halves": "gwk_" + key[22:] + key[4:22],
+		"foreign token":  "ghp_" + strings.Repeat("a", 36),
 	} {
 		if _, ok := parseKey(text); ok {
 			t.Errorf("%s: %q is accepted as a key", name, text)

@@ -86,8 +86,8 @@ func TestKeyAttributeLimits(t *testing.T) {
 		{"newline", "a\nb", 0, "name"},
 		{"delete", "a\x7fb", 0, "name"},
 		{"null", "a\x00b", 0, "name"},
-		{"a lifetime of a moment", "x", time.Millisecond, ""},
-		{"a negative lifetime", "x", -1, "expires"},
+		{"minimum lifetime", "x", time.Millisecond, ""},
+		{"negative lifetime", "x", -1, "expires"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, text, err := w.Keys.Create(t.Context(), "p", tc.given, tc.lifetime)
