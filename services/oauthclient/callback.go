@@ -44,8 +44,8 @@ type Finished struct {
 //
 // It returns FORBIDDEN for another browser session, INVALID_PARAMETER for an
 // unknown, used or expired state, and an UPSTREAM_ fault if the authorization
-// server rejects the request or isn't trustworthy. After a fault, the
-// connection is unchanged.
+// server rejects the request or isn't trustworthy. A fault
+// leaves the stored tokens unchanged.
 func (c *Connections) Finish(ctx context.Context, cb Callback) (Finished, error) {
 	flow, err := c.consume(ctx, cb)
 	if err != nil {
@@ -164,7 +164,7 @@ func (c *Connections) comesFrom(flow *models.ConnectionFlow, cb Callback) error 
 	case cb.HasIssuer && cb.Issuer != flow.Issuer:
 		return fail(NotConnected, authserver.CodeIssuer, "The response has another issuer than "+flow.Issuer+".")
 	case !cb.HasIssuer && flow.IssuerRequired:
-		return fail(NotConnected, authserver.CodeIssuer, "The response has no issuer, but "+flow.Issuer+" requires one.")
+		return fail(NotConnected, authserver.CodeIssuer, "The response has no issuer, but "+flow.Issuer+" announces one.")
 	}
 	return nil
 }

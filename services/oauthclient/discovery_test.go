@@ -53,10 +53,10 @@ func TestHostileAuthorizationServers(t *testing.T) {
 		"http issuer": {func(_ *testing.T, p *provider) {
 			p.resource = func(m map[string]any) { m["authorization_servers"] = []string{"http://as.example.com"} }
 		}, "insecure_endpoint", ""},
-		"another resource": {func(_ *testing.T, p *provider) {
+		"other resource": {func(_ *testing.T, p *provider) {
 			p.resource = func(m map[string]any) { m["resource"] = "https://evil.example.com/mcp" }
 		}, "resource_mismatch", ""},
-		"a longer resource": {func(_ *testing.T, p *provider) { p.resource = func(m map[string]any) { m["resource"] = p.url + "/mc" } }, "resource_mismatch", ""},
+		"truncated resource path": {func(_ *testing.T, p *provider) { p.resource = func(m map[string]any) { m["resource"] = p.url + "/mc" } }, "resource_mismatch", ""},
 		"no authorization": {func(_ *testing.T, p *provider) {
 			p.metadata = func(m map[string]any) { delete(m, "authorization_endpoint") }
 		}, "insecure_endpoint", ""},

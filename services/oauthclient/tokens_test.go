@@ -132,7 +132,7 @@ func TestUpstreamStates(t *testing.T) {
 		"closed connection":     {cut, oauthclient.Degraded, "", fault.CodeUpstreamUnavailable},
 		"no token":              {fails(200, map[string]any{}), oauthclient.Degraded, "", fault.CodeUpstreamUnavailable},
 		"token with line break": {fails(200, map[string]any{"access_token": "a\r\nb"}), oauthclient.Degraded, "", fault.CodeUpstreamUnavailable},
-		"another type":          {fails(200, map[string]any{"access_token": "a", "token_type": "DPoP"}), oauthclient.Degraded, "", fault.CodeUpstreamUnavailable},
+		"other type":            {fails(200, map[string]any{"access_token": "a", "token_type": "DPoP"}), oauthclient.Degraded, "", fault.CodeUpstreamUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newProvider(t)
