@@ -44,8 +44,8 @@ type Finished struct {
 //
 // It returns FORBIDDEN for another browser session, INVALID_PARAMETER for an
 // unknown, used or expired state, and an UPSTREAM_ fault if the authorization
-// server rejects the request or isn't trustworthy. A fault
-// leaves the stored tokens unchanged.
+// server rejects the request or isn't trustworthy. A fault leaves the stored
+// tokens unchanged.
 func (c *Connections) Finish(ctx context.Context, cb Callback) (Finished, error) {
 	flow, err := c.consume(ctx, cb)
 	if err != nil {
