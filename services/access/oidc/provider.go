@@ -170,6 +170,10 @@ func (p *Provider) identity(ctx context.Context, d *discovered, tokens *oauth2.T
 func addUserInfo(ctx context.Context, d *discovered, tokens *oauth2.Token, subject string, c *claims) error {
 	info, err := d.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
 	if err != nil {
+		var network *url.Error
+		if !errors.As(err, &network) {
+			err = errors.New(clip(err.Error())) // it contains the response body
+		}
 		return unavailable(fmt.Errorf("read user info: %w", err))
 	}
 	if info.Subject != subject {
