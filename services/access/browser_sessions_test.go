@@ -182,10 +182,10 @@ func TestExpiredSessionKeepsUser(t *testing.T) {
 func TestStepUpExpiry(t *testing.T) {
 	const idle, life = access.StepUpIdle, access.StepUpLifetime
 	for _, tt := range []struct {
-		name    string
-		steps   []time.Duration // between requests; the last one checks NeedStepUp
-		watched bool            // the requests before are automatic ones of an open page
-		asked   bool
+		name     string
+		steps    []time.Duration // between requests; the last one checks NeedStepUp
+		watched  bool            // the requests before are automatic ones of an open page
+		required bool
 	}{
 		{"before idle expiry", []time.Duration{idle - time.Millisecond}, false, false},
 		{"at idle expiry", []time.Duration{idle}, false, true},
@@ -212,8 +212,8 @@ func TestStepUpExpiry(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if err := w.people.NeedStepUp(info.ConfirmedUntil); (err != nil) != tt.asked {
-					t.Errorf("NeedStepUp() = %v, want required %v", err, tt.asked)
+				if err := w.people.NeedStepUp(info.ConfirmedUntil); (err != nil) != tt.required {
+					t.Errorf("NeedStepUp() = %v, want required %v", err, tt.required)
 				}
 			})
 		})

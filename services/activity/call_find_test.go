@@ -40,7 +40,7 @@ func TestClauses(t *testing.T) {
 			clauses []activity.CallClause
 			want    string
 		}{
-			"nothing asked":           {nil, odd + " gateway_x3 up__add2 up__Echo1"},
+			"no clauses":              {nil, odd + " gateway_x3 up__add2 up__Echo1"},
 			"word, case-insensitive":  {[]activity.CallClause{clause(activity.CallWords, "eCHO")}, "up__Echo1"},
 			"word in the code":        {[]activity.CallClause{clause(activity.CallWords, "timeout")}, "up__add2"},
 			"word in the ID":          {[]activity.CallClause{clause(activity.CallWords, "x3")}, "gateway_x3"},

@@ -31,10 +31,10 @@ func TestPKCE(t *testing.T) {
 		"base64 instead of url":   {[]string{"code_challenge", challenge(verifier)[:42] + "+"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			asked, err := w.Authorize(t.Context(), query(client, tc.changes...), person("bob"))
+			consent, err := w.Authorize(t.Context(), query(client, tc.changes...), person("bob"))
 			if tc.ok {
-				if err != nil || asked.Sealed == "" {
-					t.Fatalf("got %+v, %v", asked, err)
+				if err != nil || consent.Sealed == "" {
+					t.Fatalf("got %+v, %v", consent, err)
 				}
 				return
 			}
@@ -109,13 +109,13 @@ func TestIss(t *testing.T) {
 			_, err := w.Authorize(t.Context(), tc.query, person("bob"))
 			t.Run(name, func(t *testing.T) { denied(t, err, tc.code, tc.state) })
 		}
-		asked, err := w.Authorize(t.Context(), query(client, "state", "a b&c=d"), person("bob"))
+		consent, err := w.Authorize(t.Context(), query(client, "state", "a b&c=d"), person("bob"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = w.Decide(t.Context(), *person("bob"), asked.Sealed, "", false)
+		_, err = w.Decide(t.Context(), *person("bob"), consent.Sealed, "", false)
 		denied(t, err, oauthserver.AccessDenied, "a b&c=d")
-		to, err := w.Decide(t.Context(), *person("bob"), asked.Sealed, "", true)
+		to, err := w.Decide(t.Context(), *person("bob"), consent.Sealed, "", true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +128,7 @@ func TestIss(t *testing.T) {
 func TestConsentIsBoundToBrowserSession(t *testing.T) {
 	w := onSQLite(t)
 	client := w.register(t)
-	asked, err := w.Authorize(t.Context(), query(client), person("bob"))
+	consent, err := w.Authorize(t.Context(), query(client), person("bob"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,13 +136,13 @@ func TestConsentIsBoundToBrowserSession(t *testing.T) {
 		who    oauthserver.Person
 		sealed string
 	}{
-		"other session":     {oauthserver.Person{ID: "bob", SessionID: "other"}, asked.Sealed},
-		"no session":        {oauthserver.Person{ID: "bob"}, asked.Sealed},
-		"other user":        {oauthserver.Person{ID: "cy", SessionID: "browser of bob"}, asked.Sealed},
-		"not signed in":     {oauthserver.Person{}, asked.Sealed},
+		"other session":     {oauthserver.Person{ID: "bob", SessionID: "other"}, consent.Sealed},
+		"no session":        {oauthserver.Person{ID: "bob"}, consent.Sealed},
+		"other user":        {oauthserver.Person{ID: "cy", SessionID: "browser of bob"}, consent.Sealed},
+		"not signed in":     {oauthserver.Person{}, consent.Sealed},
 		"nothing":           {*person("bob"), ""},
 		"something":         {*person("bob"), "AAAA"},
-		"changed character": {*person("bob"), asked.Sealed[:len(asked.Sealed)-1] + "!"},
+		"changed character": {*person("bob"), consent.Sealed[:len(consent.Sealed)-1] + "!"},
 	} {
 		for _, allow := range []bool{true, false} {
 			if _, err := w.Decide(t.Context(), tc.who, tc.sealed, "", allow); !fault.Is(err, fault.CodeForbidden) {
@@ -151,11 +151,11 @@ func TestConsentIsBoundToBrowserSession(t *testing.T) {
 		}
 	}
 	w.Advance(oauthserver.ConsentLife - 1)
-	if _, err := w.Decide(t.Context(), *person("bob"), asked.Sealed, "", true); err != nil {
+	if _, err := w.Decide(t.Context(), *person("bob"), consent.Sealed, "", true); err != nil {
 		t.Errorf("before expiry: %v", err)
 	}
 	w.Advance(1)
-	if _, err := w.Decide(t.Context(), *person("bob"), asked.Sealed, "", true); !fault.Is(err, fault.CodeForbidden) {
+	if _, err := w.Decide(t.Context(), *person("bob"), consent.Sealed, "", true); !fault.Is(err, fault.CodeForbidden) {
 		t.Errorf("after expiry: %v", err)
 	}
 }
@@ -192,24 +192,24 @@ func TestResourceIndicator(t *testing.T) {
 			{"/v1/mcp/oa/request", ""},
 			{"%", ""},
 		} {
-			asked, err := w.Authorize(t.Context(), query(client, "resource", tc.resource), person("bob"))
+			consent, err := w.Authorize(t.Context(), query(client, "resource", tc.resource), person("bob"))
 			switch tc.project {
 			case "":
 				denied(t, err, oauthserver.InvalidTarget, "st")
 			case "?":
-				if err != nil || asked.Named {
-					t.Fatalf("%q: %+v, %v", tc.resource, asked, err)
+				if err != nil || consent.Named {
+					t.Fatalf("%q: %+v, %v", tc.resource, consent, err)
 				}
 				var slugs []string
-				for _, p := range asked.Projects {
+				for _, p := range consent.Projects {
 					slugs = append(slugs, p.Slug)
 				}
 				if d := cmp.Diff([]string{"members", "oa", "ob"}, slugs); d != "" {
 					t.Errorf("%q: choices (-want +got):\n%s", tc.resource, d)
 				}
 			default:
-				if err != nil || !asked.Named || len(asked.Projects) != 1 || asked.Projects[0].Slug != tc.project {
-					t.Errorf("%q: %+v, %v", tc.resource, asked, err)
+				if err != nil || !consent.Named || len(consent.Projects) != 1 || consent.Projects[0].Slug != tc.project {
+					t.Errorf("%q: %+v, %v", tc.resource, consent, err)
 				}
 			}
 		}
@@ -229,11 +229,11 @@ func TestProjectChoice(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		client := w.register(t)
 		ask := func() string {
-			asked, err := w.Authorize(t.Context(), query(client, "resource", ""), person("cy"))
+			consent, err := w.Authorize(t.Context(), query(client, "resource", ""), person("cy"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			return asked.Sealed
+			return consent.Sealed
 		}
 		_, err := w.Decide(t.Context(), *person("cy"), ask(), "", true)
 		failed(t, err, fault.CodeValidationFailed)
@@ -253,11 +253,11 @@ func TestProjectChoice(t *testing.T) {
 			t.Errorf("chosen project: %v", err)
 		}
 		// A choice can't replace the requested project.
-		asked, err := w.Authorize(t.Context(), query(client), person("cy"))
+		consent, err := w.Authorize(t.Context(), query(client), person("cy"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if to, err = w.Decide(t.Context(), *person("cy"), asked.Sealed, "id-ob", true); err != nil {
+		if to, err = w.Decide(t.Context(), *person("cy"), consent.Sealed, "id-ob", true); err != nil {
 			t.Fatal(err)
 		}
 		if tokens, err = w.exchange(t.Context(), client, answerOf(t, to).Get("code")); err != nil || w.opens(t, tokens.Access, "ob") {

@@ -85,11 +85,11 @@ func TestCIMD(t *testing.T) {
 		"no such host": func(*http.Request) (*http.Response, error) {
 			return nil, errors.New("lookup client.example: secret.internal")
 		},
-		"name goes private": egress.NewClients(egress.NewGuard(nil)).MCP().Transport.RoundTrip,
+		"name with private address": egress.NewClients(egress.NewGuard(nil)).MCP().Transport.RoundTrip,
 	} {
 		w.docs = docs
 		id := document
-		if name == "name goes private" {
+		if name == "name with private address" {
 			id = "https://localhost.localdomain/doc" // resolves to loopback or not at all
 		}
 		_, err := ask(id)
@@ -102,9 +102,9 @@ func TestCIMD(t *testing.T) {
 		t.Fatalf("%d invalid documents stored, %v", stored, err)
 	}
 	w.docs = served(200, nil, padded(oauthserver.MaxDocument))
-	asked, err := ask(document)
-	if err != nil || asked.ClientHost != "client.example" || asked.ClientName != "Example" || asked.ClientID != document {
-		t.Fatalf("valid document of 5 KiB: %+v, %v", asked, err)
+	consent, err := ask(document)
+	if err != nil || consent.ClientHost != "client.example" || consent.ClientName != "Example" || consent.ClientID != document {
+		t.Fatalf("valid document of 5 KiB: %+v, %v", consent, err)
 	}
 	if tokens := w.grant(t, "bob", document); !w.opens(t, tokens.Access, "oa") {
 		t.Error("token rejected")
@@ -141,9 +141,9 @@ func TestDocumentLifetimes(t *testing.T) {
 			}
 			ask := func(name string) {
 				t.Helper()
-				asked, err := w.Authorize(t.Context(), query(document), person("bob"))
-				if err != nil || asked.ClientName != name {
-					t.Fatalf("%+v, %v", asked, err)
+				consent, err := w.Authorize(t.Context(), query(document), person("bob"))
+				if err != nil || consent.ClientName != name {
+					t.Fatalf("%+v, %v", consent, err)
 				}
 			}
 			ask("name 1")

@@ -123,7 +123,7 @@ func TestCodeBinding(t *testing.T) {
 func TestScopes(t *testing.T) {
 	w := onSQLite(t)
 	client := w.register(t)
-	for asked, want := range map[string]string{
+	for scope, want := range map[string]string{
 		"":                            "mcp:read mcp:call",
 		"mcp:read":                    "mcp:read",
 		"mcp:call":                    "mcp:call",
@@ -139,20 +139,20 @@ func TestScopes(t *testing.T) {
 		"mcp:read " + long(512-9):     "mcp:read",
 		"mcp:read " + long(512-9+1):   "",
 	} {
-		authorized, err := w.Authorize(t.Context(), query(client, "scope", asked), person("bob"))
+		authorized, err := w.Authorize(t.Context(), query(client, "scope", scope), person("bob"))
 		if want == "" {
 			denied(t, err, oauthserver.InvalidScope, "st")
 			continue
 		}
 		if err != nil {
-			t.Errorf("%q: %v", asked, err)
+			t.Errorf("%q: %v", scope, err)
 			continue
 		}
-		if tokens := w.grant(t, "bob", client, "scope", asked); tokens.Scopes != want {
-			t.Errorf("%q: granted %q, want %q", asked, tokens.Scopes, want)
+		if tokens := w.grant(t, "bob", client, "scope", scope); tokens.Scopes != want {
+			t.Errorf("%q: granted %q, want %q", scope, tokens.Scopes, want)
 		}
 		if got := strings.Join(authorized.Scopes, " "); got != strings.TrimSuffix(want, " offline_access") {
-			t.Errorf("%q: consent page shows %q", asked, got)
+			t.Errorf("%q: consent page shows %q", scope, got)
 		}
 	}
 	tokens := w.grant(t, "bob", client)
@@ -186,11 +186,11 @@ func TestGrantsPerUserAreLimited(t *testing.T) {
 	}
 	w.create(t, &rows)
 	w.grant(t, "bob", client) // the last one allowed
-	asked, err := w.Authorize(t.Context(), query(client), person("bob"))
+	consent, err := w.Authorize(t.Context(), query(client), person("bob"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.Decide(t.Context(), *person("bob"), asked.Sealed, "", true)
+	_, err = w.Decide(t.Context(), *person("bob"), consent.Sealed, "", true)
 	failed(t, err, fault.CodeConflict)
 	w.grant(t, "cy", client)
 	if err := w.Withdraw(t.Context(), "bob", "g000"); err != nil {

@@ -177,11 +177,11 @@ func person(id string) *oauthserver.Person {
 // code returns a code that the user granted the client.
 func (w *world) code(t *testing.T, who, client string, changes ...string) string {
 	t.Helper()
-	asked, err := w.Authorize(t.Context(), query(client, changes...), person(who))
+	consent, err := w.Authorize(t.Context(), query(client, changes...), person(who))
 	if err != nil {
 		t.Fatal(err)
 	}
-	to, err := w.Decide(t.Context(), *person(who), asked.Sealed, asked.Projects[0].ID, true)
+	to, err := w.Decide(t.Context(), *person(who), consent.Sealed, consent.Projects[0].ID, true)
 	if err != nil {
 		t.Fatal(err)
 	}

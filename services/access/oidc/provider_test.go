@@ -105,8 +105,8 @@ func (w *world) finish(t *testing.T, cookie string, callback access.SSOAnswer) (
 func (w *world) signIn(t *testing.T, f *oidctest.Fake) (access.SignedIn, error) {
 	t.Helper()
 	address, cookie := w.start(t, false)
-	code, asked := f.Approve(t, address)
-	return w.finish(t, cookie, access.SSOAnswer{State: asked.Get("state"), Code: code})
+	code, params := f.Approve(t, address)
+	return w.finish(t, cookie, access.SSOAnswer{State: params.Get("state"), Code: code})
 }
 
 func (w *world) invite(t *testing.T, email string, role models.Role, password string) access.Person {
@@ -414,8 +414,8 @@ func callbacks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			redeemed := f.Exchanges.Load()
 			address, cookie := w.start(t, false)
-			code, asked := f.Approve(t, address)
-			a := access.SSOAnswer{State: asked.Get("state"), Code: code}
+			code, params := f.Approve(t, address)
+			a := access.SSOAnswer{State: params.Get("state"), Code: code}
 			tc.edit(&a, &cookie)
 			_, err := w.finish(t, cookie, a)
 			if tc.code == "" && err != nil {
@@ -436,8 +436,8 @@ func callbacks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			code, asked := f.Approve(t, address)
-			_, back, err := w.sso.Finish(t.Context(), cookie.Reveal(), access.SSOAnswer{State: asked.Get("state"), Code: code}, browser())
+			code, params := f.Approve(t, address)
+			_, back, err := w.sso.Finish(t.Context(), cookie.Reveal(), access.SSOAnswer{State: params.Get("state"), Code: code}, browser())
 			if err != nil || len(cookie.Reveal()) > longest || back != "" && back != next || back == "" && strings.HasPrefix(next, "/a") {
 				t.Errorf("Finish() with a cookie of %d characters: next %q, %v", len(cookie.Reveal()), back, err)
 			}
@@ -448,12 +448,12 @@ func callbacks(t *testing.T) {
 			worlds := []*world{join(t, dsn, f.Issuer, c), join(t, dsn, f.Issuer, c)}
 			worlds[0].invite(t, "ada@example.com", models.RoleViewer, "")
 			address, cookie := worlds[0].start(t, false)
-			code, asked := f.Approve(t, address)
+			code, params := f.Approve(t, address)
 			errs := make([]error, 6)
 			var wg sync.WaitGroup
 			for i := range errs {
 				wg.Go(func() {
-					_, _, errs[i] = worlds[i%2].sso.Finish(t.Context(), cookie, access.SSOAnswer{State: asked.Get("state"), Code: code}, browser())
+					_, _, errs[i] = worlds[i%2].sso.Finish(t.Context(), cookie, access.SSOAnswer{State: params.Get("state"), Code: code}, browser())
 				})
 			}
 			wg.Wait()
@@ -484,8 +484,8 @@ func callbacks(t *testing.T) {
 		}{{0, true}, {time.Hour, false}} {
 			f.Behave(oidctest.Behaviour{Token: func(_, claims map[string]any) { claims["auth_time"] = c.Now().Add(-tc.age).Unix() }})
 			address, cookie := w.start(t, true)
-			code, asked := f.Approve(t, address)
-			_, err := w.finish(t, cookie, access.SSOAnswer{State: asked.Get("state"), Code: code})
+			code, params := f.Approve(t, address)
+			_, err := w.finish(t, cookie, access.SSOAnswer{State: params.Get("state"), Code: code})
 			if tc.ok != (err == nil) {
 				t.Errorf("authentication %s ago: Finish() = %v", tc.age, err)
 			}
@@ -520,9 +520,9 @@ func providerDown(t *testing.T) {
 		t.Fatalf("after recovery: %v", err)
 	}
 	address, cookie := w.start(t, false)
-	code, asked := f.Approve(t, address)
+	code, params := f.Approve(t, address)
 	f.Behave(oidctest.Behaviour{Down: true})
-	_, err := w.finish(t, cookie, access.SSOAnswer{State: asked.Get("state"), Code: code})
+	_, err := w.finish(t, cookie, access.SSOAnswer{State: params.Get("state"), Code: code})
 	want(t, err, fault.CodeUnavailable)
 	// The cached configuration stays in use while the provider is down.
 	c.Advance(2 * time.Hour)

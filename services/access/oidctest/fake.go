@@ -85,7 +85,7 @@ func newKey(t testing.TB) *rsa.PrivateKey {
 
 // Approve approves an authorization request and returns the code and the query
 // of the request.
-func (f *Fake) Approve(t testing.TB, authorizeURL string) (code string, asked url.Values) {
+func (f *Fake) Approve(t testing.TB, authorizeURL string) (code string, params url.Values) {
 	t.Helper()
 	u, err := url.Parse(authorizeURL)
 	if err != nil {
@@ -128,15 +128,15 @@ func (f *Fake) token(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f.mu.Lock()
-	asked, known := f.codes[r.Form.Get("code")]
+	params, known := f.codes[r.Form.Get("code")]
 	delete(f.codes, r.Form.Get("code"))
 	f.mu.Unlock()
 	challenge := sha256.Sum256([]byte(r.Form.Get("code_verifier")))
-	if !known || base64.RawURLEncoding.EncodeToString(challenge[:]) != asked.Get("code_challenge") || r.Form.Get("redirect_uri") != asked.Get("redirect_uri") {
+	if !known || base64.RawURLEncoding.EncodeToString(challenge[:]) != params.Get("code_challenge") || r.Form.Get("redirect_uri") != params.Get("redirect_uri") {
 		f.respond(w, http.StatusBadRequest, map[string]any{"error": "invalid_grant"})
 		return
 	}
-	f.respond(w, http.StatusOK, map[string]any{"access_token": "access", "token_type": "Bearer", "expires_in": 60, "id_token": f.idToken(asked)})
+	f.respond(w, http.StatusOK, map[string]any{"access_token": "access", "token_type": "Bearer", "expires_in": 60, "id_token": f.idToken(params)})
 }
 
 func (f *Fake) userInfo(w http.ResponseWriter, _ *http.Request) {
@@ -151,10 +151,10 @@ func (f *Fake) userInfo(w http.ResponseWriter, _ *http.Request) {
 
 // idToken returns the ID token of an authorization, edited by the configured
 // behavior.
-func (f *Fake) idToken(asked url.Values) string {
+func (f *Fake) idToken(params url.Values) string {
 	header := map[string]any{"alg": "RS256", "kid": "1", "typ": "JWT"}
 	claims := map[string]any{
-		"iss": f.Issuer, "aud": asked.Get("client_id"), "sub": "1234", "nonce": asked.Get("nonce"),
+		"iss": f.Issuer, "aud": params.Get("client_id"), "sub": "1234", "nonce": params.Get("nonce"),
 		"iat": f.now().Unix(), "exp": f.now().Add(time.Minute).Unix(), "email": "ada@example.com", "email_verified": true, "name": "Ada",
 	}
 	does := f.does()
