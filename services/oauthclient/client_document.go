@@ -102,7 +102,8 @@ func (d *ClientDocument) WhyNot(ctx context.Context) string {
 	return d.why
 }
 
-// checkHost checks the host's addresses. known is false if they can't be resolved.
+// checkHost checks the addresses of the host. known is false if they can't be
+// resolved.
 func (d *ClientDocument) checkHost(ctx context.Context) (why string, known bool) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -186,7 +186,7 @@ func (c *Connections) save(ctx context.Context, r *models.Connection, w change) 
 	}
 	topics := append([]notify.Topic{notify.Connection(r.ServerID)}, w.topics...)
 	err := c.DB.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		// also runs first: the deletion of a server locks its connection last too.
+		// Run also first: the deletion of a server also locks its connection last.
 		if w.also != nil {
 			if err := w.also(tx); err != nil {
 				return err

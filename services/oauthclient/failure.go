@@ -94,7 +94,7 @@ func (f *failure) asFault(alias string) *fault.Fault {
 	case f.state == Degraded || f.state == BlockedByPolicy:
 		code = fault.CodeUpstreamUnavailable
 	}
-	out := fault.Upstream(code, "The OAuth connection of server %s failed. %s", alias, f.text)
+	out := fault.Upstream(code, "Can't authorize requests to server %s. %s", alias, f.text)
 	out.RetryAfter = f.retry
 	return out.Because(f.cause)
 }

@@ -2,7 +2,7 @@ package oauthclient
 
 import "time"
 
-// Limits of connections (contract, "Limits"; MCP 2025-11-25, "Authorization").
+// Limits of connections (specification, "Limits"; MCP 2025-11-25, "Authorization").
 const (
 	FlowLifetime = 10 * time.Minute // from Start to the callback
 	RefreshShare = 0.8              // of an access token's lifetime, after which it is refreshed

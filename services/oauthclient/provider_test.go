@@ -181,14 +181,14 @@ func (p *provider) describe() map[string]any {
 }
 
 func (p *provider) register(w http.ResponseWriter, r *http.Request) {
-	var asked map[string]any
-	if json.NewDecoder(r.Body).Decode(&asked) != nil || asked["application_type"] != "web" {
+	var request map[string]any
+	if json.NewDecoder(r.Body).Decode(&request) != nil || request["application_type"] != "web" {
 		respond(w, 400, map[string]any{"error": "invalid_client_metadata"})
 		return
 	}
 	id, secret := "client-"+rand.Text()[:8], "secret+/:"+rand.Text()
 	p.set(func() { p.clients[id] = secret })
-	respond(w, 201, map[string]any{"client_id": id, "client_secret": secret, "redirect_uris": asked["redirect_uris"], "client_secret_expires_at": 0})
+	respond(w, 201, map[string]any{"client_id": id, "client_secret": secret, "redirect_uris": request["redirect_uris"], "client_secret_expires_at": 0})
 }
 
 func (p *provider) authorize(w http.ResponseWriter, r *http.Request) {
@@ -235,15 +235,15 @@ func (p *provider) grant(w http.ResponseWriter, r *http.Request) {
 	}
 	switch form.Get("grant_type") {
 	case "authorization_code":
-		asked := p.codes[form.Get("code")]
+		request := p.codes[form.Get("code")]
 		delete(p.codes, form.Get("code"))
 		hash := sha256.Sum256([]byte(form.Get("code_verifier")))
-		if asked == nil || asked.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(hash[:]) ||
-			asked.Get("redirect_uri") != form.Get("redirect_uri") || asked.Get("resource") != form.Get("resource") {
+		if request == nil || request.Get("code_challenge") != base64.RawURLEncoding.EncodeToString(hash[:]) ||
+			request.Get("redirect_uri") != form.Get("redirect_uri") || request.Get("resource") != form.Get("resource") {
 			respond(w, 400, map[string]any{"error": "invalid_grant"})
 			return
 		}
-		respond(w, 200, p.issue(asked.Get("scope")))
+		respond(w, 200, p.issue(request.Get("scope")))
 	case "refresh_token":
 		g := p.refresh[form.Get("refresh_token")]
 		switch {

@@ -135,7 +135,7 @@ func (c *Connections) newer(ctx context.Context, server models.Server) (*opened,
 		return nil, err
 	}
 	if !o.works(c.Now()) {
-		return nil, fail(Degraded, authserver.CodeServerError, "It was changed during the refresh. Retry.").asFault(server.Alias)
+		return nil, fail(Degraded, authserver.CodeServerError, "The connection changed during the refresh. Retry.").asFault(server.Alias)
 	}
 	return o, nil
 }

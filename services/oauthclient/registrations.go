@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"strings"
 
 	"github.com/google/uuid"
 	"gorm.io/gorm"
@@ -61,7 +62,7 @@ func (c *Connections) register(ctx context.Context, server *subject, a *authserv
 			return k, err
 		}
 		// Fall back to the static client.
-		k.reasons = append(k.reasons, "dynamic registration failed: "+f.text, "a static client was entered")
+		k.reasons = append(k.reasons, "dynamic registration failed: "+strings.TrimSuffix(f.text, "."), "a static client was entered")
 		return c.useStatic(k, server, a)
 	case Static:
 		return c.useStatic(k, server, a)

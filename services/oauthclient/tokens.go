@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"mcpgateway/models"
@@ -14,6 +15,9 @@ import (
 	"mcpgateway/services/secrets"
 	"mcpgateway/services/upstream"
 )
+
+// reconnect ends the texts of failures that require a new authorization.
+const reconnect = " An administrator must reconnect it."
 
 // Token returns the access token for a request to the server. It refreshes an
 // expired token; one that expires soon is refreshed in the background. It
@@ -145,22 +149,22 @@ func (c *Connections) read(ctx context.Context, serverID string) (*opened, error
 func (c *Connections) unusable(o *opened, server models.Server) error {
 	switch {
 	case o.State == string(IssuerChanged):
-		return fail(IssuerChanged, codeIssuerChanged, "The server trusts another authorization server. An administrator must reconnect it.").asFault(server.Alias)
+		return fail(IssuerChanged, codeIssuerChanged, "The server trusts another authorization server."+reconnect).asFault(server.Alias)
 	case o.AccessToken == "" && o.RefreshToken == "":
 		return pendingFault(o, server)
 	case o.ServerURL != server.URL:
-		return fail(NeedsReauth, ReasonURLChanged, "Its tokens are for another URL. An administrator must reconnect it.").asFault(server.Alias)
+		return fail(NeedsReauth, ReasonURLChanged, "Its tokens are for another URL."+reconnect).asFault(server.Alias)
 	case o.RegistrationKind == string(Static) && o.ClientID != server.OAuthClientID:
-		return fail(NeedsReauth, ReasonClientChanged, "Its static client was changed. An administrator must reconnect it.").asFault(server.Alias)
+		return fail(NeedsReauth, ReasonClientChanged, "Its static client was changed."+reconnect).asFault(server.Alias)
 	}
 	return nil
 }
 
 // pendingFault returns the fault for a connection with a pending authorization.
 func pendingFault(o *opened, server models.Server) *fault.Fault {
-	text := "An administrator must connect it."
-	if o.ErrorText != "" {
-		text += " " + o.ErrorText
+	text := o.ErrorText
+	if !strings.HasSuffix(text, reconnect) {
+		text = strings.TrimSpace("An administrator must connect it. " + text)
 	}
 	return fail(State(o.State), o.ErrorCode, text).asFault(server.Alias)
 }
@@ -171,7 +175,7 @@ func (c *Connections) ended(ctx context.Context, o *opened, server models.Server
 	if State(o.State).needsPerson() && o.AccessToken == "" {
 		return pendingFault(o, server)
 	}
-	f := fail(NeedsReauth, ReasonNoRefreshToken, "The access token expired, and there is no refresh token. An administrator must reconnect it.")
+	f := fail(NeedsReauth, ReasonNoRefreshToken, "The access token expired, and there is no refresh token."+reconnect)
 	next := o.Connection
 	next.AccessToken, next.ExpiresAt, next.RefreshAt = "", nil, nil
 	if State(next.State).needsPerson() && next.Reason != ReasonInsufficientScope {
@@ -203,7 +207,7 @@ func (c *Connections) needPerson(ctx context.Context, next *models.Connection, s
 // missesScopes stores that the server requires scopes that weren't granted. The
 // token stays in use for other requests.
 func (c *Connections) missesScopes(ctx context.Context, o *opened, server models.Server, scopes []string) error {
-	f := fail(NeedsReauth, ReasonInsufficientScope, "The server requires scopes that weren't granted ("+joinScopes(scopes)+"). An administrator must reconnect it.")
+	f := fail(NeedsReauth, ReasonInsufficientScope, "The server requires scopes that weren't granted ("+joinScopes(scopes)+")."+reconnect)
 	needed := authserver.ValidScopes(slices.Concat(o.ScopesNeeded, scopes))
 	if o.Reason == ReasonInsufficientScope && len(needed) == len(o.ScopesNeeded) {
 		return f.asFault(server.Alias) // already stored
@@ -231,7 +235,7 @@ func (c *Connections) checkIssuer(ctx context.Context, o *opened, server models.
 	if err != nil || len(issuers) == 0 || slices.Contains(issuers, o.Issuer) {
 		return nil
 	}
-	f := fail(IssuerChanged, codeIssuerChanged, "The server trusts "+issuers[0]+" and no longer "+o.Issuer+". An administrator must reconnect it.")
+	f := fail(IssuerChanged, codeIssuerChanged, "The server trusts "+issuers[0]+" and no longer "+o.Issuer+"."+reconnect)
 	next := o.Connection
 	next.State, next.Reason = string(IssuerChanged), ""
 	next.AccessToken, next.RefreshToken, next.ExpiresAt, next.RefreshAt = "", "", nil, nil

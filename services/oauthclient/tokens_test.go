@@ -66,14 +66,14 @@ func TestUpstreamSingleFlight(t *testing.T) {
 func TestLateRefreshKeepsNewerToken(t *testing.T) {
 	each(t, func(t *testing.T, p *provider, w *world) {
 		w.connect(t)
-		asked, answered := make(chan struct{}), make(chan struct{})
+		received, release := make(chan struct{}), make(chan struct{})
 		p.set(func() {
 			p.token = func(rw http.ResponseWriter, form url.Values) bool {
 				if form.Get("grant_type") != "refresh_token" {
 					return false
 				}
-				close(asked)
-				<-answered
+				close(received)
+				<-release
 				respond(rw, 400, map[string]any{"error": "invalid_grant"})
 				return true
 			}
@@ -89,10 +89,10 @@ func TestLateRefreshKeepsNewerToken(t *testing.T) {
 			v, err := w.Token(t.Context(), server)
 			loser <- outcome{v, err}
 		}()
-		<-asked
+		<-received
 		w.connect(t)
 		newest := w.token(t)
-		close(answered)
+		close(release)
 		if o := <-loser; o.err != nil || o.v.Reveal() != newest {
 			t.Errorf("late refresh returned the newest token: %v, %v", o.v.Reveal() == newest, o.err)
 		}
@@ -366,11 +366,11 @@ func TestRefreshSurvivesCallerCancellation(t *testing.T) {
 	w := onSQLite(t, p, options{})
 	w.connect(t)
 	old := w.token(t)
-	asked, answered := make(chan struct{}), make(chan struct{})
+	received, release := make(chan struct{}), make(chan struct{})
 	p.set(func() {
 		p.token = func(http.ResponseWriter, url.Values) bool {
-			close(asked)
-			<-answered
+			close(received)
+			<-release
 			return false
 		}
 	})
@@ -379,13 +379,13 @@ func TestRefreshSurvivesCallerCancellation(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	left := make(chan error, 1)
 	go func() { _, err := w.Token(ctx, server); left <- err }()
-	<-asked
+	<-received
 	cancel()
 	if err := <-left; err == nil {
 		t.Error("cancelled caller got a token")
 	}
 	p.set(func() { p.token = nil })
-	close(answered)
+	close(release)
 	if w.token(t) == old || p.grants("refresh_token") != 1 {
 		t.Errorf("%d refreshes, want 1 and its token", p.grants("refresh_token"))
 	}
