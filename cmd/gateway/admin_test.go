@@ -30,11 +30,11 @@ func TestAdminCreate(t *testing.T) {
 		{"", []string{"admin", "create"}, exitUsage, empty, "--email is required"},
 		{"", []string{"admin", "create", "--email", "ada@example.com", "--password-stdin"}, exitUsage, empty, "no password"},
 		{"short\n", []string{"admin", "create", "--email", "ada@example.com", "--password-stdin"}, exitFailed, empty, "at least 12"},
-		{"", []string{"admin", "create", "--email", "ada"}, exitFailed, empty, "e-mail address"},
+		{"", []string{"admin", "create", "--email", "ada"}, exitFailed, empty, "email address"},
 		{password + "\r\n", []string{"admin", "create", "--email", "ada@example.com", "--password-stdin"}, 0, empty, ""},
 		{password, []string{"admin", "create", "--email", "ADA@example.com", "--password-stdin"}, exitFailed, empty, "already"},
 		{"", []string{"admin", "create", "--email", "bob@example.com"}, 0, func(s string) bool { return len(strings.TrimSpace(s)) == 26 }, ""},
-		{"", []string{"admin", "setup-link"}, exitFailed, empty, "setup is over"},
+		{"", []string{"admin", "setup-link"}, exitFailed, empty, "Setup is complete"},
 	} {
 		code, out, errs := commandLine(t, environ, c.in, c.args...)
 		if code != c.code || !c.out(out) || !strings.Contains(errs, c.errs) || c.code != 0 && strings.Count(errs, "\n") != 1 || strings.Contains(errs, password) {

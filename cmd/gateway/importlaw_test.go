@@ -128,6 +128,11 @@ func importLaws() []importLaw {
 			forbids: ours(in("services/access")),
 		},
 		{
+			says:    "requests to authorization servers need no database and no connection",
+			binds:   shipped(in("services/oauthclient/authserver")),
+			forbids: anyOf(isDatabase, ours(not(in("services/egress", "services/secrets")))),
+		},
+		{
 			says:    "requests are answered without knowing who listens to changes",
 			binds:   is("services/gateway"),
 			forbids: ours(in("services/gateway/subscriptions")),
@@ -367,6 +372,11 @@ func TestTheImportLawFindsBreaches(t *testing.T) {
 		{"services/access", "mcpgateway/services/access/keys", 0},
 		{"services/access/keys", "mcpgateway/services/access", 1},
 		{"services/access/passwords", "mcpgateway/services/access", 1},
+		{"services/oauthclient", "mcpgateway/services/oauthclient/authserver", 0},
+		{"services/oauthclient/authserver", "mcpgateway/services/secrets", 0},
+		{"services/oauthclient/authserver", "mcpgateway/services/oauthclient", 1},
+		{"services/oauthclient/authserver", "mcpgateway/models", 1},
+		{"services/oauthclient/authserver", gorm, 1},
 		{"services", "mcpgateway/services/access", 0},
 		{"services", fiber, 1},
 		{"services/gateway", "mcpgateway/services/upstream/upstreamtest", 1},

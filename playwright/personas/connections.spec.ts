@@ -69,7 +69,7 @@ test("connecting, refreshing and disconnecting a server", async ({ browser }) =>
       await agree(page, gateway.url);
       await expect(page).toHaveURL(`/admin/connections/${id}`);
       await expect(page.getByRole("status")).toContainText("The server is connected");
-      await expect(page.getByRole("main")).toContainText("The issuer registers clients dynamically.");
+      await expect(page.getByRole("main")).toContainText("The issuer supports dynamic registration.");
       await expect(page.getByText("waits for an administrator")).toBeHidden();
 
       const listed = async () => (await ask(gateway, "dev", "tools/list")).result;

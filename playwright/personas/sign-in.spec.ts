@@ -34,7 +34,7 @@ test.describe("visitor", () => {
       await expect(page.getByText("The demo project is ready")).toBeVisible();
       await page.getByRole("link", { name: /^Tools/ }).first().click();
       await expect(page.getByRole("link", { name: "clock__current_time" })).toBeVisible();
-      expect((await page.request.get("/setup")).status(), "the setup is over").toBe(404);
+      expect((await page.request.get("/setup")).status(), "setup is complete").toBe(404);
     } finally {
       await context.close();
       await gateway.stop();
@@ -46,7 +46,7 @@ test.describe("visitor", () => {
     await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
     await page.getByLabel("Password").fill("not the password at all");
     await page.getByRole("button", { name: "Sign in" }).click();
-    await expect(page.getByRole("alert")).toHaveText("The e-mail address or the password is wrong.");
+    await expect(page.getByRole("alert")).toHaveText("Incorrect email or password.");
     await expect(page.getByRole("textbox", { name: "E-mail" })).toHaveValue(ada.email);
     await expect(page.getByLabel("Password")).toHaveValue("");
     await page.getByLabel("Password").fill(ada.password);

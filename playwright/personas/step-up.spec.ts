@@ -60,7 +60,7 @@ test("old session confirms in place and sends the form", async ({ page, gateway 
   await page.getByRole("button", { name: "Create key" }).click();
   await page.getByLabel(`Password of ${ada.email}`).fill("not the password");
   await page.getByRole("button", { name: "Confirm", exact: true }).click();
-  await expect(page.getByText("This is not your password.")).toBeVisible();
+  await expect(page.getByText("Incorrect password.")).toBeVisible();
   await confirm(page);
   await expect(page.getByText(/gwk_[0-9A-Za-z]{36}/).first()).toBeVisible();
   await page.goto("/admin/projects/careful/keys");

@@ -38,7 +38,7 @@ func (s *Setup) Show(c *fiber.Ctx) error {
 		return err
 	}
 	if !open {
-		return fault.New(fault.KindNotFound, fault.CodeNotFound, "the setup is over: there is an administrator already")
+		return fault.New(fault.KindNotFound, fault.CodeNotFound, "Setup is complete: there is already an administrator.")
 	}
 	return s.form(c, admin.SetupProps{Token: c.Query("token")})
 }
