@@ -47,7 +47,7 @@ func sourceBreaches(room, name string, source []byte) ([]string, error) {
 	imported := importedNames(file)
 	if !in("services/egress", "cmd")(room) && !isTestKit(room) {
 		outboundUses(file, imported, func(at ast.Node, what string) {
-			report(at, what+" reaches out unguarded; take a client from services/egress")
+			report(at, what+" bypasses the egress guard; use a client of services/egress")
 		})
 	}
 	if in("routes", "web")(room) {

@@ -41,15 +41,15 @@ func goBreaches(room, name string, source []byte) ([]string, error) {
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.GoStmt:
-			report(n, "a go statement recovers no panic; use background.Tasks.Go")
+			report(n, "go statement without recovery; use background.Tasks.Go")
 		case *ast.CallExpr:
 			switch method := selected(n.Fun); {
 			case method == "Go" && len(n.Args) == 1 && !isRecovered(n.Args[0]):
-				report(n, "Go of a group recovers no panic; pass background.Tasks.Func, ErrFunc or Loop")
+				report(n, "Go of a group without recovery; pass background.Tasks.Func, ErrFunc or Loop")
 			case method == "DoChan" && len(n.Args) == 2 && !callsTry(n.Args[1]):
-				report(n, "DoChan ends the process at a panic; call background.Tasks.Try in its function")
+				report(n, "DoChan without recovery; call background.Tasks.Try in its function")
 			case method == "AfterFunc" && len(n.Args) == 2 && !isRecovered(n.Args[1]) && !onlyCancels(n.Args[1]):
-				report(n, "the callback of AfterFunc recovers no panic; pass background.Tasks.Func")
+				report(n, "callback of AfterFunc without recovery; pass background.Tasks.Func")
 			}
 		}
 		return true
@@ -112,7 +112,7 @@ func TestGoroutineLaw(t *testing.T) {
 		}
 	}
 	if checked < 100 {
-		t.Errorf("only %d files were read", checked)
+		t.Errorf("checked only %d files", checked)
 	}
 }
 
