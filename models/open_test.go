@@ -138,12 +138,12 @@ func TestOpenErrors(t *testing.T) {
 		ctx context.Context
 		dsn string
 	}{
-		"no dialect":         {t.Context(), "gateway.db"},
-		"folder is a file":   {t.Context(), "sqlite:" + filepath.Join(file, "gateway.db")},
-		"not a database":     {t.Context(), "sqlite:" + file},
-		"no listener":        {t.Context(), "postgres:///gateway?host=" + t.TempDir()},
-		"context has ended":  {ended, "sqlite:" + filepath.Join(t.TempDir(), "gateway.db")},
-		"unusable parameter": {t.Context(), "postgres:///gateway?sslmode=perhaps"},
+		"no dialect":        {t.Context(), "gateway.db"},
+		"folder is a file":  {t.Context(), "sqlite:" + filepath.Join(file, "gateway.db")},
+		"not a database":    {t.Context(), "sqlite:" + file},
+		"no listener":       {t.Context(), "postgres:///gateway?host=" + t.TempDir()},
+		"cancelled context": {ended, "sqlite:" + filepath.Join(t.TempDir(), "gateway.db")},
+		"invalid parameter": {t.Context(), "postgres:///gateway?sslmode=perhaps"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

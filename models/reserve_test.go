@@ -90,8 +90,8 @@ func TestEssentialWritesUseReserve(t *testing.T) {
 		{"one slice", 1, wholeReserve - reserveSlice, true},
 		{"none", 0, wholeReserve - reserveSlice, true},
 		{"all but one", 14, reserveSlice, true},
-		{"the last", 1, 0, true},
-		{"more than there is", 1, 0, false},
+		{"last slice", 1, 0, true},
+		{"empty reserve", 1, 0, false},
 	} {
 		before := size()
 		needed := errors.New("not enough is free")

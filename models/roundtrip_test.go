@@ -206,7 +206,7 @@ func TestSchemaConstraints(t *testing.T) {
 		name string
 		do   func(db *gorm.DB) error
 	}{
-		{"slug twice", func(db *gorm.DB) error {
+		{"duplicate slug", func(db *gorm.DB) error {
 			p := project("r")
 			p.Slug = "p"
 			return db.Create(p).Error
@@ -216,8 +216,8 @@ func TestSchemaConstraints(t *testing.T) {
 			p.AuthMode = "open"
 			return db.Create(p).Error
 		}},
-		{"server of no project", func(db *gorm.DB) error { return db.Create(server("s", "nobody")).Error }},
-		{"alias twice in a project, in another case", func(db *gorm.DB) error {
+		{"server without project", func(db *gorm.DB) error { return db.Create(server("s", "absent")).Error }},
+		{"duplicate alias in another case", func(db *gorm.DB) error {
 			if err := db.Create(server("s", "p")).Error; err != nil {
 				return nil // the caller reports the missing error
 			}
@@ -225,7 +225,7 @@ func TestSchemaConstraints(t *testing.T) {
 			s.AliasFold = "s"
 			return db.Create(s).Error
 		}},
-		{"key hash twice", func(db *gorm.DB) error {
+		{"duplicate key hash", func(db *gorm.DB) error {
 			if err := db.Create(&models.Key{ID: "1", ProjectID: "p", Hash: []byte{1}}).Error; err != nil {
 				return nil
 			}

@@ -24,7 +24,7 @@ func TestCatalogImport(t *testing.T) {
 		out  []string
 	}{
 		{"dry run", "", []string{"--file", file, "--dry-run"}, []string{"+ server   acme/tool\n", "+ template mine\n", "2 to add", "nothing was changed (dry run)"}},
-		{"for good", "", []string{"--file", file}, []string{"2 to add", "imported"}},
+		{"import", "", []string{"--file", file}, []string{"2 to add", "imported"}},
 		{"again", twoRows, []string{"--file", "-"}, []string{"2 read: 0 to add, 0 to update, 0 to delete, 2 unchanged"}},
 		{"changed", strings.ReplaceAll(twoRows, `"Tool"`, `"The Tool"`), []string{"--file", "-"}, []string{"~ server   acme/tool\n", "1 to update"}},
 		{"deleted", strings.ReplaceAll(twoRows, `"stdio"`, `"stdio","status":"deleted"`), []string{"--file", "-"}, []string{"- server   acme/tool\n", "1 to delete"}},
