@@ -142,7 +142,7 @@ func (r *CallReport) allocations(ctx context.Context, g *stage.Gateway, e load.E
 // table that compares the gateway with the floor and a direct call.
 func (r *CallReport) Tables() []Table {
 	each := Table{Head: []string{"load", "", "calls/s", "p50", "p99", "CPU per call", "peak memory"}}
-	against := Table{Head: []string{"load", "throughput of the floor's", "lowest to highest round", "CPU of the floor's", "added p50"}}
+	against := Table{Head: []string{"load", "throughput relative to floor", "min to max of rounds", "CPU relative to floor", "added p50"}}
 	for _, c := range r.Loads {
 		name := c.Load()
 		for _, t := range c.Targets {

@@ -54,8 +54,8 @@ func (r *runner) catalog(ctx context.Context, n int) ([]Reading, error) {
 		return nil, err
 	}
 	return []Reading{
-		{"import of a file", Seconds, imported.Seconds()},
-		{"start", Seconds, g.Start.Seconds()},
+		{"file import", Seconds, imported.Seconds()},
+		{"startup", Seconds, g.Start.Seconds()},
 		{"memory", MiB, memory},
 		{"search, p50", Micros, micros(took.Quantile(0.5))},
 		{"search, p99", Micros, micros(took.Quantile(0.99))},

@@ -60,8 +60,8 @@ func RunScale(ctx context.Context, b Programs, p ScalePlan, progress func(string
 	}{
 		{fmt.Sprintf("servers with %d tools each in one project", p.ToolsPerServer), p.Servers, r.servers},
 		{"sessions with an idle event stream", p.Streams, r.streams},
-		{"tools of one server", p.Tools, r.tools},
-		{"rows of the catalog", p.Rows, r.catalog},
+		{"tools on one server", p.Tools, r.tools},
+		{"catalog rows", p.Rows, r.catalog},
 	} {
 		if g.size == 0 {
 			continue

@@ -73,9 +73,9 @@ func (s *Start) Table() Table {
 	return Table{
 		Head: []string{"with the built-in catalog, on SQLite", "median", "lowest", "highest"},
 		Rows: [][]string{
-			row("first start, until /readyz", s.First, FormatMicros),
+			row("first start, until /readyz succeeds", s.First, FormatMicros),
 			row("CPU until then", s.FirstCPU, FormatMicros),
-			row("later start, until /readyz", s.Later, FormatMicros),
+			row("later start, until /readyz succeeds", s.Later, FormatMicros),
 			row("CPU until then", s.LaterCPU, FormatMicros),
 			row("idle memory", s.Idle, FormatMiB),
 			row("peak memory until then", s.Peak, FormatMiB),

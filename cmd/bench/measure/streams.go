@@ -58,7 +58,7 @@ func (r *runner) streams(ctx context.Context, n int) ([]Reading, error) {
 	}
 	return []Reading{
 		{"memory", MiB, after},
-		{"of a stream", KiB, (after - before) * 1024 / float64(n)},
+		{"memory per stream", KiB, (after - before) * 1024 / float64(n)},
 		{"tools/call at the same time, p50", Micros, micros(calls.Quantile(0.5))},
 	}, nil
 }

@@ -68,9 +68,9 @@ func (r *runner) listAndCall(ctx context.Context, s *stand, server, tools int) (
 	loaded, err := r.resident(ctx, s.gateway)
 	return []Reading{
 		{"tools/list, p50", Micros, micros(lists.Quantile(0.5))},
-		{"size of its result", MiB, mib(int64(size))},
+		{"size of the result", MiB, mib(int64(size))},
 		{"tools/call, p50", Micros, micros(calls.Quantile(0.5))},
 		{"memory before", MiB, idle},
-		{"memory afterwards", MiB, loaded},
+		{"memory after", MiB, loaded},
 	}, err
 }
