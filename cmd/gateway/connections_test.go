@@ -26,7 +26,7 @@ func TestConnLimits(t *testing.T) {
 		{"few descriptors", 20_000, 512, 1024, 768, 384, 1},
 		{"very few descriptors", 20_000, 512, 256, 128, 64, 1},
 		{"hardly any descriptors", 20_000, 512, 2, 1, 1, 1},
-		{"more of one address than in all", 100, 512, 0, 100, 50, 0},
+		{"address limit above total limit", 100, 512, 0, 100, 50, 0},
 		{"one connection", 1, 1, 0, 1, 1, 0},
 	}
 	for _, tt := range tests {

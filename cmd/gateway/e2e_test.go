@@ -321,7 +321,7 @@ func (s *stage) checkRevocation(t *testing.T, key string) {
 		t.Error("keys list shows the key itself")
 	}
 	s.command(t, "keys", "revoke", "--project", "keyed", "--id", listed.Items[0].ID)
-	eventually(t, revokeLimit, "the revoked key is refused", func(ctx context.Context) error {
+	eventually(t, revokeLimit, "rejection of the revoked key", func(ctx context.Context) error {
 		status, _, body, err := send(ctx, http.MethodPost, s.endpoint("keyed"), key, []byte(listRequest))
 		if err == nil && status != http.StatusUnauthorized {
 			err = fmt.Errorf("status %d: %.200s", status, body)

@@ -156,7 +156,7 @@ func (f *fleet) newKey(t *testing.T) (key, id string) {
 }
 
 // errRefusedKey is the error for a key that a replica rejects.
-var errRefusedKey = errors.New("the key is refused")
+var errRefusedKey = errors.New("key rejected")
 
 // keyed returns nil if the replica accepts the key.
 func keyed(ctx context.Context, r *replica, key string) error {

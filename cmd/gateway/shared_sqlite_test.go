@@ -31,7 +31,7 @@ func TestSharedSQLiteFile(t *testing.T) {
 	if code, _, errs := commandLine(t, environ, "", "apply", "-f", file); code != 0 {
 		t.Fatalf("apply: exit code %d: %s", code, errs)
 	}
-	until(t, "both refuse the tool", answers("TOOL_DISABLED"))
+	until(t, "both reject the tool", answers("TOOL_DISABLED"))
 	for _, s := range both {
 		s.end()
 		if code := <-s.code; code != 0 {
