@@ -106,18 +106,18 @@ test("the colours go from those of the system to light, to dark and back, and la
   const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const light = await background();
   const button = page.locator("theme-switch button");
-  await expect(button).toHaveAccessibleName("Colours: as the system");
+  await expect(button).toHaveAccessibleName("Theme: system");
   await button.click();
-  await expect(button).toHaveAccessibleName("Colours: light");
+  await expect(button).toHaveAccessibleName("Theme: light");
   expect(await background()).toBe(light);
   await button.click();
-  await expect(button).toHaveAccessibleName("Colours: dark");
+  await expect(button).toHaveAccessibleName("Theme: dark");
   const dark = await background();
   expect(dark).not.toBe(light);
   await page.reload();
   expect(await background()).toBe(dark);
   await button.click();
-  await expect(button).toHaveAccessibleName("Colours: as the system");
+  await expect(button).toHaveAccessibleName("Theme: system");
   expect(await background()).toBe(light);
 });
 
@@ -209,13 +209,13 @@ test("a destructive act asks in a dialog and wants the name typed", async ({ pag
 
 test("the live log grows at its top and pauses", async ({ page }) => {
   await page.goto("/kit");
-  const rows = page.getByRole("list", { name: "Calls as they come" }).getByRole("listitem");
+  const rows = page.getByRole("list", { name: "Incoming calls" }).getByRole("listitem");
   await expect(rows).toHaveCount(2);
   await expect(rows.first()).toContainText("github__create_issue");
   await expect(rows.first().locator("svg")).toHaveCount(0);
   await page.getByRole("button", { name: "Pause" }).click();
   await expect(page.locator("[data-state]")).toHaveText("Paused");
-  await page.getByRole("button", { name: "Go on" }).click();
+  await page.getByRole("button", { name: "Resume" }).click();
   await expect(rows).toHaveCount(3);
 });
 

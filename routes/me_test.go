@@ -46,7 +46,7 @@ func TestErrorPagesKeepTheNavigation(t *testing.T) {
 	w := newFormWorld(t)
 	member, _ := w.as(t, models.RoleMember)
 	viewer, _ := w.as(t, models.RoleViewer)
-	side, menu := `aria-label="Administration"`, "/admin/account"
+	side, menu := `aria-label="Admin"`, "/admin/account"
 	for _, tt := range []struct {
 		name   string
 		b      *browser

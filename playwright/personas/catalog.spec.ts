@@ -165,7 +165,7 @@ test("links that open an editor carry the server and no key", async ({ page }) =
 
 test("a local server says that it cannot be added to a project, and how it is started", async ({ page }) => {
   await page.goto("/registry/21st-dev/magic-mcp");
-  await expect(page.getByRole("main")).toContainText("It cannot be added to a project: local servers are not run here.");
+  await expect(page.getByRole("main")).toContainText("Runs as a program. Connect it directly.");
   await expect(page.getByRole("group", { name: "Command" })).toContainText("docker run -i --rm -e API_KEY ");
 });
 

@@ -12,24 +12,24 @@ test.describe("somebody who is not signed in", () => {
       const page = await context.newPage();
       await page.goto("/login");
       await expect(page).toHaveURL("/setup");
-      await expect(page.getByRole("textbox", { name: "One-time code" })).toBeVisible();
+      await expect(page.getByRole("textbox", { name: "Setup code" })).toBeVisible();
 
       await page.goto(gateway.setupURL);
-      await expect(page.getByRole("textbox", { name: "One-time code" })).toBeHidden();
-      await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+      await expect(page.getByRole("textbox", { name: "Setup code" })).toBeHidden();
+      await page.getByRole("textbox", { name: "Email" }).fill(ada.email);
       await page.getByRole("textbox", { name: "Name" }).fill(ada.name);
       const create = async (password: string, again: string) => {
         await page.getByLabel("Password", { exact: true }).fill(password);
-        await page.getByLabel("Password again").fill(again);
-        await page.getByRole("button", { name: "Create administrator" }).click();
+        await page.getByLabel("Repeat password").fill(again);
+        await page.getByRole("button", { name: "Create account" }).click();
       };
       await create(ada.password, "something else entirely");
-      await expect(page.getByText("The two passwords differ.").first()).toBeVisible();
-      await expect(page.getByRole("textbox", { name: "E-mail" })).toHaveValue(ada.email);
-      await page.getByRole("checkbox", { name: "Load the demo project" }).check();
+      await expect(page.getByText("Passwords don't match.").first()).toBeVisible();
+      await expect(page.getByRole("textbox", { name: "Email" })).toHaveValue(ada.email);
+      await page.getByRole("checkbox", { name: "Add a demo project" }).check();
       await create("short", "short");
       await expect(page.getByText("Use at least 12 characters.").first()).toBeVisible();
-      await expect(page.getByRole("checkbox", { name: "Load the demo project" })).toBeChecked();
+      await expect(page.getByRole("checkbox", { name: "Add a demo project" })).toBeChecked();
       await create(ada.password, ada.password);
       await expect(page).toHaveURL("/admin/projects/demo");
       await expect(page.getByText("The demo project is ready")).toBeVisible();
@@ -44,11 +44,11 @@ test.describe("somebody who is not signed in", () => {
 
   test("a wrong password says no more than that, and a good one leads on", async ({ page }) => {
     await page.goto("/login?next=/admin/account");
-    await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+    await page.getByRole("textbox", { name: "Email" }).fill(ada.email);
     await page.getByLabel("Password").fill("not the password at all");
     await page.getByRole("button", { name: "Sign in" }).click();
     await expect(page.getByRole("alert")).toHaveText("The e-mail address or the password is wrong.");
-    await expect(page.getByRole("textbox", { name: "E-mail" })).toHaveValue(ada.email);
+    await expect(page.getByRole("textbox", { name: "Email" })).toHaveValue(ada.email);
     await expect(page.getByLabel("Password")).toHaveValue("");
     await page.getByLabel("Password").fill(ada.password);
     await page.getByRole("button", { name: "Sign in" }).click();
@@ -57,7 +57,7 @@ test.describe("somebody who is not signed in", () => {
 
   test("signing in does not lead to other places", async ({ page }) => {
     await page.goto("/login?next=https://elsewhere.example/");
-    await page.getByRole("textbox", { name: "E-mail" }).fill(vera.email);
+    await page.getByRole("textbox", { name: "Email" }).fill(vera.email);
     await page.getByLabel("Password").fill(vera.password);
     await page.getByRole("button", { name: "Sign in" }).click();
     await expect(page).toHaveURL("/admin");
@@ -77,7 +77,7 @@ test("signing out ends the session", async ({ page, gateway, context, as, people
   // A separate session, because the worker's other tests continue to use theirs.
   await context.clearCookies();
   await page.goto("/login?next=/admin/account");
-  await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+  await page.getByRole("textbox", { name: "Email" }).fill(ada.email);
   await page.getByLabel("Password").fill(ada.password);
   await page.getByRole("button", { name: "Sign in" }).click();
   await expect(page).toHaveURL("/admin/account");
@@ -85,7 +85,7 @@ test("signing out ends the session", async ({ page, gateway, context, as, people
   await page.locator(".menu summary").click();
   await page.locator(".menu").getByRole("button", { name: "Sign out" }).click();
   await expect(page).toHaveURL("/login");
-  await expect(page.getByRole("status")).toHaveText("You are signed out.");
+  await expect(page.getByRole("status")).toHaveText("You're signed out.");
   await context.addCookies(cookies);
   await page.goto(`${gateway.url}/admin/account`);
   await expect(page).toHaveURL("/login?next=%2Fadmin%2Faccount");
@@ -98,17 +98,17 @@ test("a forgotten browser can be signed out from another one", async ({ browser 
   try {
     const [page, forgotten] = [await mine.newPage(), await other.newPage()];
     await forgotten.goto("/login");
-    await forgotten.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+    await forgotten.getByRole("textbox", { name: "Email" }).fill(ada.email);
     await forgotten.getByLabel("Password").fill(ada.password);
     await forgotten.getByRole("button", { name: "Sign in" }).click();
     await expect(forgotten).toHaveURL("/admin");
     await page.goto("/admin/account");
     await page.getByRole("row", { name: /Chrome/ }).getByRole("button", { name: "Sign out" }).click();
-    await expect(page.getByRole("status")).toHaveText("That browser is signed out.");
+    await expect(page.getByRole("status")).toHaveText("Session ended.");
     await forgotten.reload();
     await expect(forgotten).toHaveURL(/\/login/);
     await page.reload();
-    await expect(page.getByRole("heading", { level: 1 })).toHaveText("Your account");
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("Account");
   } finally {
     await Promise.all([mine.close(), other.close()]);
     await gateway.stop();

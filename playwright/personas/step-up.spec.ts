@@ -47,7 +47,7 @@ test("who signed in long ago confirms it in place, and the form is sent", async 
   await addProject(gateway, "careful", {});
   await page.goto("/admin/projects/careful/keys");
   await page.getByRole("textbox", { name: "Name" }).fill("CI");
-  await page.getByLabel("Ends").selectOption("30");
+  await page.getByLabel("Expires").selectOption("30");
   await anHourLater(gateway);
   await page.getByRole("button", { name: "Create key" }).click();
 
@@ -69,8 +69,8 @@ test("who signed in long ago confirms it in place, and the form is sent", async 
 
   // It holds from now on, in dialogs above the page as well.
   await page.locator("summary", { hasText: "Revoke" }).first().click();
-  await page.getByRole("button", { name: "Revoke key" }).first().click();
-  await expect(page.getByRole("status")).toContainText("The key is revoked.");
+  await page.getByRole("button", { name: "Revoke" }).first().click();
+  await expect(page.getByRole("status")).toContainText("Key revoked.");
 });
 
 test("a form above the page confirms in place too", async ({ page, gateway }) => {
@@ -79,11 +79,11 @@ test("a form above the page confirms in place too", async ({ page, gateway }) =>
   await page.goto("/admin/projects/above/keys");
   await page.getByRole("textbox", { name: "Name" }).fill("Old");
   await page.getByRole("button", { name: "Create key" }).click();
-  await page.getByRole("link", { name: "I have stored it" }).click();
+  await page.getByRole("link", { name: "Done" }).click();
   await page.locator("summary", { hasText: "Rotate" }).click();
-  await expect(page.getByLabel("Old key")).toHaveValue("0s");
+  await expect(page.getByLabel("Keep the old key working for")).toHaveValue("0s");
   await anHourLater(gateway);
-  await page.getByRole("button", { name: "Rotate key" }).click();
+  await page.getByRole("button", { name: "Rotate" }).click();
   await confirm(page);
   await expect(page.getByText("The old key no longer works.")).toBeVisible();
 });
@@ -95,25 +95,25 @@ test.describe("without scripts", () => {
     const context = await browser.newContext({ baseURL: gateway.url, storageState: await signIn(gateway, ada), javaScriptEnabled: false });
     const page = await context.newPage();
     await page.goto("/admin/people/new");
-    await page.getByRole("textbox", { name: "E-mail" }).fill("late@example.com");
+    await page.getByRole("textbox", { name: "Email" }).fill("late@example.com");
     await page.getByLabel("First password").fill("late and quiet words here");
     await anHourLater(gateway);
     await page.getByRole("button", { name: "Add person" }).click();
     await expect(page.getByRole("heading", { level: 1 })).toHaveText("Confirm it's you");
     await confirm(page);
-    await expect(page.getByRole("status")).toHaveText("late@example.com may sign in now.");
+    await expect(page.getByRole("status")).toHaveText("late@example.com added.");
 
     // A session that expired requires the whole sign-in.
     await page.goto("/admin/people/new");
-    await page.getByRole("textbox", { name: "E-mail" }).fill("later@example.com");
+    await page.getByRole("textbox", { name: "Email" }).fill("later@example.com");
     await page.getByLabel("First password").fill("later and quiet words here");
     await aDayLater(gateway);
     await page.getByRole("button", { name: "Add person" }).click();
     await expect(page.getByText("Your session ended")).toBeVisible();
-    await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+    await page.getByRole("textbox", { name: "Email" }).fill(ada.email);
     await page.getByLabel("Password").fill(ada.password);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
-    await expect(page.getByRole("status")).toHaveText("later@example.com may sign in now.");
+    await expect(page.getByRole("status")).toHaveText("later@example.com added.");
     await context.close();
   });
 });
@@ -127,7 +127,7 @@ test("the Playground keeps what was typed when the session expired", async ({ pa
   await aDayLater(gateway);
   await page.getByRole("button", { name: "Run" }).click();
   await expect(page.getByText("Your session ended")).toBeVisible();
-  await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+  await page.getByRole("textbox", { name: "Email" }).fill(ada.email);
   await page.getByLabel("Password").fill(ada.password);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
   await expect(page.locator("#result pre").first()).toHaveText('{"text":"not lost"}');

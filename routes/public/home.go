@@ -27,7 +27,7 @@ func NewHome(pages *Pages, c *catalog.Catalog) *Home { return &Home{pages: pages
 // Page serves GET /.
 func (h *Home) Page(c *fiber.Ctx) error {
 	f := h.pages.frame(c, about{
-		title: "One endpoint for many MCP servers", description: "A gateway that puts the tools of several MCP servers behind one address, and a catalog of servers and templates to begin with.",
+		title: "One endpoint for all your MCP servers", description: "A gateway that puts the tools of several MCP servers behind one address, and a catalog of servers and templates to begin with.",
 		path: "/", section: layout.SectionNone, data: h.pages.website(),
 	})
 	templates := h.catalog.AllTemplates()

@@ -73,7 +73,7 @@ define("theme-switch", (element) => {
   let theme = stored();
   const show = () => {
     element.dataset.now = theme;
-    button.ariaLabel = button.title = `Colours: ${theme === themes[0] ? "as the system" : theme}`;
+    button.ariaLabel = button.title = `Theme: ${theme === themes[0] ? "system" : theme}`;
   };
   button.addEventListener("click", () => {
     theme = themes[(themes.indexOf(theme) + 1) % themes.length];
@@ -171,7 +171,7 @@ define("live-tail", (element) => {
   pause.addEventListener("click", () => {
     const paused = pause.ariaPressed !== "true";
     pause.ariaPressed = String(paused);
-    pause.textContent = paused ? "Go on" : "Pause";
+    pause.textContent = paused ? "Resume" : "Pause";
     if (paused) {
       stop();
       show("Paused", "");
@@ -278,7 +278,7 @@ define("live-form", (element) => {
     try {
       await run();
     } catch {
-      if (!work.signal.aborted) show("The connection was lost", "bad");
+      if (!work.signal.aborted) show("Connection lost", "bad");
     }
     clearInterval(ticking);
     stop.hidden = true;

@@ -7,7 +7,7 @@ import (
 )
 
 // leftOut is the last branch where a tree was cut.
-const leftOut = "More is left out here"
+const leftOut = "More is omitted here"
 
 // ValueNodes returns a JSON value, such as the result of a tool, as the
 // branches of a Tree: names, values in the order they came in, and how many
