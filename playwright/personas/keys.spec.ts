@@ -46,8 +46,8 @@ test("a key can be rotated and revoked, and the page says what that does", async
   await page.getByRole("link", { name: "Done" }).click();
 
   await page.locator("summary", { hasText: "Rotate" }).click();
-  await expect(page.getByLabel("Keep the old key working for")).toHaveValue("0s");
-  await page.getByLabel("Keep the old key working for").selectOption("1h");
+  await expect(page.getByLabel("Old key")).toHaveValue("0s");
+  await page.getByLabel("Old key").selectOption("1h");
   await page.getByRole("button", { name: "Rotate" }).click();
   await expect(page.getByText(/The old key works until/)).toBeVisible();
   await page.getByRole("link", { name: "Done" }).click();

@@ -81,7 +81,7 @@ test("a form above the page confirms in place too", async ({ page, gateway }) =>
   await page.getByRole("button", { name: "Create key" }).click();
   await page.getByRole("link", { name: "Done" }).click();
   await page.locator("summary", { hasText: "Rotate" }).click();
-  await expect(page.getByLabel("Keep the old key working for")).toHaveValue("0s");
+  await expect(page.getByLabel("Old key")).toHaveValue("0s");
   await anHourLater(gateway);
   await page.getByRole("button", { name: "Rotate" }).click();
   await confirm(page);

@@ -562,7 +562,7 @@ func rotateKey(p KeysProps, key KeyRow) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SelectField, Name: "grace", ID: "grace-" + key.ID, Label: "Keep the old key working for", Value: "0s", Required: true, Options: graceOptions()}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Field(ui.FieldProps{Kind: ui.SelectField, Name: "grace", ID: "grace-" + key.ID, Label: "Old key", Value: "0s", Required: true, Options: graceOptions()}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -79,7 +79,7 @@ func (a *Keys) Rotate(c *fiber.Ctx) error {
 	}
 	grace, known := graces[web.Posted(c, "grace")]
 	if !known {
-		return frame.Failed(c, a.path(c), fault.Invalid("Choose how long to keep the old key working."))
+		return frame.Failed(c, a.path(c), fault.Invalid("Choose how long to keep the old key."))
 	}
 	row, text, err := a.keys.Rotate(c.UserContext(), project.Project.ID, c.Params("id"), grace)
 	if err != nil {

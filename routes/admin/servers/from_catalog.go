@@ -19,6 +19,7 @@ import (
 	views "mcpgateway/views/admin"
 	"mcpgateway/views/layout"
 	"mcpgateway/views/paths"
+	"mcpgateway/views/ui"
 	"mcpgateway/web"
 )
 
@@ -128,7 +129,7 @@ func (a *FromCatalog) Use(c *fiber.Ctx) error {
 	if _, err := a.store.CreateProject(c.UserContext(), slug, d); err != nil {
 		return a.templatePage(c, t, props, err)
 	}
-	return frame.Done(c, paths.Servers(slug), "Project created. Connect its servers and turn them on.")
+	return frame.Done(c, paths.Servers(slug), "Project created. "+ui.Plural(len(d.Servers), "server", "servers")+" left to set up.")
 }
 
 // isProject reports whether a project has the slug.
