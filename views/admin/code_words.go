@@ -49,7 +49,7 @@ func byteSize(n int) string {
 
 func ofAll(p CodePreview) string {
 	if p.Tools == p.All {
-		return "all that clients see"
+		return "all tools"
 	}
 	return "of " + ui.Count(p.All)
 }

@@ -37,7 +37,7 @@ func (p KeyNewProps) secretLabel() string {
 }
 
 func expiryOptions() []ui.Option {
-	return []ui.Option{{Value: "30", Label: "in 30 days"}, {Value: "90", Label: "in 90 days"}, {Value: "365", Label: "in a year"}, {Value: "never", Label: "never"}}
+	return []ui.Option{{Value: "30", Label: "In 30 days"}, {Value: "90", Label: "In 90 days"}, {Value: "365", Label: "In 1 year"}, {Value: "never", Label: "Never"}}
 }
 
 func graceOptions() []ui.Option {
