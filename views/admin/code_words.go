@@ -88,7 +88,7 @@ func phaseWords(phase string) string {
 	case phaseStopped:
 		return "Stopped"
 	default:
-		return "Run failed"
+		return "Runtime error"
 	}
 }
 

@@ -301,7 +301,7 @@ func (a *Wizard) added(c *fiber.Ctx, slug string, candidates []*candidate) error
 	case !one.server.Enabled:
 		return frame.Done(c, path, "Server added, turned off."+rest)
 	case !one.read:
-		return frame.Done(c, path, "Server added. Its tools are being read."+rest)
+		return frame.Done(c, path, "Server added, but we couldn't connect. See why below."+rest)
 	}
 	return frame.Done(c, paths.ServerFilters(slug, one.server.ID)+"?new=1", "Server added with "+ui.Plural(one.tools, "tool", "tools")+"."+rest)
 }
