@@ -97,18 +97,18 @@ test("color theme changes from system to light to dark, and persists", async ({ 
   const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   const light = await background();
   const button = page.locator("theme-switch button");
-  await expect(button).toHaveAccessibleName("Colours: as the system");
+  await expect(button).toHaveAccessibleName("Theme: system");
   await button.click();
-  await expect(button).toHaveAccessibleName("Colours: light");
+  await expect(button).toHaveAccessibleName("Theme: light");
   expect(await background()).toBe(light);
   await button.click();
-  await expect(button).toHaveAccessibleName("Colours: dark");
+  await expect(button).toHaveAccessibleName("Theme: dark");
   const dark = await background();
   expect(dark).not.toBe(light);
   await page.reload();
   expect(await background()).toBe(dark);
   await button.click();
-  await expect(button).toHaveAccessibleName("Colours: as the system");
+  await expect(button).toHaveAccessibleName("Theme: system");
   expect(await background()).toBe(light);
 });
 
@@ -200,7 +200,7 @@ test("destructive action requires the name in a dialog", async ({ page }) => {
 
 test("live log adds rows at the top and pauses", async ({ page }) => {
   await page.goto("/kit");
-  const rows = page.getByRole("list", { name: "Calls as they come" }).getByRole("listitem");
+  const rows = page.getByRole("list", { name: "Incoming calls" }).getByRole("listitem");
   await expect(rows).toHaveCount(2);
   await expect(rows.first()).toContainText("github__create_issue");
   await expect(rows.first().locator("svg")).toHaveCount(0);

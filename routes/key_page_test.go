@@ -74,7 +74,7 @@ func TestRotationRevokesOldKey(t *testing.T) {
 	w.Key(t, "p", 0)
 	body := w.send(t, keysForm, nil).Body
 	chosen := regexp.MustCompile(`<option value="([^"]*)" selected`).FindAllStringSubmatch(body, -1)
-	if len(chosen) == 0 || chosen[len(chosen)-1][1] != "0s" || !strings.Contains(body, "Revoke now") {
+	if len(chosen) == 0 || chosen[len(chosen)-1][1] != "0s" || !strings.Contains(body, "Stop working now") {
 		t.Errorf("chosen: %v", chosen)
 	}
 }

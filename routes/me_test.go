@@ -47,7 +47,7 @@ func TestErrorPagesKeepNavigation(t *testing.T) {
 	w := newFormWorld(t)
 	member, _ := w.as(t, models.RoleMember)
 	viewer, _ := w.as(t, models.RoleViewer)
-	side, menu := `aria-label="Administration"`, "/admin/account"
+	side, menu := `aria-label="Admin"`, "/admin/account"
 	for _, tt := range []struct {
 		name   string
 		b      *browser

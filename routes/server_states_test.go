@@ -57,7 +57,7 @@ func TestServerStates(t *testing.T) {
 					t.Errorf("page lacks %q", want)
 				}
 			}
-			for _, not := range []string{"Never synced", "all that it has", ">Never<"} {
+			for _, not := range []string{"Never synced", "all on", ">Never<"} {
 				if strings.Contains(body, not) {
 					t.Errorf("page contains %q", not)
 				}

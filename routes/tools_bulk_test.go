@@ -65,7 +65,7 @@ func TestBulkEnableListsUnapprovedTools(t *testing.T) {
 		t.Errorf("redirect to %q", got.FlashLink)
 	}
 	mixed := w.post(t, toolsForm, url.Values{"tool": {waiting[0], "clock__current_time"}, "enabled": {"true"}})
-	if !strings.HasPrefix(mixed.Flash, "1 tool is enabled. 1 tool needs approval first") {
+	if !strings.HasPrefix(mixed.Flash, "1 tool turned on. 1 tool needs approval first") {
 		t.Errorf("both kinds: %q", mixed.Flash)
 	}
 }

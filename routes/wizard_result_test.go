@@ -62,7 +62,7 @@ func TestWizardShowsPartialSuccess(t *testing.T) {
 			t.Errorf("page lacks %q", want)
 		}
 	}
-	if strings.Contains(body, `role="alert"`) || page.shows("There is a problem") {
+	if strings.Contains(body, `role="alert"`) || page.shows("Please check") {
 		t.Error("partial success appears as an error")
 	}
 	if !strings.Contains(body, a.ServerID(t, "p", "clock")+"/filters?new=1") {

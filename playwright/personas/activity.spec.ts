@@ -106,15 +106,15 @@ test("live numbers above the calls", async ({ page, gateway }) => {
 
 test("live search filters calls; chips and periods preserve it", async ({ page }) => {
   await page.goto(activity);
-  await page.getByRole("searchbox", { name: "Search the calls" }).fill("missing");
+  await page.getByRole("searchbox", { name: "Search calls" }).fill("missing");
   await expect(rows(page).filter({ hasText: "clock__current_time" })).toHaveCount(0);
   await expect(rows(page).filter({ hasText: "text__missing" })).toHaveCount(20);
   await page.getByRole("link", { name: "7 days" }).click();
   await expect(page).toHaveURL(/period=7d.*query=missing|query=missing.*period=7d/);
   await expect(rows(page)).toHaveCount(20);
   await page.getByRole("link", { name: "OK", exact: true }).click();
-  await expect(page.getByText("No calls in the last 7 days")).toBeVisible();
-  await page.getByRole("link", { name: "Show all calls of the last 7 days" }).click();
+  await expect(page.getByText("No calls in this period")).toBeVisible();
+  await page.getByRole("link", { name: "Show last 7 days" }).click();
   await expect(rows(page)).toHaveCount(40);
 });
 
@@ -167,11 +167,11 @@ test.describe("without JavaScript", () => {
     await page.goto(activity);
     await expect(rows(page)).toHaveCount(40);
     await expect(page.getByRole("button", { name: "Pause" })).toBeHidden();
-    await page.getByRole("searchbox", { name: "Search the calls" }).fill("outcome:failed -clock");
+    await page.getByRole("searchbox", { name: "Search calls" }).fill("outcome:failed -clock");
     await page.getByRole("button", { name: "Search" }).click();
     await expect(rows(page).filter({ hasText: "text__missing" }).first()).toBeVisible();
     await expect(rows(page).filter({ hasText: "clock" })).toHaveCount(0);
-    await page.getByText("Values").first().click();
+    await page.getByText("Show as table").first().click();
     await expect(page.getByRole("columnheader", { name: "Failed" }).first()).toBeVisible();
   });
 });

@@ -156,7 +156,7 @@ test("editor links contain the server and no key", async ({ page }) => {
 
 test("local server shows its start command and can't be added to a project", async ({ page }) => {
   await page.goto("/registry/21st-dev/magic-mcp");
-  await expect(page.getByRole("main")).toContainText("It cannot be added to a project: local servers are not run here.");
+  await expect(page.getByRole("main")).toContainText("Runs as a program. Connect it directly.");
   await expect(page.getByRole("group", { name: "Command" })).toContainText("docker run -i --rm -e API_KEY ");
 });
 

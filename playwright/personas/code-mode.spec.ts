@@ -71,7 +71,7 @@ async function run(page: Page, slug: string, code: string, { input = "", check =
   await page.goto(`/admin/projects/${slug}/code-mode/run`);
   await page.getByRole("textbox", { name: "Code" }).fill(code);
   await page.getByRole("textbox", { name: /^Input/ }).fill(input);
-  await page.getByRole("combobox", { name: "Check of types" }).selectOption(check);
+  await page.getByRole("combobox", { name: "Type check" }).selectOption(check);
   if (dry) await page.getByRole("switch", { name: "Dry run" }).check();
   await page.getByRole("button", { name: "Run", exact: true }).click();
 }
@@ -98,7 +98,7 @@ for (const look of looks) {
       await expect(result(page)).toBeVisible();
       await check();
       await run(page, place.slug, broken);
-      await expect(page.getByRole("group", { name: "The code around the mistake" })).toBeVisible();
+      await expect(page.getByRole("group", { name: "Where it happened" })).toBeVisible();
       await check();
       await page.getByRole("link", { name: "Open this run" }).click();
       await check();
@@ -134,12 +134,12 @@ async function useCodeMode(page: Page, place: Place, slug: string) {
   await expect(page.getByText("Code Mode is off")).toBeVisible();
   await page.getByRole("link", { name: "Open the settings" }).click();
   await page.getByRole("switch", { name: "Code Mode" }).check();
-  await page.getByRole("spinbutton", { name: "Longest run, in seconds" }).fill("22.5");
+  await page.getByRole("spinbutton", { name: "Timeout (seconds)" }).fill("22.5");
   await page.getByRole("button", { name: "Save settings" }).click();
-  await expect(page.getByRole("status").first()).toContainText("Code Mode is on.");
-  await expect(page.getByRole("spinbutton", { name: "Longest run, in seconds" })).toHaveValue("22.5");
+  await expect(page.getByRole("status").first()).toContainText("Code Mode turned on.");
+  await expect(page.getByRole("spinbutton", { name: "Timeout (seconds)" })).toHaveValue("22.5");
   await expect(page.getByRole("switch", { name: "Code Mode" })).toBeChecked();
-  await expect(page.getByRole("switch", { name: "Requests to the web" })).not.toBeChecked();
+  await expect(page.getByRole("switch", { name: "Allow fetch" })).not.toBeChecked();
 
   await page.goto(`${settings}?filter=CLOSE_`);
   const declarations = page.getByRole("group", { name: "Declarations", exact: true });
@@ -165,9 +165,9 @@ async function useCodeMode(page: Page, place: Place, slug: string) {
   await expect(page).toHaveURL(ofARun);
   const here = page.url();
   await page.locator("summary", { hasText: "Replay" }).click();
-  await expect(page.getByText("1 call that may write is made once more.")).toBeVisible();
-  await page.getByRole("button", { name: "Run again" }).click();
-  await expect(page.getByRole("status").first()).toContainText("It ran again.");
+  await expect(page.getByText("again; 1 may change data.")).toBeVisible();
+  await page.getByRole("button", { name: "Replay" }).click();
+  await expect(page.getByRole("status").first()).toContainText("Run replayed.");
   await expect(page).toHaveURL(ofARun);
   await expect(page).not.toHaveURL(here);
   // A replay starts with the clock and the random numbers of the first run.
@@ -207,25 +207,25 @@ async function copy(gateway: Parameters<typeof program>[0], n: number): Promise<
 
 test("error at its line, with the steps before it", async ({ page, place }) => {
   await run(page, place.slug, broken);
-  const around = page.getByRole("group", { name: "The code around the mistake" });
+  const around = page.getByRole("group", { name: "Where it happened" });
   await expect(around.locator("mark")).toContainText("return nothing.issues;");
   await expect(page.getByText("Line 5", { exact: false }).first()).toBeVisible();
-  await expect(page.getByRole("group", { name: "What went wrong" })).toContainText("TypeError");
+  await expect(page.getByRole("group", { name: "Error" })).toContainText("TypeError");
   await expect(page.getByRole("table")).toContainText("my-tracker__list_issues");
 });
 
 test("type check before the run", async ({ page, place }) => {
   const before = place.closed();
   await run(page, place.slug, 'await my$_tracker.close_issue({ owner: "a", repo: "b", number: "seven" });', { check: "error" });
-  await expect(page.getByText("The types do not fit")).toBeVisible();
-  await expect(page.getByRole("group", { name: "What went wrong" })).toContainText("'number'");
+  await expect(page.getByText("Type error")).toBeVisible();
+  await expect(page.getByRole("group", { name: "Error" })).toContainText("'number'");
   expect(place.closed()).toBe(before);
 });
 
 test("dry run lists writes without executing them", async ({ page, place }) => {
   const before = place.closed();
   await run(page, place.slug, good, { input: '{"mark":1}', dry: true });
-  await expect(page.getByText("1 call was not made")).toBeVisible();
+  await expect(page.getByText("1 call not sent")).toBeVisible();
   await expect(page.getByRole("group", { name: "Call 2: my-tracker__close_issue" })).toContainText('"number": 7');
   await expect(page.getByRole("switch", { name: "Dry run" })).toBeChecked();
   expect(place.closed()).toBe(before);
@@ -233,18 +233,18 @@ test("dry run lists writes without executing them", async ({ page, place }) => {
 
 test("invalid form shows the error and keeps the input", async ({ page, place }) => {
   await run(page, place.slug, "return 1", { input: "{mark:1}" });
-  await expect(page.getByText("This is not JSON; text needs double quotes around it.").first()).toBeVisible();
+  await expect(page.getByText("Use valid JSON; put text in double quotes.").first()).toBeVisible();
   await expect(page.getByRole("textbox", { name: "Code" })).toHaveValue("return 1");
   await expect(page.getByRole("textbox", { name: /^Input/ })).toHaveValue("{mark:1}");
 
   await page.goto(`/admin/projects/${place.slug}/code-mode`);
-  await page.getByRole("spinbutton", { name: "Longest run, in seconds" }).fill("301");
-  await page.getByRole("switch", { name: "Requests to the web" }).check();
+  await page.getByRole("spinbutton", { name: "Timeout (seconds)" }).fill("301");
+  await page.getByRole("switch", { name: "Allow fetch" }).check();
   await page.locator("main form[method=post]").evaluate((form: HTMLFormElement) => form.setAttribute("novalidate", ""));
   await page.getByRole("button", { name: "Save settings" }).click();
-  await expect(page.getByText("Use a number of seconds from 1 to 300.").first()).toBeVisible();
-  await expect(page.getByRole("spinbutton", { name: "Longest run, in seconds" })).toHaveValue("301");
-  await expect(page.getByRole("switch", { name: "Requests to the web" })).toBeChecked();
+  await expect(page.getByText("Enter a number of seconds from 1 to 300.").first()).toBeVisible();
+  await expect(page.getByRole("spinbutton", { name: "Timeout (seconds)" })).toHaveValue("301");
+  await expect(page.getByRole("switch", { name: "Allow fetch" })).toBeChecked();
 });
 
 test("preview: filter, sizes, unchecked parts and download", async ({ page, place }) => {
@@ -253,8 +253,8 @@ test("preview: filter, sizes, unchecked parts and download", async ({ page, plac
   await expect(results).toContainText(/Tools\s*103/);
   await expect(results).toContainText(/[\d,]+ tokens/);
   await page.locator("summary", { hasText: "Show which" }).click();
-  await expect(results).toContainText("The arguments of my-tracker__odd are not checked");
-  const part = (await page.getByRole("group", { name: "The beginning; download the whole" }).textContent())!;
+  await expect(results).toContainText("Arguments of my-tracker__odd aren't checked");
+  const part = (await page.getByRole("group", { name: "First part; download for all" }).textContent())!;
   const whole = await (await page.request.get((await page.getByRole("link", { name: "Download" }).getAttribute("href"))!)).text();
   expect(whole.length).toBeGreaterThan(part.length);
   expect(whole.startsWith(part)).toBe(true);

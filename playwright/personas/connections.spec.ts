@@ -63,14 +63,14 @@ test("connecting, refreshing and disconnecting a server", async ({ browser }) =>
       const before = (await ask(gateway, "dev", "tools/list")).result;
       expect(before._meta["gateway/coverage"]).toMatchObject({ kind: "partial", unavailable: [{ server: "notes" }] });
       await page.goto("/admin/connections");
-      await expect(page.getByText("1 server waits for an administrator to connect it.")).toBeVisible();
+      await expect(page.getByText("1 server needs to be connected.")).toBeVisible();
       await page.getByRole("link", { name: "Connect", exact: true }).click();
       await page.waitForURL((url) => url.origin === upstream.issuer, { waitUntil: "domcontentloaded" });
       await agree(page, gateway.url);
       await expect(page).toHaveURL(`/admin/connections/${id}`);
-      await expect(page.getByRole("status")).toContainText("The server is connected");
-      await expect(page.getByRole("main")).toContainText("The issuer supports dynamic registration.");
-      await expect(page.getByText("waits for an administrator")).toBeHidden();
+      await expect(page.getByRole("status")).toContainText("Connected.");
+      await expect(page.getByRole("main")).toContainText("The issuer registers clients dynamically.");
+      await expect(page.getByText("needs to be connected")).toBeHidden();
 
       const listed = async () => (await ask(gateway, "dev", "tools/list")).result;
       await expect.poll(async () => (await listed()).tools.map((tool: { name: string }) => tool.name)).toContain("notes__echo");
@@ -92,9 +92,9 @@ test("connecting, refreshing and disconnecting a server", async ({ browser }) =>
 
       await page.goto(`/admin/connections/${id}`);
       await page.locator("summary", { hasText: "Disconnect" }).click();
-      await expect(page.getByText("Calls of its 1 tool in Project dev fail until it's connected again.")).toBeVisible();
+      await expect(page.getByText("Calls to its 1 tool in Project dev fail until someone reconnects it.")).toBeVisible();
       await page.getByRole("button", { name: "Disconnect" }).click();
-      await expect(page.getByRole("status")).toHaveText("The server is disconnected and its tokens are revoked.");
+      await expect(page.getByRole("status")).toHaveText("Disconnected. Its tokens are revoked.");
       const refused = await ask(gateway, "dev", "tools/call", { name: "notes__echo", arguments: { text: "x" } });
       expect(refused.error.data.code).toBe("UPSTREAM_UNAUTHORIZED");
       const after = (await listed())._meta["gateway/coverage"];
@@ -119,29 +119,29 @@ test("entered client without dynamic registration", async ({ browser }) => {
       await expect(page).toHaveURL(`/admin/connections/${id}`);
       await expect(page.getByRole("main")).toContainText("The issuer does not register clients dynamically.");
       await expect(page.getByRole("main")).toContainText("No static client was entered.");
-      await expect(page.getByRole("group", { name: "Redirect address", exact: true })).toHaveText(redirect);
+      await expect(page.getByRole("group", { name: "Redirect URL", exact: true })).toHaveText(redirect);
 
-      await page.getByLabel("Client id").fill("given");
+      await page.getByLabel("Client ID").fill("given");
       await page.getByLabel("Scopes").fill("s".repeat(300));
       await page.getByLabel("Client secret").fill("sesame-open");
       await page.getByRole("button", { name: "Save client" }).click();
       await expect(page.getByRole("alert").first()).toBeVisible();
-      await expect(page.getByLabel("Client id")).toHaveValue("given");
+      await expect(page.getByLabel("Client ID")).toHaveValue("given");
       await expect(page.getByLabel("Client secret")).toHaveValue("");
-      await page.getByLabel("Client id").fill("given");
+      await page.getByLabel("Client ID").fill("given");
       await page.getByLabel("Scopes").fill("mcp:read");
       await page.getByLabel("Client secret").fill("sesame-open");
       await page.getByRole("button", { name: "Save client" }).click();
-      await expect(page.getByRole("status")).toContainText("The client is saved.");
-      await expect(page.getByLabel("Client id")).toHaveValue("given");
+      await expect(page.getByRole("status")).toContainText("Client saved.");
+      await expect(page.getByLabel("Client ID")).toHaveValue("given");
       await expect(page.getByLabel("Client secret")).toHaveValue("");
       expect(await page.content()).not.toContain("sesame-open");
 
       await page.getByRole("link", { name: "Connect", exact: true }).click();
       await page.waitForURL((url) => url.origin === issuer, { waitUntil: "domcontentloaded" });
       await agree(page, gateway.url);
-      await expect(page.getByRole("status")).toContainText("The server is connected");
-      await expect(page.getByRole("main")).toContainText("As the client that was entered.");
+      await expect(page.getByRole("status")).toContainText("Connected.");
+      await expect(page.getByRole("main")).toContainText("A client you entered.");
     } finally {
       await upstream.stop();
     }
@@ -182,8 +182,8 @@ test("callback of another browser connects nothing", async ({ browser }) => {
 test("empty state without OAuth servers", async ({ browser }) => {
   await alone(browser, async (_, page) => {
     await page.goto("/admin/connections");
-    await expect(page.getByRole("main")).toContainText("No server needs a connection");
-    await page.getByRole("link", { name: "Go to the projects" }).click();
+    await expect(page.getByRole("main")).toContainText("No connections yet");
+    await page.getByRole("link", { name: "Go to projects" }).click();
     await expect(page).toHaveURL("/admin");
   });
 });
@@ -238,11 +238,11 @@ test.describe("connection pages", () => {
     await expect(page.getByRole("row")).toHaveCount(2); // including the heading
     await expect(page.getByRole("link", { name: "issue-tracker" })).toBeVisible();
     await page.goto("/admin/connections");
-    await page.getByRole("link", { name: /^Client refused/ }).click();
+    await page.getByRole("link", { name: /^Client rejected/ }).click();
     await expect(page).toHaveURL("/admin/connections?state=registration_rejected");
     await expect(page.getByRole("row")).toHaveCount(2);
     await page.goto("/admin/connections?query=nothing-like-this");
-    await page.getByRole("link", { name: "Show all connections" }).click();
+    await page.getByRole("link", { name: "Clear filters" }).click();
     await expect(page.getByRole("row")).toHaveCount(4);
   });
 

@@ -22,11 +22,11 @@ test("local program gets a working token", async ({ browser, gateway, people }) 
   expect(headers["cache-control"]).toBe("no-store");
 
   const main = page.getByRole("main");
-  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Let Notebook in?");
-  for (const said of ["unverified app (self-registered)", request.clientID, new URL(client.redirect).host, "Project notes", "0 tools", "See and search the tools", "Call the tools", ada.email]) {
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText("Allow Notebook to use Project notes?");
+  for (const said of ["Unverified app (self-registered)", request.clientID, new URL(client.redirect).host, "Project notes", "0 tools", "See and search tools", "Call tools", ada.email]) {
     await expect(main).toContainText(said);
   }
-  await expect(main).toContainText("Any program on this computer can send this request.");
+  await expect(main).toContainText("Any app on this computer could ask.");
 
   await page.getByRole("button", { name: "Allow" }).click();
   await expect(page.getByText("You may close this window.")).toBeVisible();
@@ -65,7 +65,7 @@ test("editor with a custom URL scheme is authorized", async ({ browser, gateway,
   const shown = await page.goto(request.url);
   expect(shown!.headers()["content-security-policy"]).toMatch(/form-action 'self' cursor:(;|$)/);
   await expect(page.getByRole("main")).toContainText("cursor://anysphere.cursor-mcp");
-  await expect(page.getByRole("main")).toContainText("The answer goes to a program on this computer");
+  await expect(page.getByRole("main")).toContainText("Redirects to an app on this computer");
 
   // The browser passes the URL to the system, which has no Cursor here.
   const handed = page.waitForEvent("request", (asked) => asked.url().startsWith("cursor:")).catch(() => null);
@@ -86,7 +86,7 @@ test("denied consent redirects to the client", async ({ browser, gateway, people
   const request = await requestAccess(gateway, "notes", client.redirect);
   const { page, violations } = await roamingPage(browser, gateway, people.admin);
   await page.goto(request.url);
-  await page.getByRole("button", { name: "Refuse" }).click();
+  await page.getByRole("button", { name: "Deny" }).click();
   await expect(page.getByText("You may close this window.")).toBeVisible();
   const said = client.answers[0].searchParams;
   expect(Object.fromEntries(said)).toMatchObject({ error: "access_denied", state: request.state, iss: gateway.url });
@@ -101,7 +101,7 @@ test("sign-in before the consent", async ({ browser, gateway, people }) => {
   const { page, violations } = await roamingPage(browser, gateway, { cookies: [], origins: [] });
   await page.goto(request.url);
   await expect(page).toHaveURL(/\/login\?next=/);
-  await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+  await page.getByRole("textbox", { name: "Email" }).fill(ada.email);
   await page.getByLabel("Password").fill(ada.password);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("button", { name: "Allow" }).click();

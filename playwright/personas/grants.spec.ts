@@ -23,7 +23,7 @@ test("users list and revoke their authorized clients", async ({ browser }) => {
     await addOAuthProject(gateway, "notes");
     const page = await pageOf(browser, gateway, state);
     await page.goto("/oauth/grants");
-    await expect(page.getByRole("main")).toContainText("No client has access");
+    await expect(page.getByRole("main")).toContainText("No apps yet");
 
     const notebook = await letIn(browser, gateway, state, client, "Notebook");
     const editor = await letIn(browser, gateway, state, client, "Editor");
@@ -34,9 +34,9 @@ test("users list and revoke their authorized clients", async ({ browser }) => {
     const row = page.getByRole("row", { name: /Notebook/ });
     await expect(row).toContainText("Project notes");
     await expect(row).toContainText("see and call tools");
-    await row.locator("summary", { hasText: "Take away" }).click();
-    await expect(page.getByText("The client is signed out at once and has to ask you again.").locator("visible=true")).toHaveCount(1);
-    await page.getByRole("button", { name: "Take access away" }).locator("visible=true").click();
+    await row.locator("summary", { hasText: "Remove" }).click();
+    await expect(page.getByText("It's signed out right away and must ask again.").locator("visible=true")).toHaveCount(1);
+    await page.getByRole("button", { name: "Remove" }).locator("visible=true").click();
     await expect(page.getByRole("status")).toHaveText("The client no longer has access.");
     await expect(page.getByRole("row")).toHaveCount(2);
     await expect(page.getByRole("row", { name: /Notebook/ })).toHaveCount(0);

@@ -19,7 +19,7 @@ test("key is shown once, later pages show its prefix", async ({ page, gateway })
     page.getByRole("button", { name: "Create key" }).click(),
   ]);
   expect(answer.headers()["cache-control"]).toBe("no-store");
-  await expect(page.getByRole("link", { name: "I have stored it" })).toBeVisible();
+  await expect(page.getByRole("link", { name: "Done" })).toBeVisible();
   const key = /gwk_[\w-]{20,}/.exec(await page.getByRole("main").innerText())![0];
 
   // Reloading the page doesn't create a second key.
@@ -43,30 +43,30 @@ test("rotating and revoking a key", async ({ page, gateway }) => {
   await page.goto(keys);
   await page.getByRole("textbox", { name: "Name" }).fill("Laptop");
   await page.getByRole("button", { name: "Create key" }).click();
-  await page.getByRole("link", { name: "I have stored it" }).click();
+  await page.getByRole("link", { name: "Done" }).click();
 
   await page.locator("summary", { hasText: "Rotate" }).click();
   await expect(page.getByLabel("Old key")).toHaveValue("0s");
   await page.getByLabel("Old key").selectOption("1h");
-  await page.getByRole("button", { name: "Rotate key" }).click();
+  await page.getByRole("button", { name: "Rotate" }).click();
   await expect(page.getByText(/The old key works until/)).toBeVisible();
-  await page.getByRole("link", { name: "I have stored it" }).click();
+  await page.getByRole("link", { name: "Done" }).click();
   await expect(page.getByRole("row", { name: /Laptop/ })).toHaveCount(2);
 
   await page.locator("summary", { hasText: "Revoke" }).first().click();
-  await expect(page.getByText("Clients that use this key are refused at once.").first()).toBeVisible();
-  await page.getByRole("button", { name: "Revoke key" }).first().click();
-  await expect(page.getByRole("status")).toContainText("The key is revoked.");
+  await expect(page.getByText("Clients using this key are rejected right away.").first()).toBeVisible();
+  await page.getByRole("button", { name: "Revoke" }).first().click();
+  await expect(page.getByRole("status")).toContainText("Key revoked.");
   await expect(page.getByRole("row", { name: /Laptop/ })).toHaveCount(1);
-  await page.getByRole("link", { name: /that ended/ }).click();
+  await page.getByRole("link", { name: /expired key/ }).click();
   await expect(page.getByRole("row", { name: /Revoked/ })).toHaveCount(1);
 });
 
 test("key without a name is rejected and the choices are kept", async ({ page, gateway }) => {
   await page.goto(await keysOf(gateway));
   await page.getByRole("textbox", { name: "Name" }).fill("   ");
-  await page.getByLabel("Ends").selectOption("never");
+  await page.getByLabel("Expires").selectOption("never");
   await page.getByRole("button", { name: "Create key" }).click();
-  await expect(page.getByText("Say who or what the key is for.").first()).toBeVisible();
-  await expect(page.getByLabel("Ends")).toHaveValue("never");
+  await expect(page.getByText("Enter a name.").first()).toBeVisible();
+  await expect(page.getByLabel("Expires")).toHaveValue("never");
 });

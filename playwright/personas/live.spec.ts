@@ -53,7 +53,7 @@ async function runCode(page: Page, key: string) {
   await page.goto("/admin/projects/slow/code-mode/run");
   await page.getByRole("textbox", { name: "Code" }).fill(`await slow.read({});\nconsole.warn("<i>now</i> the long one");\nreturn await slow.wait({ key: ${JSON.stringify(key)} });`);
   await page.getByRole("button", { name: "Run", exact: true }).click();
-  const list = steps(page, "What the code does");
+  const list = steps(page, "Steps of the run");
   await expect(list).toHaveCount(3);
   await expect(list.nth(0)).toContainText(/slow__read\s*OK\s*[\d,]+ ms/);
   await expect(list.nth(1)).toContainText(/ms\s*<i>now<\/i> the long one\s*Warning/);
@@ -65,7 +65,7 @@ async function callTool(page: Page, key: string) {
   await page.goto("/admin/projects/slow/tools/slow__wait");
   await page.getByRole("textbox", { name: "key" }).fill(key);
   await page.getByRole("button", { name: "Run", exact: true }).click();
-  await expect(steps(page, "What the tool says of its progress")).toContainText(["1 of 2 half <b>way</b>"]);
+  await expect(steps(page, "Tool progress")).toContainText(["1 of 2 half <b>way</b>"]);
   await expect(page.locator("[data-state]")).toHaveText("Running");
 }
 
@@ -101,7 +101,7 @@ test("stopped run cancels its calls and is stored", async ({ page, waiting }) =>
   await page.getByRole("button", { name: "Stop" }).click();
   await expect(page.locator("[data-state]")).toHaveText("Stopped");
   await expect(page.getByRole("button", { name: "Stop" })).toBeHidden();
-  await expect(steps(page, "What the code does").nth(2)).toContainText(/slow__wait\s*Stopped/);
+  await expect(steps(page, "Steps of the run").nth(2)).toContainText(/slow__wait\s*Stopped/);
   await expect.poll(() => waiting.get(key)!.left).toBe(true);
   await page.getByRole("link", { name: "Open this run" }).click();
   await expect(page).toHaveURL(/\/code-mode\/runs\/[0-9a-f-]{36}$/);
@@ -145,7 +145,7 @@ const turnIntoJSON = async (page: Page) => {
   const key = newKey();
   await page.goto("/admin/projects/slow/tools/slow__wait");
   await page.getByRole("textbox", { name: "key" }).fill(key);
-  await page.getByRole("button", { name: "Type JSON" }).click();
+  await page.getByRole("button", { name: "Edit as JSON" }).click();
   await expect(page.getByRole("textbox", { name: "Arguments as JSON" })).toHaveValue(`{\n  "key": ${JSON.stringify(key)}\n}`);
 };
 
@@ -160,11 +160,11 @@ test("JSON values carry over to the form", async ({ page, waiting }) => {
   const typed = page.getByRole("textbox", { name: "Arguments as JSON" });
   const key = newKey();
   await typed.fill(JSON.stringify({ key, elsewhere: 1 }));
-  await page.getByRole("button", { name: "Fill in a form" }).click();
-  await expect(page.getByRole("alert")).toContainText('The form has no place for "elsewhere"');
+  await page.getByRole("button", { name: "Use form" }).click();
+  await expect(page.getByRole("alert")).toContainText(`The form can't show "elsewhere"`);
   await expect(typed).toHaveValue(JSON.stringify({ key, elsewhere: 1 }));
   await typed.fill(JSON.stringify({ key }));
-  await page.getByRole("button", { name: "Fill in a form" }).click();
+  await page.getByRole("button", { name: "Use form" }).click();
   await expect(page.getByRole("textbox", { name: "key" })).toHaveValue(key);
 });
 

@@ -44,7 +44,7 @@ test("mcp-remote signs in with a browser once and calls tools", async ({ browser
     const context = await browser.newContext();
     const page = await context.newPage();
     await page.goto(await first.address);
-    await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+    await page.getByRole("textbox", { name: "Email" }).fill(ada.email);
     await page.getByLabel("Password").fill(ada.password);
     await page.getByRole("button", { name: "Sign in" }).click();
     await expect(page.getByRole("heading", { level: 1 })).toContainText("in?");

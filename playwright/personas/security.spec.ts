@@ -101,7 +101,7 @@ test("text of upstream servers is escaped on every page", async ({ page, gateway
   for (const { name } of tools.slice(0, 6) as { name: string }[]) {
     await page.goto(`${list}/${encodeURIComponent(name)}`);
     await expect(page.getByRole("heading", { level: 2, name: "Playground" })).toBeVisible();
-    await page.getByRole("button", { name: "Type JSON" }).click();
+    await page.getByRole("button", { name: "Edit as JSON" }).click();
     await page.getByLabel("Arguments as JSON").fill(JSON.stringify({ [corpus[1]]: everything }));
     await page.getByRole("button", { name: "Run" }).click();
     await expect(page.getByRole("heading", { level: 3, name: "Result" })).toBeVisible();

@@ -11,24 +11,24 @@ test.describe("visitor", () => {
       const page = await context.newPage();
       await page.goto("/login");
       await expect(page).toHaveURL("/setup");
-      await expect(page.getByRole("textbox", { name: "One-time code" })).toBeVisible();
+      await expect(page.getByRole("textbox", { name: "Setup code" })).toBeVisible();
 
       await page.goto(gateway.setupURL);
-      await expect(page.getByRole("textbox", { name: "One-time code" })).toBeHidden();
-      await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+      await expect(page.getByRole("textbox", { name: "Setup code" })).toBeHidden();
+      await page.getByRole("textbox", { name: "Email" }).fill(ada.email);
       await page.getByRole("textbox", { name: "Name" }).fill(ada.name);
       const create = async (password: string, again: string) => {
         await page.getByLabel("Password", { exact: true }).fill(password);
-        await page.getByLabel("Password again").fill(again);
-        await page.getByRole("button", { name: "Create administrator" }).click();
+        await page.getByLabel("Repeat password").fill(again);
+        await page.getByRole("button", { name: "Create account" }).click();
       };
       await create(ada.password, "something else entirely");
-      await expect(page.getByText("The two passwords differ.").first()).toBeVisible();
-      await expect(page.getByRole("textbox", { name: "E-mail" })).toHaveValue(ada.email);
-      await page.getByRole("checkbox", { name: "Load the demo project" }).check();
+      await expect(page.getByText("Passwords don't match.").first()).toBeVisible();
+      await expect(page.getByRole("textbox", { name: "Email" })).toHaveValue(ada.email);
+      await page.getByRole("checkbox", { name: "Add a demo project" }).check();
       await create("short", "short");
       await expect(page.getByText("Use at least 12 characters.").first()).toBeVisible();
-      await expect(page.getByRole("checkbox", { name: "Load the demo project" })).toBeChecked();
+      await expect(page.getByRole("checkbox", { name: "Add a demo project" })).toBeChecked();
       await create(ada.password, ada.password);
       await expect(page).toHaveURL("/admin/projects/demo");
       await expect(page.getByText("The demo project is ready")).toBeVisible();
@@ -43,11 +43,11 @@ test.describe("visitor", () => {
 
   test("wrong password shows one message, correct password signs in", async ({ page }) => {
     await page.goto("/login?next=/admin/account");
-    await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+    await page.getByRole("textbox", { name: "Email" }).fill(ada.email);
     await page.getByLabel("Password").fill("not the password at all");
     await page.getByRole("button", { name: "Sign in" }).click();
     await expect(page.getByRole("alert")).toHaveText("Incorrect email or password.");
-    await expect(page.getByRole("textbox", { name: "E-mail" })).toHaveValue(ada.email);
+    await expect(page.getByRole("textbox", { name: "Email" })).toHaveValue(ada.email);
     await expect(page.getByLabel("Password")).toHaveValue("");
     await page.getByLabel("Password").fill(ada.password);
     await page.getByRole("button", { name: "Sign in" }).click();
@@ -56,7 +56,7 @@ test.describe("visitor", () => {
 
   test("sign-in doesn't redirect to other sites", async ({ page }) => {
     await page.goto("/login?next=https://elsewhere.example/");
-    await page.getByRole("textbox", { name: "E-mail" }).fill(vera.email);
+    await page.getByRole("textbox", { name: "Email" }).fill(vera.email);
     await page.getByLabel("Password").fill(vera.password);
     await page.getByRole("button", { name: "Sign in" }).click();
     await expect(page).toHaveURL("/admin");
@@ -76,7 +76,7 @@ test("sign-out ends the session", async ({ page, gateway, context, as, people })
   // A separate session, because the worker's other tests continue to use theirs.
   await context.clearCookies();
   await page.goto("/login?next=/admin/account");
-  await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+  await page.getByRole("textbox", { name: "Email" }).fill(ada.email);
   await page.getByLabel("Password").fill(ada.password);
   await page.getByRole("button", { name: "Sign in" }).click();
   await expect(page).toHaveURL("/admin/account");
@@ -84,7 +84,7 @@ test("sign-out ends the session", async ({ page, gateway, context, as, people })
   await page.locator(".menu summary").click();
   await page.locator(".menu").getByRole("button", { name: "Sign out" }).click();
   await expect(page).toHaveURL("/login");
-  await expect(page.getByRole("status")).toHaveText("You are signed out.");
+  await expect(page.getByRole("status")).toHaveText("You're signed out.");
   await context.addCookies(cookies);
   await page.goto(`${gateway.url}/admin/account`);
   await expect(page).toHaveURL("/login?next=%2Fadmin%2Faccount");
@@ -97,17 +97,17 @@ test("signing out another browser", async ({ browser }) => {
   try {
     const [page, forgotten] = [await mine.newPage(), await other.newPage()];
     await forgotten.goto("/login");
-    await forgotten.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+    await forgotten.getByRole("textbox", { name: "Email" }).fill(ada.email);
     await forgotten.getByLabel("Password").fill(ada.password);
     await forgotten.getByRole("button", { name: "Sign in" }).click();
     await expect(forgotten).toHaveURL("/admin");
     await page.goto("/admin/account");
     await page.getByRole("row", { name: /Chrome/ }).getByRole("button", { name: "Sign out" }).click();
-    await expect(page.getByRole("status")).toHaveText("That browser is signed out.");
+    await expect(page.getByRole("status")).toHaveText("Session ended.");
     await forgotten.reload();
     await expect(forgotten).toHaveURL(/\/login/);
     await page.reload();
-    await expect(page.getByRole("heading", { level: 1 })).toHaveText("Your account");
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText("Account");
   } finally {
     await Promise.all([mine.close(), other.close()]);
     await gateway.stop();

@@ -46,7 +46,7 @@ test("old session confirms in place and sends the form", async ({ page, gateway 
   await addProject(gateway, "careful", {});
   await page.goto("/admin/projects/careful/keys");
   await page.getByRole("textbox", { name: "Name" }).fill("CI");
-  await page.getByLabel("Ends").selectOption("30");
+  await page.getByLabel("Expires").selectOption("30");
   await anHourLater(gateway);
   await page.getByRole("button", { name: "Create key" }).click();
 
@@ -68,8 +68,8 @@ test("old session confirms in place and sends the form", async ({ page, gateway 
 
   // The confirmation also applies to dialogs on the page.
   await page.locator("summary", { hasText: "Revoke" }).first().click();
-  await page.getByRole("button", { name: "Revoke key" }).first().click();
-  await expect(page.getByRole("status")).toContainText("The key is revoked.");
+  await page.getByRole("button", { name: "Revoke" }).first().click();
+  await expect(page.getByRole("status")).toContainText("Key revoked.");
 });
 
 test("form in a dialog confirms in place", async ({ page, gateway }) => {
@@ -78,11 +78,11 @@ test("form in a dialog confirms in place", async ({ page, gateway }) => {
   await page.goto("/admin/projects/above/keys");
   await page.getByRole("textbox", { name: "Name" }).fill("Old");
   await page.getByRole("button", { name: "Create key" }).click();
-  await page.getByRole("link", { name: "I have stored it" }).click();
+  await page.getByRole("link", { name: "Done" }).click();
   await page.locator("summary", { hasText: "Rotate" }).click();
   await expect(page.getByLabel("Old key")).toHaveValue("0s");
   await anHourLater(gateway);
-  await page.getByRole("button", { name: "Rotate key" }).click();
+  await page.getByRole("button", { name: "Rotate" }).click();
   await confirm(page);
   await expect(page.getByText("The old key no longer works.")).toBeVisible();
 });
@@ -94,25 +94,25 @@ test.describe("without scripts", () => {
     const context = await browser.newContext({ baseURL: gateway.url, storageState: await signIn(gateway, ada), javaScriptEnabled: false });
     const page = await context.newPage();
     await page.goto("/admin/people/new");
-    await page.getByRole("textbox", { name: "E-mail" }).fill("late@example.com");
+    await page.getByRole("textbox", { name: "Email" }).fill("late@example.com");
     await page.getByLabel("First password").fill("late and quiet words here");
     await anHourLater(gateway);
     await page.getByRole("button", { name: "Add person" }).click();
     await expect(page.getByRole("heading", { level: 1 })).toHaveText("Confirm it's you");
     await confirm(page);
-    await expect(page.getByRole("status")).toHaveText("late@example.com may sign in now.");
+    await expect(page.getByRole("status")).toHaveText("late@example.com added.");
 
     // An expired session requires a full sign-in.
     await page.goto("/admin/people/new");
-    await page.getByRole("textbox", { name: "E-mail" }).fill("later@example.com");
+    await page.getByRole("textbox", { name: "Email" }).fill("later@example.com");
     await page.getByLabel("First password").fill("later and quiet words here");
     await aDayLater(gateway);
     await page.getByRole("button", { name: "Add person" }).click();
     await expect(page.getByText("Your session ended")).toBeVisible();
-    await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+    await page.getByRole("textbox", { name: "Email" }).fill(ada.email);
     await page.getByLabel("Password").fill(ada.password);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
-    await expect(page.getByRole("status")).toHaveText("later@example.com may sign in now.");
+    await expect(page.getByRole("status")).toHaveText("later@example.com added.");
     await context.close();
   });
 });
@@ -126,7 +126,7 @@ test("Playground keeps the input when the session expires", async ({ page, gatew
   await aDayLater(gateway);
   await page.getByRole("button", { name: "Run" }).click();
   await expect(page.getByText("Your session ended")).toBeVisible();
-  await page.getByRole("textbox", { name: "E-mail" }).fill(ada.email);
+  await page.getByRole("textbox", { name: "Email" }).fill(ada.email);
   await page.getByLabel("Password").fill(ada.password);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
   await expect(page.locator("#result pre").first()).toHaveText('{"text":"not lost"}');

@@ -10,7 +10,7 @@ import { loadAndMeasure } from "../support/measure.ts";
 import { expect, test } from "../support/test.ts";
 
 const pages = [
-  { name: "the start page", path: "/", status: 200, heading: "One endpoint for many MCP servers" },
+  { name: "the start page", path: "/", status: 200, heading: "One endpoint for all your MCP servers" },
   { name: "the page for an unknown address", path: "/nothing-here", status: 404, heading: "Not Found" },
 ];
 
@@ -91,7 +91,7 @@ test.describe("without JavaScript", () => {
 
   test("error page links to the home page", async ({ page }) => {
     await page.goto("/nothing-here");
-    await page.getByRole("link", { name: "Go to the start page" }).click();
+    await page.getByRole("link", { name: "Go to start page" }).click();
     await expect(page).toHaveURL("/");
     await expect(page.getByRole("heading", { level: 1 })).toHaveText(pages[0].heading);
   });
@@ -136,7 +136,7 @@ test("home page links to servers, templates and the search", async ({ page }) =>
   await page.goto("/");
   await expect(page.getByRole("link", { name: /^All \d+ servers$/ })).toHaveAttribute("href", "/registry");
   await expect(page.getByRole("link", { name: "All templates" })).toHaveAttribute("href", "/templates");
-  await expect(page.getByRole("link", { name: "Open the administration" })).toHaveCount(0);
+  await expect(page.getByRole("link", { name: "Open the admin" })).toHaveCount(0);
   await page.getByRole("searchbox").fill("notion");
   await page.getByRole("button", { name: "Search" }).click();
   await expect(page).toHaveURL("/registry?query=notion");

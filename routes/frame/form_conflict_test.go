@@ -52,14 +52,14 @@ func TestOutdatedFormIsRejected(t *testing.T) {
 		first, late url.Values
 		says        string
 	}{
-		"settings":               {settings, settings, project("authMode", "oauth"), project("description", "new"), "Who may connect is “oauth”"},
+		"settings":               {settings, settings, project("authMode", "oauth"), project("description", "new"), "Clients sign in with is “oauth”"},
 		"code mode":              {"/admin/projects/p/code-mode", "/admin/projects/p/code-mode", url.Values{"timeout": {"10"}}, url.Values{"enabled": {"1"}, "timeout": {"20"}}, "Code Mode is “Off”"},
 		"server":                 {server + "/edit", server + "/edit", with(behaviour, "definitionPolicy", "approve"), with(behaviour, "timeout", "30"), "New and changed tools is “approve”"},
-		"choice of tools":        {server + "/filters", server + "/choose", url.Values{"tool": {"current_time"}, "later": {"hide"}}, url.Values{"later": {"hide"}}, "Allow only is “current_time”"},
-		"patterns":               {server + "/filters?allow=a*", server + "/filters", url.Values{"deny": {"a*"}}, url.Values{"deny": {"b*"}}, "Hide is “a*”"},
+		"choice of tools":        {server + "/filters", server + "/choose", url.Values{"tool": {"current_time"}, "later": {"hide"}}, url.Values{"later": {"hide"}}, "Turn on is “current_time”"},
+		"patterns":               {server + "/filters?allow=a*", server + "/filters", url.Values{"deny": {"a*"}}, url.Values{"deny": {"b*"}}, "Turn off is “a*”"},
 		"person":                 {person, person, url.Values{"name": {"Grace"}, "role": {"viewer"}}, url.Values{"name": {"Grace H."}, "role": {"admin"}}, "Role is “viewer”"},
-		"client of a connection": {connection, connection + "/client", url.Values{"oauth.clientId": {"one"}, "oauth.clientSecret": {"s"}}, url.Values{"oauth.clientId": {"two"}, "oauth.clientSecret": {"s"}, "oauth.scopes": {"a"}}, "Client id is “one”"},
-		"credentials":            {server + "/edit", server + "/credentials", url.Values{"authType": {"bearer"}, "authBearer": {"token"}}, url.Values{"authType": {"none"}}, "How is “bearer”"},
+		"client of a connection": {connection, connection + "/client", url.Values{"oauth.clientId": {"one"}, "oauth.clientSecret": {"s"}}, url.Values{"oauth.clientId": {"two"}, "oauth.clientSecret": {"s"}, "oauth.scopes": {"a"}}, "Client ID is “one”"},
+		"credentials":            {server + "/edit", server + "/credentials", url.Values{"authType": {"bearer"}, "authBearer": {"token"}}, url.Values{"authType": {"none"}}, "Method is “bearer”"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen := func(body string) string {

@@ -175,7 +175,7 @@ func TestPlaygroundShowsProgress(t *testing.T) {
 	_, events, _ := a.post(t, tryPath, url.Values{})
 	nextEvent(t, events, "step", "1 of 2 &lt;i&gt;half way")
 	a.answer <- struct{}{}
-	nextEvent(t, events, "done", `id="result"`, "at last", "1 step on the way")
+	nextEvent(t, events, "done", `id="result"`, "at last", "1 progress update")
 
 	_, events, leave := a.post(t, tryPath, url.Values{})
 	nextEvent(t, events, "step")
@@ -190,9 +190,9 @@ func TestInvalidRunReturnsPage(t *testing.T) {
 		path, want string
 		form       url.Values
 	}{
-		{runPath, "This is not JSON", url.Values{"code": {"1"}, "input": {"{"}}},
-		{runPath, "Write some code", url.Values{}},
-		{tryPath, "not a JSON object", url.Values{"as": {"json"}, "arguments": {"[]"}}},
+		{runPath, "Use valid JSON", url.Values{"code": {"1"}, "input": {"{"}}},
+		{runPath, "Enter some code", url.Values{}},
+		{tryPath, "Use a JSON object", url.Values{"as": {"json"}, "arguments": {"[]"}}},
 	} {
 		answer, _, leave := a.post(t, c.path, c.form)
 		if answer.StatusCode != 200 || !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/html") || !strings.Contains(answer.Header.Get("Vary"), "Accept") {

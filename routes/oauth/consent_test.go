@@ -32,12 +32,12 @@ func TestConsentPage(t *testing.T) {
 			a.header.Get("Cache-Control") != "no-store" || a.header.Get("Cross-Origin-Opener-Policy") != "" {
 			t.Errorf("%s: %d %v", redirect, a.status, a.header)
 		}
-		for _, want := range []string{"Test &lt;client&gt;", client, "Project A", "3 tools", "Call the tools", "bob@example.com", strings.TrimPrefix(strings.TrimPrefix(source, "http://"), "https://")} {
+		for _, want := range []string{"Test &lt;client&gt;", client, "Project A", "3 tools", "Call tools", "bob@example.com", strings.TrimPrefix(strings.TrimPrefix(source, "http://"), "https://")} {
 			if !strings.Contains(a.body, want) {
 				t.Errorf("%s: page doesn't contain %q", redirect, want)
 			}
 		}
-		if warned := strings.Contains(a.body, "Any program on this computer"); warned != !strings.HasPrefix(redirect, "https:") {
+		if warned := strings.Contains(a.body, "Any app on this computer"); warned != !strings.HasPrefix(redirect, "https:") {
 			t.Errorf("%s: warning about local programs = %v", redirect, warned)
 		}
 	}
@@ -147,7 +147,7 @@ func TestGrantsPage(t *testing.T) {
 	s := onSQLite(t)
 	client := s.register(t, `["`+callback+`"]`)
 	bob, ann := s.signIn(t, "bob@example.com"), s.signIn(t, "ann@example.com")
-	if a := bob.get(t, s.base+"/oauth/grants"); a.status != 200 || !strings.Contains(a.body, "No client has access") {
+	if a := bob.get(t, s.base+"/oauth/grants"); a.status != 200 || !strings.Contains(a.body, "No apps yet") {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 	tokens := s.grant(t, bob, client)
@@ -176,7 +176,7 @@ func TestGrantsPage(t *testing.T) {
 	if a := s.rpc(t, "oa/request", tokens.AccessToken, list); a.status != 401 {
 		t.Errorf("revoked token accepted: %d", a.status)
 	}
-	if a := bob.get(t, s.base+"/oauth/grants?withdrawn"); !strings.Contains(a.body, "no longer has access") || !strings.Contains(a.body, "No client has access") {
+	if a := bob.get(t, s.base+"/oauth/grants?withdrawn"); !strings.Contains(a.body, "no longer has access") || !strings.Contains(a.body, "No apps yet") {
 		t.Errorf("%s", a.body)
 	}
 }

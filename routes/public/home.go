@@ -27,7 +27,7 @@ func NewHome(pages *Pages, c *catalog.Catalog) *Home { return &Home{pages: pages
 // Page serves GET /.
 func (h *Home) Page(c *fiber.Ctx) error {
 	f := h.pages.frame(c, about{
-		title: "One endpoint for many MCP servers", description: "A gateway that serves the tools of many MCP servers at one URL, with a catalog of servers and templates.",
+		title: "One endpoint for all your MCP servers", description: "A gateway that serves the tools of many MCP servers at one URL, with a catalog of servers and templates.",
 		path: "/", section: layout.SectionNone, data: h.pages.website(),
 	})
 	templates := h.catalog.AllTemplates()

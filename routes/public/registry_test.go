@@ -151,7 +151,7 @@ func TestServerPages(t *testing.T) {
 		if !strings.Contains(body, html.EscapeString(s.PublisherName+"/"+s.ServerName)) {
 			t.Errorf("%s lacks the server name", s.Path())
 		}
-		if says := strings.Contains(body, "cannot be added to a project: local servers are not run here"); says != s.Local() {
+		if says := strings.Contains(body, "Runs as a program. Connect it directly."); says != s.Local() {
 			t.Errorf("%s: note about local servers = %t", s.Path(), says)
 		}
 		if len(body) > 60_000 {

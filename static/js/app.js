@@ -73,7 +73,7 @@ define("theme-switch", (element) => {
   let theme = stored();
   const show = () => {
     element.dataset.now = theme;
-    button.ariaLabel = button.title = `Colours: ${theme === themes[0] ? "as the system" : theme}`;
+    button.ariaLabel = button.title = `Theme: ${theme === themes[0] ? "system" : theme}`;
   };
   button.addEventListener("click", () => {
     theme = themes[(themes.indexOf(theme) + 1) % themes.length];

@@ -12,7 +12,7 @@ import (
 )
 
 // TestPlaygroundBuiltinArguments calls the built-in tools from the Playground,
-// by its form and from code, with arguments that they don't understand.
+// by its form and from code, with invalid arguments.
 func TestPlaygroundBuiltinArguments(t *testing.T) {
 	a := routestest.NewAdmin(t)
 	up := upstreamtest.New(upstreamtest.Options{Name: "up", Tools: []upstreamtest.Tool{{Definition: `{"name":"write","inputSchema":{"type":"object"}}`}}})
