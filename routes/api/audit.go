@@ -48,6 +48,14 @@ type actorRecord struct {
 	IP   string `json:"ip"`
 }
 
+func auditRecords(rows []models.AuditEntry) []auditRecord {
+	records := make([]auditRecord, len(rows))
+	for i, row := range rows {
+		records[i] = auditOf(row)
+	}
+	return records
+}
+
 func auditOf(row models.AuditEntry) auditRecord {
 	detail := map[string]string(row.Detail)
 	if detail == nil {
@@ -73,20 +81,15 @@ func (a *Audit) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	var before int64
-	if cursor := c.Query("cursor"); cursor != "" {
-		if before, err = a.position(bound, cursor); err != nil {
-			return err
-		}
+	before, err := a.position(bound, c.Query("cursor"))
+	if err != nil {
+		return err
 	}
 	rows, next, err := a.log.List(c.UserContext(), filter, before, limit)
 	if err != nil {
 		return err
 	}
-	answer := listAnswer[auditRecord]{Items: make([]auditRecord, 0, len(rows)), Count: len(rows)}
-	for _, row := range rows {
-		answer.Items = append(answer.Items, auditOf(row))
-	}
+	answer := listAnswer[auditRecord]{Items: auditRecords(rows), Count: len(rows)}
 	if answer.NextCursor, err = a.cursor(bound, next); err != nil {
 		return err
 	}
@@ -122,7 +125,11 @@ func auditFilter(c *fiber.Ctx) (activity.Filter, page.Binding, error) {
 // auditRevision is the constant revision of a log whose rows never change.
 const auditRevision = "1"
 
+// position returns the position in the cursor, or 0 without one.
 func (a *Audit) position(bound page.Binding, cursor string) (int64, error) {
+	if cursor == "" {
+		return 0, nil
+	}
 	position, err := a.cursors.Open(bound, auditRevision, cursor)
 	if err != nil {
 		return 0, err

@@ -62,6 +62,11 @@ func (h *Calls) List(c *fiber.Ctx) error {
 	if asCSV {
 		return h.download(c, filter)
 	}
+	return h.page(c, filter, bound)
+}
+
+// page responds with one page of calls as JSON.
+func (h *Calls) page(c *fiber.Ctx, filter activity.CallFilter, bound page.Binding) error {
 	limit, err := page.Range{Name: "limit", Min: 1, Max: maxListLimit, Default: defaultListLimit}.Parse(c.Query("limit"))
 	if err != nil {
 		return err

@@ -51,16 +51,31 @@ func (k *Keys) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return answerList(c, rows, keyOf)
+	return respondList(c, rows, keyOf)
+}
+
+// newKey is the body of a request for a key.
+type newKey struct {
+	Name      string     `json:"name"`
+	ExpiresAt *time.Time `json:"expiresAt"`
+}
+
+// lifetime returns the time until the key expires, or 0 if it never does. It
+// returns a validation fault for a time in the past.
+func (n newKey) lifetime() (time.Duration, error) {
+	if n.ExpiresAt == nil {
+		return 0, nil
+	}
+	if left := time.Until(*n.ExpiresAt); left > 0 {
+		return left, nil
+	}
+	return 0, fault.Validation(map[string]string{"expiresAt": "use a time in the future"})
 }
 
 // Create serves POST /api/projects/:projectSlug/keys. Only this response
 // contains the key.
 func (k *Keys) Create(c *fiber.Ctx) error {
-	var body struct {
-		Name      string     `json:"name"`
-		ExpiresAt *time.Time `json:"expiresAt"`
-	}
+	var body newKey
 	if err := web.BindJSON(c, &body); err != nil {
 		return err
 	}
@@ -68,17 +83,15 @@ func (k *Keys) Create(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	var lifetime time.Duration
-	if body.ExpiresAt != nil {
-		if lifetime = time.Until(*body.ExpiresAt); lifetime <= 0 {
-			return fault.Validation(map[string]string{"expiresAt": "use a time in the future"})
-		}
+	lifetime, err := body.lifetime()
+	if err != nil {
+		return err
 	}
 	row, text, err := k.keys.Create(c.UserContext(), project.ID, body.Name, lifetime)
 	if err != nil {
 		return err
 	}
-	return answerNewKey(c, row, text)
+	return respondNewKey(c, row, text)
 }
 
 // Rotate serves POST /api/keys/:id/rotate.
@@ -100,7 +113,7 @@ func (k *Keys) Rotate(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return answerNewKey(c, row, text)
+	return respondNewKey(c, row, text)
 }
 
 // Revoke serves DELETE /api/keys/:id.
@@ -115,7 +128,7 @@ func (k *Keys) Revoke(c *fiber.Ctx) error {
 	return c.SendStatus(fiber.StatusNoContent)
 }
 
-func answerNewKey(c *fiber.Ctx, row models.Key, text secrets.Value) error {
+func respondNewKey(c *fiber.Ctx, row models.Key, text secrets.Value) error {
 	record := keyOf(row)
 	record.Key = text.Reveal()
 	compress.Never(c)

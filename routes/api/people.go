@@ -45,7 +45,7 @@ func (p *People) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return answerList(c, rows, personOf)
+	return respondList(c, rows, personOf)
 }
 
 // Create serves POST /api/people. Without a password the user is invited:

@@ -64,7 +64,7 @@ func (p *Projects) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return answerList(c, rows, projectOf)
+	return respondList(c, rows, projectOf)
 }
 
 // Get serves GET /api/projects/:projectSlug.
@@ -81,7 +81,7 @@ func (p *Projects) Get(c *fiber.Ctx) error {
 	if shared, ok := projects.Shared(row, servers); ok {
 		warnings = append(warnings, shared.Warning())
 	}
-	return answerProject(c, row, warnings)
+	return respondProject(c, row, warnings)
 }
 
 // Create serves POST /api/projects with a record, its projectSlug and
@@ -104,7 +104,7 @@ func (p *Projects) Create(c *fiber.Ctx) error {
 	}
 	c.Location("/api/projects/" + url.PathEscape(saved.Project.Slug))
 	c.Status(fiber.StatusCreated)
-	return answerProject(c, saved.Project, saved.Warnings)
+	return respondProject(c, saved.Project, saved.Warnings)
 }
 
 // Update serves PATCH /api/projects/:projectSlug. Absent keys are unchanged.
@@ -124,7 +124,7 @@ func (p *Projects) Update(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return answerProject(c, saved.Project, saved.Warnings)
+	return respondProject(c, saved.Project, saved.Warnings)
 }
 
 // Delete serves DELETE /api/projects/:projectSlug. It also deletes the
@@ -136,7 +136,7 @@ func (p *Projects) Delete(c *fiber.Ctx) error {
 	return c.SendStatus(fiber.StatusNoContent)
 }
 
-func answerProject(c *fiber.Ctx, row models.Project, warnings []fault.Warning) error {
+func respondProject(c *fiber.Ctx, row models.Project, warnings []fault.Warning) error {
 	record := projectOf(row)
 	record.Warnings = append([]fault.Warning{}, warnings...)
 	return c.JSON(record)

@@ -147,7 +147,7 @@ func (s *Servers) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return answerList(c, rows, func(row models.Server) serverRecord {
+	return respondList(c, rows, func(row models.Server) serverRecord {
 		return serverOf(project.Slug, row, inventories[row.ID], s.health.Health(row.ID))
 	})
 }
@@ -184,10 +184,9 @@ func (s *Servers) Create(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	c.Location("/api/servers/" + saved.Server.ID)
-	c.Status(fiber.StatusCreated)
 	saved.Warnings = append(saved.Warnings, notTaken(one.Notes)...)
-	return s.answer(c, saved)
+	c.Location("/api/servers/" + saved.Server.ID)
+	return s.respond(c.Status(fiber.StatusCreated), saved)
 }
 
 // Update serves PATCH /api/servers/:id. Absent keys are unchanged; "" clears a
@@ -205,7 +204,7 @@ func (s *Servers) Update(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return s.answer(c, saved)
+	return s.respond(c, saved)
 }
 
 // Delete serves DELETE /api/servers/:id.
@@ -216,7 +215,7 @@ func (s *Servers) Delete(c *fiber.Ctx) error {
 	return c.SendStatus(fiber.StatusNoContent)
 }
 
-func (s *Servers) answer(c *fiber.Ctx, saved projects.SavedServer) error {
+func (s *Servers) respond(c *fiber.Ctx, saved projects.SavedServer) error {
 	record, err := s.savedRecord(c.UserContext(), saved)
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ func (t *Tools) List(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	return answerList(c, project.AllTools(), toolOf)
+	return respondList(c, project.AllTools(), toolOf)
 }
 
 // Set serves PATCH /api/projects/:projectSlug/tools/:name with
@@ -72,6 +72,11 @@ func (t *Tools) Set(c *fiber.Ctx) error {
 	if err := t.store.SetTool(c.UserContext(), slug, name, body.Enabled, body.Approved); err != nil {
 		return err
 	}
+	return t.respond(c, slug, name)
+}
+
+// respond responds with the record of a tool.
+func (t *Tools) respond(c *fiber.Ctx, slug, name string) error {
 	project, err := t.directory.Project(slug)
 	if err != nil {
 		return err

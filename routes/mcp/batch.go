@@ -31,10 +31,10 @@ type batch struct {
 	tasks     *background.Tasks
 }
 
-// answerBatch responds to a batch (MCP 2025-03-26): one response per request,
+// respondBatch responds to a batch (MCP 2025-03-26): one response per request,
 // in order, or 202 if there are no requests. Results beyond maxBatchResults
 // become RESULT_TOO_LARGE errors.
-func (e *Endpoint) answerBatch(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, messages []*message) error {
+func (e *Endpoint) respondBatch(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, messages []*message) error {
 	event := web.EventOf(c)
 	event.Method = "batch"
 	b := &batch{endpoint: e, project: project, client: client, requestID: event.RequestID, tasks: event.Background, memory: e.Results.NewBatch(maxBatchResults)}

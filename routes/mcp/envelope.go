@@ -189,11 +189,11 @@ func (a *errorResponse) appendError(dst []byte, requestID string) []byte {
 	return append(dst, '}')
 }
 
-func (a *errorResponse) answer(c *fiber.Ctx) error { return a.answerThen(c, func() {}) }
+func (a *errorResponse) answer(c *fiber.Ctx) error { return a.sendThen(c, func() {}) }
 
-// answerThen sends the response. It calls sent after the response was sent or
+// sendThen sends the response. It calls sent after the response was sent or
 // failed to be sent.
-func (a *errorResponse) answerThen(c *fiber.Ctx, sent func()) error {
+func (a *errorResponse) sendThen(c *fiber.Ctx, sent func()) error {
 	event := web.EventOf(c)
 	if a.raw == nil {
 		event.Refused(a.data.Code)

@@ -204,7 +204,7 @@ func (e *Endpoint) post(c *fiber.Ctx, project *toolset.Snapshot, principal acces
 	}
 	e.handleControl(client, messages)
 	if batch {
-		return e.answerBatch(c, project, client, messages)
+		return e.respondBatch(c, project, client, messages)
 	}
 	m := messages[0]
 	if m.err != nil {
@@ -222,9 +222,9 @@ func (e *Endpoint) post(c *fiber.Ctx, project *toolset.Snapshot, principal acces
 	}
 	named, only := sse.AcceptsEventStream(c.Get(fiber.HeaderAccept))
 	if named && streams(m.method) && c.Request().Header.IsHTTP11() {
-		return e.answerLazily(c, project, client, m, only)
+		return e.respondLazily(c, project, client, m, only)
 	}
-	return e.answerJSON(c, project, client, m)
+	return e.respondJSON(c, project, client, m)
 }
 
 // streams reports whether a method can take long or send messages before its
@@ -239,7 +239,7 @@ func streams(method string) bool {
 }
 
 // respondJSON responds to a request with one JSON object.
-func (e *Endpoint) answerJSON(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message) error {
+func (e *Endpoint) respondJSON(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message) error {
 	ctx := c.UserContext()
 	switch {
 	case !streams(m.method):
@@ -273,7 +273,7 @@ func sendResponse(c *fiber.Ctx, client *gateway.Client, m *message, result []byt
 	}
 	if err != nil {
 		web.EventOf(c).Fault(err)
-		return newErrorResponse(err, client, m.id).answerThen(c, sent)
+		return newErrorResponse(err, client, m.id).sendThen(c, sent)
 	}
 	sent()
 	c.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)

@@ -40,7 +40,7 @@ type pendingResponse struct {
 
 // respondLazily responds to a request of a client that accepts streams. only
 // means that it accepts nothing else.
-func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message, only bool) error {
+func (e *Endpoint) respondLazily(c *fiber.Ctx, project *toolset.Snapshot, client *gateway.Client, m *message, only bool) error {
 	x := &pendingResponse{endpoint: e, request: c, client: client}
 	x.ctx, x.cancel = context.WithCancel(c.UserContext())
 	defer x.cancel()

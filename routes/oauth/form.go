@@ -19,8 +19,8 @@ type refusalBody struct {
 	Description string                `json:"error_description,omitempty"`
 }
 
-// answerError responds with an error. Faults have the common format.
-func answerError(c *fiber.Ctx, err error) error {
+// respondError responds with an error. Faults have the common format.
+func respondError(c *fiber.Ctx, err error) error {
 	var refusal *oauthserver.ProtocolError
 	if !errors.As(err, &refusal) {
 		return err

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -50,16 +51,18 @@ func (g *Grants) List(c *fiber.Ctx) error {
 		props.Flash = &layout.Flash{Tone: "ok", Text: "The client no longer has access."}
 	}
 	for _, grant := range grants {
-		props.Grants = append(props.Grants, views.GrantRow{
-			ID: grant.ID, ClientName: grant.ClientName, ClientHost: grant.ClientHost, RedirectName: grant.RedirectName, Project: grant.ProjectName,
-			Scopes: grant.Scopes, CreatedAt: grant.CreatedAt, LastUsedAt: grant.LastUsedAt, ExpiresAt: grant.ExpiresAt,
-		})
-		if grant.ProjectName == "" {
-			props.Grants[len(props.Grants)-1].Project = grant.ProjectSlug
-		}
+		props.Grants = append(props.Grants, grantRow(grant))
 	}
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	return web.Render(c, views.Grants(props))
+}
+
+func grantRow(grant oauthserver.Grant) views.GrantRow {
+	return views.GrantRow{
+		ID: grant.ID, ClientName: grant.ClientName, ClientHost: grant.ClientHost, RedirectName: grant.RedirectName,
+		Project: cmp.Or(grant.ProjectName, grant.ProjectSlug), Scopes: grant.Scopes,
+		CreatedAt: grant.CreatedAt, LastUsedAt: grant.LastUsedAt, ExpiresAt: grant.ExpiresAt,
+	}
 }
 
 // Withdraw serves POST /oauth/grants/:id/revoke and redirects to the list.

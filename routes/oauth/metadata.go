@@ -3,6 +3,7 @@
 package oauth
 
 import (
+	"cmp"
 	"net/url"
 
 	"github.com/gofiber/fiber/v2"
@@ -55,13 +56,9 @@ func (m *Metadata) ProtectedResource(c *fiber.Ctx) error {
 	if project.Project.AuthMode != models.AuthOAuth || endpoint != "request" && endpoint != "sse" {
 		return fault.NotFound("protected resource", slug)
 	}
-	name := project.Project.Name
-	if name == "" {
-		name = slug
-	}
 	return c.JSON(protectedResource{
 		Resource: m.issuer + "/v1/mcp/" + slug + "/" + endpoint, AuthorizationServers: []string{m.issuer},
-		Scopes: []string{string(access.ScopeRead), string(access.ScopeCall)}, BearerMethods: []string{"header"}, Name: name,
+		Scopes: []string{string(access.ScopeRead), string(access.ScopeCall)}, BearerMethods: []string{"header"}, Name: cmp.Or(project.Project.Name, slug),
 	})
 }
 

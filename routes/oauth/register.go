@@ -47,16 +47,20 @@ func (r *Register) Create(c *fiber.Ctx) error {
 	actAsClient(c, "")
 	made, err := r.server.Register(c.UserContext(), body, web.ClientIP(c))
 	if err != nil {
-		return answerError(c, err)
+		return respondError(c, err)
 	}
-	answer := registrationBody{
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	return c.Status(fiber.StatusCreated).JSON(newRegistrationBody(made))
+}
+
+func newRegistrationBody(made oauthserver.Registration) registrationBody {
+	body := registrationBody{
 		ClientID: made.Client.ID, IssuedAt: made.Client.CreatedAt.Unix(), Secret: made.Secret.Reveal(), Name: made.Client.Name,
 		RedirectURIs: made.Client.RedirectURIs, AuthMethod: string(made.Client.AuthMethod),
 		GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"},
 	}
 	if !made.Secret.IsZero() {
-		answer.SecretEnds = new(int64)
+		body.SecretEnds = new(int64)
 	}
-	c.Set(fiber.HeaderCacheControl, "no-store")
-	return c.Status(fiber.StatusCreated).JSON(answer)
+	return body
 }

@@ -14,7 +14,7 @@ func (t *Token) Revoke(c *fiber.Ctx) error {
 	}
 	form, err := clientForm(c)
 	if err != nil {
-		return answerError(c, err)
+		return respondError(c, err)
 	}
 	authorization := c.Get(fiber.HeaderAuthorization)
 	client := oauthserver.ClientID(form, authorization)

@@ -45,7 +45,7 @@ func (t *Token) Issue(c *fiber.Ctx) error {
 	}
 	form, err := clientForm(c)
 	if err != nil {
-		return answerError(c, err)
+		return respondError(c, err)
 	}
 	authorization := c.Get(fiber.HeaderAuthorization)
 	client := oauthserver.ClientID(form, authorization)
@@ -58,10 +58,14 @@ func (t *Token) Issue(c *fiber.Ctx) error {
 	}
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	c.Set(fiber.HeaderPragma, "no-cache")
-	return c.JSON(tokenBody{
+	return c.JSON(newTokenBody(tokens))
+}
+
+func newTokenBody(tokens oauthserver.Tokens) tokenBody {
+	return tokenBody{
 		AccessToken: tokens.Access.Reveal(), TokenType: "Bearer", ExpiresIn: int64(tokens.Expires.Seconds()),
 		RefreshToken: tokens.Refresh.Reveal(), Scope: tokens.Scopes,
-	})
+	}
 }
 
 // refuse responds to a rejected request and counts wrong credentials.
@@ -72,5 +76,5 @@ func (t *Token) refuse(c *fiber.Ctx, client string, err error) error {
 			return limited
 		}
 	}
-	return answerError(c, err)
+	return respondError(c, err)
 }

@@ -46,9 +46,8 @@ func (a *Activity) Live(c *fiber.Ctx) error {
 	if err != nil {
 		return err
 	}
-	tail := &tail{calls: a.Calls, names: NewCallers(a.Keys, a.People), question: *asked, assets: a.Pages.Assets}
-	tail.question.filter.Since, tail.question.filter.Until = time.Time{}, time.Time{}
-	if err := tail.begin(c.UserContext(), c.Get(sse.HeaderLastEventID)); err != nil {
+	tail, err := a.newTail(c, *asked)
+	if err != nil {
 		return err
 	}
 	free, err := a.live.take(person.ID)
@@ -103,6 +102,13 @@ type tail struct {
 	assets   layout.Assets
 	stream   *sse.Stream
 	last     string // id of the newest processed call
+}
+
+// newTail returns the tail of the query's calls without its times, at its start.
+func (a *Activity) newTail(c *fiber.Ctx, asked activityQuery) (*tail, error) {
+	asked.filter.Since, asked.filter.Until = time.Time{}, time.Time{}
+	t := &tail{calls: a.Calls, names: NewCallers(a.Keys, a.People), question: asked, assets: a.Pages.Assets}
+	return t, t.begin(c.UserContext(), c.Get(sse.HeaderLastEventID))
 }
 
 // begin sets the start of the stream: after the last event that the browser

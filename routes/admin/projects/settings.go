@@ -1,6 +1,7 @@
 package projects
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -102,9 +103,7 @@ func (a *Settings) Save(c *fiber.Ctx) error {
 	}
 	form := postedForm(c)
 	d, err := declarationOf(form)
-	if err == nil {
-		err = confirmed(p, form)
-	}
+	err = cmp.Or(err, confirmed(p, form))
 	if err == nil {
 		err = frame.CheckUnchanged(c, formOf(p), settingsOf(formOf(p), form)...)
 	}

@@ -224,7 +224,7 @@ func (l *LegacySSE) handleRequest(ctx context.Context, header http.Header, m *wi
 	header["Content-Type"] = []string{wire.TypeJSON}
 	l.posting.Go(l.Tasks.Func("upstream reply", func() {
 		defer func() { <-l.replies }()
-		l.answerServer(by.ctx, header, m, by.serve)
+		l.replyToServer(by.ctx, header, m, by.serve)
 	}))
 }
 

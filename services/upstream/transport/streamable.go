@@ -129,7 +129,7 @@ func (s *Streamable) only(ctx context.Context, x *Exchange, body []byte) (Reply,
 // "Resumability and redelivery").
 func (s *Streamable) follow(ctx context.Context, x *Exchange, body io.Reader) (r Reply, open bool, err error) {
 	replies := make(chan struct{}, maxReplies)
-	events := s.answerEvents(ctx, x, body)
+	events := s.readReplyEvents(ctx, x, body)
 	r, err = s.read(ctx, x, events, replies)
 	if err == nil {
 		return r, true, nil
@@ -183,13 +183,13 @@ func (s *Streamable) resume(ctx context.Context, x *Exchange, lastID string, rep
 	if err := s.checkEncoding(resp); err != nil {
 		return Reply{}, nil, err
 	}
-	events := s.answerEvents(ctx, x, resp.Body)
+	events := s.readReplyEvents(ctx, x, resp.Body)
 	r, err := s.read(ctx, x, events, replies)
 	return r, events, err
 }
 
-// answerEvents returns a reader of the stream that contains the reply to x.
-func (s *Streamable) answerEvents(ctx context.Context, x *Exchange, body io.Reader) *wire.EventReader {
+// readReplyEvents returns a reader of the stream that contains the reply to x.
+func (s *Streamable) readReplyEvents(ctx context.Context, x *Exchange, body io.Reader) *wire.EventReader {
 	events := wire.NewEventReader(body, maxAnswerBytes)
 	events.Reserve = func() (int64, error) { return x.reserve(ctx, -1) }
 	return events
@@ -274,7 +274,7 @@ func (s *Streamable) receiveMessage(ctx context.Context, x *Exchange, data []byt
 		header, asked := maps.Clone(by.header), m
 		s.Tasks.Go("upstream reply", func() {
 			defer func() { <-replies }()
-			s.answerServer(by.ctx, header, &asked, by.serve)
+			s.replyToServer(by.ctx, header, &asked, by.serve)
 		})
 	}
 	return Reply{}, false, nil

@@ -270,8 +270,8 @@ func (p *Poster) checkEncoding(resp *http.Response) error {
 	return nil
 }
 
-// answerServer responds to a request of the upstream.
-func (p *Poster) answerServer(ctx context.Context, header http.Header, m *wire.Message,
+// replyToServer responds to a request of the upstream.
+func (p *Poster) replyToServer(ctx context.Context, header http.Header, m *wire.Message,
 	serve func(context.Context, string, []byte) ([]byte, []byte)) {
 	var result, rpcError []byte
 	switch {
