@@ -195,3 +195,29 @@ func (ss *session) classify(answer transport.Reply, err error) (v verdict, unpro
 	}
 	return eraMismatch, away.ProvesUnprocessed(held)
 }
+
+// syncCapabilities are the client capabilities of the gateway's own session:
+// all that it relays for clients. Upstreams choose their tools by these
+// capabilities, and one list serves all clients. The gateway relays no
+// extensions, so it declares none.
+const syncCapabilities = `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{},"context":{}},"roots":{"listChanged":true}}`
+
+// gatewaySessionKey returns the key of the gateway's own session, used to sync, watch and
+// subscribe.
+func gatewaySessionKey() sessionKey { return sessionKey{capabilities: syncCapabilities, own: true} }
+
+// ownClient returns the client of the gateway's own requests.
+func ownClient() upstream.Client { return upstream.Client{Capabilities: []byte(syncCapabilities)} }
+
+// canRepeat reports whether a request can be sent once more after an outcome
+// with this verdict. After the loss of the session or the connection a
+// repeatable request can. Any other request can only if the upstream cannot
+// have processed it. A truncated response that could not be resumed is not a
+// lost connection.
+func canRepeat(r *upstream.Request, v verdict, unprocessed bool, err error) bool {
+	if v != sessionGood {
+		return unprocessed || r.IsRepeatable()
+	}
+	lost := transport.LossOf(err)
+	return lost != nil && (lost.Unsent || r.IsRepeatable())
+}
