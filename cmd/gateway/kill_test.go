@@ -88,9 +88,13 @@ func TestKilledGatewayRestarts(t *testing.T) {
 		}
 		sessions = append(sessions, header.Get("Mcp-Session-Id"))
 	}
-	if status, _, body := s.rpc(t, http.MethodPost, key, sessions[0], echoRequest); !strings.Contains(body, "still here") {
-		t.Fatalf("call: status %d: %s", status, body)
-	}
+	// The first process may have been killed before its first sync.
+	eventually(t, readyLimit, "a call succeeds", func(context.Context) error {
+		if status, _, body := s.rpc(t, http.MethodPost, key, sessions[0], echoRequest); !strings.Contains(body, "still here") {
+			return fmt.Errorf("status %d: %s", status, body)
+		}
+		return nil
+	}, s.gateway)
 	if status, _, body := s.rpc(t, http.MethodDelete, key, sessions[1], ""); status/100 != 2 {
 		t.Fatalf("DELETE of a session: status %d: %s", status, body)
 	}
