@@ -122,7 +122,7 @@ func ExternalRef(raw []byte) string {
 		if token.Kind() == '"' {
 			text = token.String()
 		}
-		if isReference && leadsOut(text) {
+		if isReference && isExternalRef(text) {
 			return text
 		}
 		container, read := d.StackIndex(d.StackDepth())
@@ -130,7 +130,7 @@ func ExternalRef(raw []byte) string {
 	}
 }
 
-func leadsOut(ref string) bool {
+func isExternalRef(ref string) bool {
 	scheme, rest, ok := strings.Cut(ref, ":")
 	if !ok || strings.ContainsAny(scheme, "/#?") {
 		return false
