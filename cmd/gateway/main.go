@@ -138,7 +138,7 @@ func printHelp(w io.Writer) {
 	for _, name := range order {
 		fmt.Fprintln(w, "  gateway", all[name].usage)
 	}
-	fmt.Fprintln(w, "\nSettings come from GATEWAY_* environment variables; the README lists them.")
+	fmt.Fprintln(w, "\nSettings come from GATEWAY_* environment variables; the documentation lists them: /docs/configuration.")
 }
 
 // flags returns a flag set whose errors become usage errors.
