@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -104,6 +105,9 @@ func run(ctx context.Context, std streams, args []string) int {
 			fmt.Fprintln(std.err, "gateway: configuration:", line)
 		}
 		return exitUsage
+	case errors.As(err, &usage) && slices.ContainsFunc(args[1:], isHelp): // a command without flags, or with subcommands
+		fmt.Fprintf(std.out, "Usage: gateway %s\n", c.usage)
+		return 0
 	case errors.As(err, &usage):
 		fmt.Fprintf(std.err, "gateway: %s; usage: gateway %s\n", oneLine(usage.message), c.usage)
 		return exitUsage
@@ -112,6 +116,9 @@ func run(ctx context.Context, std streams, args []string) int {
 		return exitFailed
 	}
 }
+
+// isHelp reports whether arg asks for the usage of a command.
+func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
 
 // explain returns the text of an error for the operator, including causes and
 // all invalid fields.
