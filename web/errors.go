@@ -62,6 +62,7 @@ type errorBody struct {
 	Span      *fault.Span       `json:"span,omitempty"`
 	Fields    map[string]string `json:"fields,omitempty"`
 	RequestID string            `json:"requestId,omitempty"`
+	Help      string            `json:"help,omitempty"`
 }
 
 // ErrorPage renders the page that a browser sees for a failed request.
@@ -76,7 +77,7 @@ func AllowErrorPage(c *fiber.Ctx) { c.Locals(errorPageKey{}, true) }
 
 // errorHandler answers every error that a handler returns: as JSON, or as a
 // page when the client asked for HTML. Texts of plain errors stay in the log.
-func errorHandler(page ErrorPage) fiber.ErrorHandler {
+func errorHandler(page ErrorPage, help Help) fiber.ErrorHandler {
 	return func(c *fiber.Ctx, err error) error {
 		f := faultOf(c, err)
 		event := EventOf(c)
@@ -93,7 +94,7 @@ func errorHandler(page ErrorPage) fiber.ErrorHandler {
 		if f.Kind == fault.KindUpstream { // MCP clients get these as JSON-RPC errors
 			message = f.AdminMessage()
 		}
-		body := errorBody{Code: f.Code, Message: message, Restart: f.Restart, Span: f.Span, Fields: f.Fields, RequestID: event.RequestID}
+		body := errorBody{Code: f.Code, Message: message, Restart: f.Restart, Span: f.Span, Fields: f.Fields, RequestID: event.RequestID, Help: ErrorContext{help: help}.Help(f.Code)}
 		if f.Kind == fault.KindUnauthorized {
 			// Refused callers get the same bytes whatever was wrong; the
 			// request id is in the header.

@@ -29,6 +29,7 @@ type Event struct {
 	// Background starts the goroutines of the request. It may be nil.
 	Background *background.Tasks
 
+	help     Help
 	start    time.Time
 	end      time.Time
 	trace    traceContext
@@ -129,7 +130,7 @@ func withoutKeys(s string) string {
 
 // logRequests writes one line per request, with its client's address, and has it
 // counted and recorded; counter and spans may be nil.
-func logRequests(log requestLog, trusted forwarded.Proxies, counter RequestCounter, spans Spans, tasks *background.Tasks) fiber.Handler {
+func logRequests(log requestLog, trusted forwarded.Proxies, counter RequestCounter, spans Spans, tasks *background.Tasks, help Help) fiber.Handler {
 	write := func(e *Event) {
 		log.write(e)
 		if spans != nil {
@@ -138,7 +139,7 @@ func logRequests(log requestLog, trusted forwarded.Proxies, counter RequestCount
 	}
 	return func(c *fiber.Ctx) error {
 		e := beginEvent(c, newRequestID(), beganAt(c))
-		e.proxies, e.Background = trusted, tasks
+		e.proxies, e.Background, e.help = trusted, tasks, help
 		if spans != nil {
 			e.sample(spans)
 		}

@@ -30,6 +30,7 @@ type Options struct {
 	Log            *slog.Logger
 	Background     *background.Tasks // nil logs panics to the default logger
 	ErrorPage      ErrorPage
+	Help           Help           // nil leaves help out of errors
 	Requests       RequestCounter // nil counts nothing
 	Draining       func() bool    // whether the process is about to end; nil is never
 	Spans          Spans          // nil records nothing
@@ -61,13 +62,13 @@ func New(o Options) *fiber.App {
 		CaseSensitive:     true,
 		// Bodies are JSON; nothing else is parsed before it is refused.
 		DisablePreParseMultipartForm: true,
-		ErrorHandler:                 unreadable(errorHandler(o.ErrorPage), o.HTTPS, log),
+		ErrorHandler:                 unreadable(errorHandler(o.ErrorPage, o.Help), o.HTTPS, log),
 		// For the scheme of a request only; ClientIP finds its address.
 		EnableTrustedProxyCheck: true,
 		TrustedProxies:          schemeProxies,
 	}
 	app := fiber.New(config)
-	app.Use(logRequests(log, o.TrustedProxies, o.Requests, o.Spans, o.Background), letGo(o.Draining), recoverPanics, secureHeaders(o.HTTPS), refuseTwoLengths, checkHosts(o.Names))
+	app.Use(logRequests(log, o.TrustedProxies, o.Requests, o.Spans, o.Background, o.Help), letGo(o.Draining), recoverPanics, secureHeaders(o.HTTPS), refuseTwoLengths, checkHosts(o.Names))
 	app.Use(readBody(o.BodyLimit, &bodyBudget{max: o.BodyMemory}))
 	server := app.Server()
 	server.Handler = closeUnread(refuseUnknownMethods(app, server.Handler))

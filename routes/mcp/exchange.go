@@ -78,7 +78,7 @@ func (e *Endpoint) answerLazily(c *fiber.Ctx, project *toolset.Snapshot, client 
 		stream.End() // who cancelled wants no answer (MCP 2025-11-25, "Cancellation")
 	default:
 		event.Fault(err)
-		stream.EndWith(messageEvent, errorAnswer(err, client, m.id).append(nil, event.RequestID))
+		stream.EndWith(messageEvent, errorAnswer(err, client, m.id).append(nil, event.Errors()))
 	}
 	stream.Wait(c)
 	x.lease.Release()

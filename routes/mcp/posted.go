@@ -122,7 +122,7 @@ func (e *Endpoint) postToStream(c *fiber.Ctx, project *toolset.Snapshot, princip
 		return problem.answer(c)
 	}
 	event := web.EventOf(c)
-	requestID := event.RequestID
+	errs := event.Errors()
 	client := s.client(e, newClient(c, principal))
 	if err := e.permit(c, project, principal, messages); err != nil {
 		return err
@@ -137,14 +137,14 @@ func (e *Endpoint) postToStream(c *fiber.Ctx, project *toolset.Snapshot, princip
 	for _, m := range messages {
 		switch {
 		case m.err != nil:
-			s.stream.Send(messageEvent, m.err.append(nil, requestID))
+			s.stream.Send(messageEvent, m.err.append(nil, errs))
 		case m.isRequest() && len(messages) == 1:
 			event.Method = m.method
 			event.Hold()
 			event.Background.Go("posted request", func() {
 				defer event.Release()
 				var trace gateway.Trace
-				if err := e.tryPosted(event.Background, s, project, client, m, requestID, &trace); err != nil {
+				if err := e.tryPosted(event.Background, s, project, client, m, errs, &trace); err != nil {
 					event.Fault(err)
 				}
 				event.Tool, event.Upstream = trace.Tool, trace.Server
@@ -152,7 +152,7 @@ func (e *Endpoint) postToStream(c *fiber.Ctx, project *toolset.Snapshot, princip
 		case m.isRequest():
 			event.Method = "batch"
 			tasks := event.Background
-			tasks.Go("posted request", func() { _ = e.tryPosted(tasks, s, project, client, m, requestID, nil) }) // the client gets the error
+			tasks.Go("posted request", func() { _ = e.tryPosted(tasks, s, project, client, m, errs, nil) }) // the client gets the error
 		}
 	}
 	return accepted(c)
@@ -204,8 +204,8 @@ func (s *postedSession) reserve(messages []*message) error {
 
 // tryPosted calls answerPosted. A panic breaks the stream, because its client
 // would wait for the response.
-func (e *Endpoint) tryPosted(tasks *background.Tasks, s *postedSession, project *toolset.Snapshot, client *gateway.Client, m *message, requestID string, trace *gateway.Trace) error {
-	err := tasks.Try("posted request", func() error { return e.answerPosted(s, project, client, m, requestID, trace) })
+func (e *Endpoint) tryPosted(tasks *background.Tasks, s *postedSession, project *toolset.Snapshot, client *gateway.Client, m *message, errs web.ErrorContext, trace *gateway.Trace) error {
+	err := tasks.Try("posted request", func() error { return e.answerPosted(s, project, client, m, errs, trace) })
 	if panicked := (*background.PanicError)(nil); errors.As(err, &panicked) {
 		s.stream.Break()
 	}
@@ -214,7 +214,7 @@ func (e *Endpoint) tryPosted(tasks *background.Tasks, s *postedSession, project 
 
 // answerPosted answers one request on the session's stream and frees its
 // slot. It returns the error that the client got.
-func (e *Endpoint) answerPosted(s *postedSession, project *toolset.Snapshot, client *gateway.Client, m *message, requestID string, trace *gateway.Trace) error {
+func (e *Endpoint) answerPosted(s *postedSession, project *toolset.Snapshot, client *gateway.Client, m *message, errs web.ErrorContext, trace *gateway.Trace) error {
 	defer func() { <-s.slots }()
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
@@ -233,7 +233,7 @@ func (e *Endpoint) answerPosted(s *postedSession, project *toolset.Snapshot, cli
 		s.stream.SendPartsWhenRoom(messageEvent, lease.Release, appendResultHead(nil, m.id), result, []byte{'}'})
 		return nil
 	case !cancelled:
-		s.stream.SendWhenRoom(messageEvent, errorAnswer(err, client, m.id).append(nil, requestID))
+		s.stream.SendWhenRoom(messageEvent, errorAnswer(err, client, m.id).append(nil, errs))
 	}
 	lease.Release()
 	return err
