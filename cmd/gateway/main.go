@@ -51,7 +51,7 @@ func commands() map[string]command {
 		"backup":      {"backup -o FILE", backup},
 		"migrate":     {"migrate up|status", migrate},
 		"healthcheck": {"healthcheck [--url URL]", healthcheck},
-		"version":     {"version", printVersion},
+		"version":     {"version [--json]", printVersion},
 		"code-worker": {"code-worker", codeWorker}, // not in the help
 	}
 }
