@@ -5,7 +5,7 @@ import "mcpgateway/services/fault"
 // Help returns the URL of the documentation of an error code, or "".
 type Help func(fault.Code) string
 
-// ErrorContext is what the errors of a request refer to.
+// ErrorContext identifies a request and the documentation in its errors.
 type ErrorContext struct {
 	RequestID string
 	help      Help
@@ -20,5 +20,5 @@ func (x ErrorContext) Help(code fault.Code) string {
 	return x.help(code)
 }
 
-// Errors returns what the errors of the request refer to.
+// Errors returns the context of the errors of the request.
 func (e *Event) Errors() ErrorContext { return ErrorContext{e.RequestID, e.help} }

@@ -117,7 +117,7 @@ func run(ctx context.Context, std streams, args []string) int {
 	}
 }
 
-// isHelp reports whether arg asks for the usage of a command.
+// isHelp reports whether arg requests the usage of a command.
 func isHelp(arg string) bool { return arg == "-h" || arg == "-help" || arg == "--help" }
 
 // explain returns the text of an error for the operator, including causes and

@@ -13,8 +13,8 @@ import (
 	"mcpgateway/web/webtest"
 )
 
-// releases are the databases of released versions; its README says how they
-// are made.
+// releases are the databases of released versions. Its README describes the
+// procedure.
 var releases = filepath.Join("testdata", "upgrade")
 
 // TestReleasedDatabases starts the gateway on the database of every released
