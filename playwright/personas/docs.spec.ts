@@ -9,8 +9,8 @@ const pages = [
   { path: "/docs/quick-start", heading: "Quick start" },
   { path: "/docs/errors", heading: "Error codes" },
   { path: "/docs/performance", heading: "Performance" },
-  { path: "/docs/search?q=rotate+key", heading: "Search the documentation" },
-  { path: "/docs/search?q=zebra", heading: "Search the documentation" },
+  { path: "/docs?q=rotate+key", heading: "Search the documentation" },
+  { path: "/docs?q=zebra", heading: "Search the documentation" },
 ];
 
 const looks = [
