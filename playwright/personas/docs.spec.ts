@@ -36,7 +36,7 @@ for (const look of looks) {
   });
 }
 
-// All pages of the documentation, once.
+// The slow one of this file: axe reads all pages once.
 test("every page is accessible, and the next links lead through all", async ({ page }) => {
   test.slow();
   await page.goto("/docs");
